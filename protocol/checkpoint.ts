@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
+
+/**
+ * What a checkpoint is. Its manifest is one immutable JSON object per checkpoint, written last, by the hub, under a key
+ * no node can be signed for. It says where every byte of every file lies and what its checksum is, so that a restore
+ * needs nothing else and trusts nothing else. Fields that later versions fill (several homes, packing, encryption) exist
+ * from version 1 on, so that no manifest ever has to be rewritten.
+ */
+
+/** `complete` only when the manifest was written, read back, and its digest recorded. */
+export const CHECKPOINT_STATES = ["uploading", "complete", "torn", "superseded", "trashed"] as const;
+export const checkpointState = z.enum(CHECKPOINT_STATES);
+export type CheckpointState = z.infer<typeof checkpointState>;
+
+export const CHECKPOINT_MOVES: Readonly<Record<CheckpointState, readonly CheckpointState[]>> = {
+  uploading: ["complete", "torn", "superseded"],
+  torn: ["uploading", "complete", "trashed"],
+  complete: ["trashed"],
+  superseded: ["trashed"],
+  trashed: ["complete"],
+};
+
+export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean => CHECKPOINT_MOVES[from].includes(to);
+
+/** CRC32 (ISO-HDLC, as zlib) as eight lower-case hex digits. */
+export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
+export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
+export const etag = z.string().min(1).max(256);
+/** A byte count that JavaScript counts exactly (up to 8 PiB). */
+export const byteCount = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+/** A run of bytes of a file: `length` bytes at `offset` of object `key`. The extents of a file, in order, are the file. */
+export const extent = z.object({
+  key: z.string().min(1).max(1024),
+  offset: byteCount,
+  length: byteCount.min(1),
+  crc32: crc32Hex,
+  etag,
+});
+export type Extent = z.infer<typeof extent>;
+
+export const manifestFile = z.object({
+  path: filePath,
+  sizeBytes: byteCount,
+  mtimeMs: z.number().min(0),
+  sha256: sha256Hex.nullable(),
+  extents: z.array(extent).max(10_000),
+});
+export type ManifestFile = z.infer<typeof manifestFile>;
+
+/** A place where the objects lie. `prefix` is what the keys already start with, repeated for people and for rebuilds. */
+export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });
+
+export const MAX_FILES = 50_000;
+
+export const manifest = z
+  .object({
+    format: z.literal("tidemark.checkpoint"),
+    version: z.literal(1),
+    id,
+    run: runName,
+    step,
+    writerEpoch,
+    /** Where this epoch started from; null when the run started fresh. */
+    parent: z.object({ epoch: writerEpoch, step }).nullable(),
+    attempt: attemptId,
+    node: z.object({ id, name: nodeName }),
+    framework: z.string().max(64).nullable(),
+    metrics: z.record(z.string().max(64), z.number()),
+    /** When the program finished writing it, by the node's clock. */
+    capturedAt: z.number().int(),
+    sizeBytes: byteCount,
+    homes: z.array(home).min(1).max(8),
+    /** How file bytes became object bytes. Version 1 stores them as they are. */
+    transform: z.discriminatedUnion("kind", [z.object({ kind: z.literal("none") })]),
+    files: z.array(manifestFile).min(1).max(MAX_FILES),
+  })
+  .superRefine((value, context) => {
+    const complain = (message: string) => context.addIssue({ code: "custom", message });
+    let total = 0;
+    for (const file of value.files) {
+      total += file.sizeBytes;
+      const covered = file.extents.reduce((sum, piece) => sum + piece.length, 0);
+      if (covered !== file.sizeBytes)
+        complain(`the extents of ${file.path} cover ${covered} of ${file.sizeBytes} bytes`);
+    }
+    if (total !== value.sizeBytes) complain(`the files add up to ${total}, not ${value.sizeBytes} bytes`);
+    const collision = findCollision(value.files.map((file) => file.path));
+    if (collision !== null) complain(`${collision[0]} and ${collision[1]} would land on the same file`);
+  });
+export type Manifest = z.infer<typeof manifest>;
+
+/** The claim object of an epoch: who may write from now on, and where it starts. Immutable, written with if-none-match. */
+export const epochClaim = z.object({
+  format: z.literal("tidemark.epoch"),
+  version: z.literal(1),
+  run: runName,
+  epoch: writerEpoch,
+  parent: z.object({ epoch: writerEpoch, step }).nullable(),
+  node: z.object({ id, name: nodeName }),
+  claimedAt: z.number().int(),
+});
+export type EpochClaim = z.infer<typeof epochClaim>;
+
+/** Newest = highest writer epoch, then highest step. Sorts newest first. */
+export const byNewest = (a: { writerEpoch: number; step: number }, b: { writerEpoch: number; step: number }): number =>
+  b.writerEpoch - a.writerEpoch || b.step - a.step;

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { id, runName, step } from "./names.ts";
+import { faultData } from "./fault.ts";
+import { nodeSettings } from "./hello.ts";
+
+/**
+ * What a hub may ask of a node: a closed list, no shell. Every command has an id, is delivered at least once (again after
+ * each reconnection until the node reports its end) and takes effect once (the node keeps the ids it has accepted).
+ */
+
+export const command = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("restore"),
+    id,
+    /** The transfer this restore shows up as, chosen by the hub so that the screen can follow it from the first moment. */
+    transferId: id,
+    checkpointId: id,
+    run: runName,
+    step,
+    /** Absolute folder on the node. An existing one is kept until the new one is verified, then set aside and removed. */
+    targetPath: z.string().min(1).max(1024),
+  }),
+  z.object({ kind: z.literal("cancel"), id, transferId: id }),
+  z.object({ kind: z.literal("pause"), id, transferId: id }),
+  z.object({ kind: z.literal("resume"), id, transferId: id }),
+  z.object({ kind: z.literal("retry"), id, transferId: id }),
+]);
+export type Command = z.infer<typeof command>;
+
+/** One line of the hub's stream to a node. */
+export const nodeMessage = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("settings"), settings: nodeSettings }),
+  z.object({ type: z.literal("command"), command }),
+  /** The profile changed: say hello again to read the new store. */
+  z.object({ type: z.literal("refresh") }),
+  z.object({ type: z.literal("beat") }),
+]);
+export type NodeMessage = z.infer<typeof nodeMessage>;
+
+export const COMMAND_STATES = ["sent", "accepted", "done", "failed", "cancelled"] as const;
+export const commandState = z.enum(COMMAND_STATES);
+export type CommandState = z.infer<typeof commandState>;
+export const commandOutcome = z.object({
+  outcome: z.enum(["done", "failed", "cancelled"]),
+  fault: faultData.nullable(),
+});

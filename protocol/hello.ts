@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { byteCount } from "./checkpoint.ts";
+import { id, nodeName, runName, step, writerEpoch } from "./names.ts";
+import { storeTraits } from "./operations.ts";
+
+/** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
+
+/** Facts about the machine. All of it is a stranger's word: shown, never trusted. */
+export const nodeFacts = z.object({
+  hostname: z.string().max(255),
+  platform: z.string().max(64),
+  cpus: z.number().int().min(0).max(4096),
+  memoryBytes: byteCount,
+  gpu: z.string().max(128).nullable(),
+  /** Free text from `--label key=value`, for example region=us-east. */
+  labels: z.record(z.string().max(32), z.string().max(128)),
+  /** SALAD_MACHINE_ID and the like; null elsewhere. */
+  machineId: z.string().max(128).nullable(),
+  workerVersion: z.string().max(32),
+});
+export type NodeFacts = z.infer<typeof nodeFacts>;
+
+export const enrolInput = z.object({
+  token: z.string().min(16).max(256),
+  name: nodeName,
+  protocol: z.number().int(),
+  facts: nodeFacts,
+});
+export interface EnrolAnswer {
+  nodeId: string;
+  /** May differ from the wished name when that one is taken: a number is appended. */
+  name: string;
+  /** The node's own credential; sent as `Authorization: Bearer`. Shown once. */
+  credential: string;
+}
+
+export const helloInput = z.object({
+  protocol: z.number().int(),
+  /** New at every start of the worker: tells a restart from a reconnection. */
+  bootId: id,
+  facts: nodeFacts,
+});
+
+/** Where this node's bytes go. The endpoint is for display and for probing; every request is signed by the hub. */
+export const nodeStore = z.object({
+  profileId: id,
+  profileName: z.string(),
+  bucket: z.string(),
+  endpoint: z.string(),
+  prefix: z.string(),
+  traits: storeTraits,
+});
+export type NodeStore = z.infer<typeof nodeStore>;
+
+export const nodeSettings = z.object({
+  /** How often the hub wants progress: about 1 s while somebody looks, 5 to 15 s otherwise. */
+  reportEveryMs: z.number().int().min(200).max(60_000),
+});
+export type NodeSettings = z.infer<typeof nodeSettings>;
+
+export type HelloAnswer =
+  | {
+      accepted: true;
+      nodeId: string;
+      name: string;
+      store: NodeStore | null;
+      settings: NodeSettings;
+      hubTimeMs: number;
+      /** Highest sequence number of durable events the hub holds of this node; the outbox may forget up to it. */
+      acceptedThrough: number;
+    }
+  | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
+
+export const claimEpochInput = z.object({ run: runName });
+export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEpoch, step });
+export interface ClaimAnswer {
+  epoch: number;
+  parent: { epoch: number; step: number } | null;
+  /** The newest complete checkpoint of the run, or null when the run truly has none. */
+  newest: z.infer<typeof checkpointRef> | null;
+}

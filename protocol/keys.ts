@@ -1,0 +1,52 @@
+import { Fault } from "./fault.ts";
+import { attemptId, filePath, runName, type AttemptId, type FilePath, type RunName } from "./names.ts";
+
+/**
+ * Where things live in the bucket. Data keys carry run, writer epoch and attempt and are never used twice, so a late
+ * write of an old node can only waste space. Manifests and epoch claims live beside, under prefixes no node is ever
+ * signed for.
+ *
+ *   {prefix}runs/{run}/e000003/{attempt}/{path}                      data, written by the node of epoch 3
+ *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}.json  written by the hub, last
+ *   {prefix}epochs/{run}/e000003.json                                 the claim, written by the hub, if-none-match
+ */
+
+export interface DataKey {
+  run: RunName;
+  epoch: number;
+  attempt: AttemptId;
+  path: FilePath;
+}
+
+const epochSegment = (epoch: number): string => `e${String(epoch).padStart(6, "0")}`;
+
+/** Prefix of everything one attempt writes; ends with `/`. */
+export const attemptPrefix = (prefix: string, at: Omit<DataKey, "path">): string =>
+  `${prefix}runs/${at.run}/${epochSegment(at.epoch)}/${at.attempt}/`;
+
+export const dataKey = (prefix: string, at: DataKey): string => attemptPrefix(prefix, at) + at.path;
+
+export const manifestKey = (
+  prefix: string,
+  at: { run: RunName; epoch: number; step: number; checkpointId: string },
+): string =>
+  `${prefix}manifests/${at.run}/${epochSegment(at.epoch)}/s${String(at.step).padStart(12, "0")}-${at.checkpointId}.json`;
+
+export const epochClaimKey = (prefix: string, at: { run: RunName; epoch: number }): string =>
+  `${prefix}epochs/${at.run}/${epochSegment(at.epoch)}.json`;
+
+/**
+ * The parts of a data key, each checked again.
+ * @throws Fault NOT_THIS_NODES when the key is not a data key under this prefix.
+ */
+export function parseDataKey(prefix: string, key: string): DataKey {
+  const refuse = () => new Fault("NOT_THIS_NODES", { op: "sign", subject: key });
+  if (!key.startsWith(`${prefix}runs/`)) throw refuse();
+  const match = /^([^/]+)\/e(\d{6})\/([^/]+)\/(.+)$/s.exec(key.slice(prefix.length + "runs/".length));
+  if (match === null) throw refuse();
+  const run = runName.safeParse(match[1]);
+  const attempt = attemptId.safeParse(match[3]);
+  const path = filePath.safeParse(match[4]);
+  if (!run.success || !attempt.success || !path.success) throw refuse();
+  return { run: run.data, epoch: Number(match[2]), attempt: attempt.data, path: path.data };
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+
+/**
+ * Names come from strangers: nodes, buckets, training scripts. They are parsed here once and refused rather than repaired,
+ * because a repaired name can collide with another one. What passes is branded and safe to use in keys and paths.
+ */
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+
+/** A run: 1 to 64 letters, digits, dots, dashes, underscores, starting with a letter or digit. */
+export const runName = z
+  .string()
+  .regex(NAME, "a run name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit")
+  .brand<"RunName">();
+export type RunName = z.infer<typeof runName>;
+
+export const nodeName = z
+  .string()
+  .regex(NAME, "a node name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit")
+  .brand<"NodeName">();
+export type NodeName = z.infer<typeof nodeName>;
+
+/** Ids are made by us (UUIDs or 128-bit hex); the length cap keeps strangers' ids out of indexes. */
+export const id = z.string().regex(/^[A-Za-z0-9-]{8,64}$/, "not an id");
+
+/** One attempt at uploading one checkpoint: part of every data key, never used again. */
+export const attemptId = z
+  .string()
+  .regex(/^[a-z0-9]{12,32}$/, "not an attempt id")
+  .brand<"AttemptId">();
+export type AttemptId = z.infer<typeof attemptId>;
+
+export const writerEpoch = z.number().int().min(1).max(999_999);
+export const step = z.number().int().min(0).max(999_999_999_999);
+
+const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$/i;
+
+/** Why a relative path is refused, or null when it is fine. `/` separates segments. */
+export function whyPathRefused(path: string): string | null {
+  if (path.length === 0) return "it is empty";
+  if (new TextEncoder().encode(path).length > 800) return "it is longer than 800 bytes";
+  if (!path.isWellFormed()) return "it is not valid Unicode";
+  if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "it contains control characters";
+  if (path.includes("\\")) return "it contains a backslash";
+  if (path.startsWith("/") || /^[A-Za-z]:/.test(path)) return "it is absolute";
+  for (const segment of path.split("/")) {
+    if (segment === "") return "it has an empty segment";
+    if (segment === "." || segment === "..") return "it contains '.' or '..'";
+    if (new TextEncoder().encode(segment).length > 255) return "a segment is longer than 255 bytes";
+    if (/[. ]$/.test(segment)) return "a segment ends with a dot or a space";
+    if (RESERVED.test(segment)) return "a segment is a reserved name";
+  }
+  return null;
+}
+
+/** The path of a file inside a checkpoint: relative, `/`-separated, safe on every system. */
+export const filePath = z
+  .string()
+  .superRefine((path, context) => {
+    const why = whyPathRefused(path);
+    if (why !== null) context.addIssue({ code: "custom", message: `the path was refused: ${why}` });
+  })
+  .brand<"FilePath">();
+export type FilePath = z.infer<typeof filePath>;
+
+/** Paths that would land on the same file on a case-insensitive or normalising disk. Returns the first such pair. */
+export function findCollision(paths: readonly string[]): [string, string] | null {
+  const seen = new Map<string, string>();
+  for (const path of paths) {
+    const folded = path.normalize("NFC").toLowerCase();
+    const earlier = seen.get(folded);
+    if (earlier !== undefined) return [earlier, path];
+    seen.set(folded, path);
+  }
+  const folders = new Set<string>();
+  for (const folded of seen.keys()) {
+    const segments = folded.split("/");
+    for (let depth = 1; depth < segments.length; depth++) folders.add(segments.slice(0, depth).join("/"));
+  }
+  for (const [folded, path] of seen) if (folders.has(folded)) return [path, `${path}/`];
+  return null;
+}

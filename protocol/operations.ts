@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
+
+/**
+ * Everything the engine asks of a store, as data. A source of signed requests turns each into one request that can be
+ * sent by any HTTP client: in direct mode with the keys of the environment, otherwise the hub does it and the node never
+ * sees a key. The engine cannot tell the difference.
+ */
+
+const key = z.string().min(1).max(1024);
+const uploadId = z.string().min(1).max(2048);
+const partNumber = z.number().int().min(1).max(10_000);
+
+export const operation = z.discriminatedUnion("op", [
+  /** CreateMultipartUpload. `nonce` goes into the object's metadata, so that a Complete whose answer was lost can be recognised. */
+  z.object({ op: z.literal("create"), key, nonce: z.string().max(64) }),
+  /** UploadPart of exactly `sizeBytes` bytes; `crc32` is sent along where the store accepts it. */
+  z.object({ op: z.literal("part"), key, uploadId, partNumber, sizeBytes: byteCount, crc32: crc32Hex }),
+  /** PutObject of exactly `sizeBytes` bytes. */
+  z.object({ op: z.literal("put"), key, sizeBytes: byteCount, crc32: crc32Hex, nonce: z.string().max(64) }),
+  /** ListParts, after part number `after`. */
+  z.object({ op: z.literal("parts"), key, uploadId, after: z.number().int().min(0).max(10_000) }),
+  z.object({ op: z.literal("complete"), key, uploadId }),
+  z.object({ op: z.literal("abort"), key, uploadId }),
+  z.object({ op: z.literal("head"), key }),
+  /** A ranged GET, pinned to `etag` (If-Match) when one is known. */
+  z.object({ op: z.literal("get"), key, offset: byteCount, length: byteCount.min(1), etag: etag.nullable() }),
+]);
+export type Operation = z.infer<typeof operation>;
+
+/** A request as it must be sent, byte for byte of its headers, until `expiresAt` (epoch ms by the signer's clock). */
+export const signedRequest = z.object({
+  method: z.enum(["GET", "HEAD", "PUT", "POST", "DELETE"]),
+  url: z.string().max(8192),
+  headers: z.record(z.string(), z.string()),
+  expiresAt: z.number(),
+});
+export type SignedRequest = z.infer<typeof signedRequest>;
+
+/** Most operations signed in one call. */
+export const SIGN_BATCH = 256;
+
+/** What the engine must know of a store to plan: limits and quirks, as data. */
+export const storeTraits = z.object({
+  minPartBytes: byteCount,
+  maxPartBytes: byteCount,
+  maxParts: z.number().int().min(1).max(10_000),
+  /** Part size to prefer where the size of the file leaves a choice (64 MiB for Storj). */
+  preferredPartBytes: byteCount,
+  /** Which checksum goes along with a part: none where the store rejects such headers. */
+  checksum: z.enum(["crc32", "none"]),
+  /** `if-none-match: *` on PUT and Complete is honoured. */
+  conditionalWrites: z.boolean(),
+  /** ETags of multipart objects are stable and comparable. */
+  trustEtag: z.boolean(),
+});
+export type StoreTraits = z.infer<typeof storeTraits>;

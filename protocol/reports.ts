@@ -1,0 +1,129 @@
+import { z } from "zod";
+import { byteCount } from "./checkpoint.ts";
+import { commandOutcome } from "./commands.ts";
+import { faultData } from "./fault.ts";
+import { attemptId, filePath, id, runName, step, writerEpoch } from "./names.ts";
+import { pieceMap, transferDirection, transferState } from "./transfer.ts";
+
+/**
+ * What a node tells the hub. Two kinds: *progress* is the present, sent often, never acknowledged as durable and lost
+ * without harm; *events* are history, numbered by the node, kept in its outbox until the hub has them in its database,
+ * and taken once however often they arrive.
+ */
+
+export const transferProgress = z.object({
+  id,
+  direction: transferDirection,
+  state: transferState,
+  checkpointId: id,
+  run: runName,
+  step,
+  bytesDone: byteCount,
+  bytesTotal: byteCount,
+  filesDone: z.number().int().min(0),
+  filesTotal: z.number().int().min(0),
+  /** The file that moves now, for the sentence. */
+  currentPath: z.string().max(1024).nullable(),
+  bytesPerSecond: z.number().min(0),
+  startedAt: z.number().int().nullable(),
+  connections: z.number().int().min(0),
+  retries: z.number().int().min(0),
+  pieces: pieceMap,
+  /** Milliseconds without a byte, when that is long enough to say. */
+  stalledMs: z.number().int().min(0).nullable(),
+  /** Why it waits or retries, when there is a reason. */
+  fault: faultData.nullable(),
+  startedBy: z.enum(["queue", "operator", "start"]),
+});
+export type TransferProgress = z.infer<typeof transferProgress>;
+
+/** What is not safe yet of one run on this node. "Safe" means: the hub recorded the manifest's digest. */
+export const runBacklog = z.object({
+  run: runName,
+  writerEpoch: writerEpoch.nullable(),
+  /** Captured but not safe: checkpoints, files, bytes; `movedBytes` of them are already acknowledged by the store. */
+  unsafeCheckpoints: z.number().int().min(0),
+  unsafeFiles: z.number().int().min(0),
+  unsafeBytes: byteCount,
+  movedBytes: byteCount,
+  /** When the oldest capture that is not safe was finished by the program. */
+  oldestUnsafeAt: z.number().int().nullable(),
+  /** Newest safe step and when the program had finished writing it. */
+  safeStep: step.nullable(),
+  safeAt: z.number().int().nullable(),
+  safeBytes: byteCount,
+  /** Newest step seen on disk. */
+  localStep: step.nullable(),
+  localAt: z.number().int().nullable(),
+  /** When this worker first saw the run: the start of what could be lost before the first safe step. */
+  startedAt: z.number().int(),
+  /** Time between the last two captures. */
+  intervalMs: z.number().int().min(0).nullable(),
+});
+export type RunBacklog = z.infer<typeof runBacklog>;
+
+export const progressReport = z.object({
+  bootId: id,
+  at: z.number().int(),
+  upBytesPerSecond: z.number().min(0),
+  downBytesPerSecond: z.number().min(0),
+  rttMs: z.number().min(0).nullable(),
+  disk: z.object({ freeBytes: byteCount, totalBytes: byteCount, path: z.string().max(1024) }).nullable(),
+  cpuPercent: z.number().min(0).nullable(),
+  runs: z.array(runBacklog).max(64),
+  transfers: z.array(transferProgress).max(64),
+});
+export type ProgressReport = z.infer<typeof progressReport>;
+
+export const captureAnnouncement = z.object({
+  checkpointId: id,
+  run: runName,
+  writerEpoch,
+  step,
+  attempt: attemptId,
+  framework: z.string().max(64).nullable(),
+  capturedAt: z.number().int(),
+  files: z
+    .array(z.object({ path: filePath, sizeBytes: byteCount }))
+    .min(1)
+    .max(50_000),
+});
+export type CaptureAnnouncement = z.infer<typeof captureAnnouncement>;
+
+const eventBase = { seq: z.number().int().min(1), at: z.number().int() };
+
+export const nodeEvent = z.discriminatedUnion("type", [
+  z.object({
+    ...eventBase,
+    type: z.literal("transfer-ended"),
+    transferId: id,
+    direction: transferDirection,
+    state: z.enum(["done", "failed", "cancelled", "superseded"]),
+    checkpointId: id,
+    run: runName,
+    step,
+    bytes: byteCount,
+    files: z.number().int().min(0),
+    /** Bytes that really crossed the network: less than `bytes` after a resume, more after retries. */
+    sentBytes: byteCount,
+    startedAt: z.number().int(),
+    retries: z.number().int().min(0),
+    connections: z.number().int().min(0),
+    startedBy: z.enum(["queue", "operator", "start"]),
+    fault: faultData.nullable(),
+  }),
+  z.object({ ...eventBase, type: z.literal("command-accepted"), commandId: id }),
+  z.object({ ...eventBase, type: z.literal("command-ended"), commandId: id, ...commandOutcome.shape }),
+  z.object({
+    ...eventBase,
+    type: z.literal("capture-refused"),
+    run: runName,
+    path: z.string().max(1024),
+    fault: faultData,
+  }),
+]);
+export type NodeEvent = z.infer<typeof nodeEvent>;
+/** An event before the outbox gave it its number and time. */
+export type NodeEventBody = NodeEvent extends infer E ? (E extends NodeEvent ? Omit<E, "seq" | "at"> : never) : never;
+
+export const recordInput = z.object({ events: z.array(nodeEvent).min(1).max(100) });

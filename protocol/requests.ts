@@ -1,0 +1,146 @@
+import { z } from "zod";
+import { id, runName } from "./names.ts";
+import { transferState } from "./transfer.ts";
+
+/** What people send to the hub: the inputs of the procedures, parsed at the border. */
+
+export const ROLES = ["viewer", "operator", "admin"] as const;
+export const role = z.enum(ROLES);
+export type Role = z.infer<typeof role>;
+/** A role may do everything a lesser role may. */
+export const hasRole = (actual: Role, needed: Role): boolean => ROLES.indexOf(actual) >= ROLES.indexOf(needed);
+
+export const email = z.email("this does not look like an e-mail address").max(254).toLowerCase();
+export const password = z
+  .string()
+  .min(12, "a password has at least 12 characters")
+  .max(256, "a password has at most 256 characters");
+
+export const setupInput = z.object({ code: z.string().min(1).max(128), email, password });
+export const signInInput = z.object({ email: z.string().max(254), password: z.string().max(256) });
+
+export const PROVIDERS = [
+  "aws",
+  "r2",
+  "b2",
+  "storj",
+  "wasabi",
+  "gcs",
+  "spaces",
+  "minio",
+  "ceph",
+  "seaweedfs",
+  "garage",
+  "tigris",
+  "other",
+] as const;
+export const provider = z.enum(PROVIDERS);
+export type Provider = z.infer<typeof provider>;
+
+const endpoint = z
+  .url({ protocol: /^https?$/, error: "an endpoint looks like https://s3.example.com" })
+  .max(512)
+  .refine((value) => {
+    const url = new URL(value);
+    return url.username === "" && url.password === "" && url.search === "" && url.hash === "" && url.pathname === "/";
+  }, "an endpoint is a scheme and a host, without a path, keys or a query");
+
+const prefix = z
+  .string()
+  .max(256)
+  .regex(/^([A-Za-z0-9!_.'()-]+\/)*$/, "a prefix is empty, or ends with '/': for example team-a/")
+  .refine(
+    (value) => !value.split("/").some((segment) => segment === "." || segment === ".."),
+    "'.' and '..' are not allowed",
+  );
+
+/** A bucket profile as it is entered. The signature binds the host, so hub, workers and browsers may need endpoints of their own. */
+export const profileDraft = z.object({
+  name: z.string().trim().min(1, "a profile needs a name").max(64),
+  provider,
+  bucket: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/,
+      "a bucket name has 3 to 63 lower-case letters, digits, dots or dashes",
+    ),
+  region: z.string().regex(/^[a-z0-9-]{1,32}$/, "a region looks like us-east-1, or auto"),
+  prefix,
+  endpoint,
+  /** As workers reach the store; null: the same as `endpoint`. */
+  workerEndpoint: endpoint.nullable(),
+  /** As browsers reach the store; null: the same as `endpoint`. */
+  browserEndpoint: endpoint.nullable(),
+  addressing: z.enum(["path", "virtual-host"]),
+});
+export type ProfileDraft = z.infer<typeof profileDraft>;
+
+export const credentialDraft = z.object({
+  accessKeyId: z.string().trim().min(1, "the access key id is missing").max(256),
+  secretAccessKey: z.string().trim().min(1, "the secret access key is missing").max(512),
+});
+export type CredentialDraft = z.infer<typeof credentialDraft>;
+
+export const createProfileInput = z.object({ profile: profileDraft, credential: credentialDraft });
+/** `credential: null` keeps the stored one; `version` refuses an edit made on an old view. */
+export const updateProfileInput = z.object({
+  id,
+  version: z.number().int(),
+  profile: profileDraft,
+  credential: credentialDraft.nullable(),
+});
+/** Test a stored profile by id, or a draft before it is saved (`id` then lends its stored credential when none is typed). */
+export const testProfileInput = z.object({
+  id: id.nullable(),
+  profile: profileDraft.nullable(),
+  credential: credentialDraft.nullable(),
+});
+
+export const createTokenInput = z.object({
+  label: z.string().trim().max(64),
+  profileId: id,
+  maxUses: z.number().int().min(1).max(10_000),
+  validMs: z
+    .number()
+    .int()
+    .min(60_000)
+    .max(366 * 86_400_000),
+});
+
+export const planRestoreInput = z.object({ checkpointId: id, nodeId: id.nullable() });
+export const createRestoreInput = z.object({
+  /** Made by the client, so that a repeated request starts one restore. */
+  requestId: id,
+  checkpointId: id,
+  nodeId: id,
+  targetPath: z
+    .string()
+    .min(2, "the target is an absolute folder on the node")
+    .max(1024)
+    .refine(
+      (path) => path.startsWith("/") && !path.split("/").includes(".."),
+      "the target is an absolute folder on the node, without '..'",
+    ),
+});
+
+export const listTransfersInput = z.object({
+  nodeId: id.nullable(),
+  run: runName.nullable(),
+  states: z.array(transferState).max(7),
+  /** Id of the last row of the page before. */
+  cursor: id.nullable(),
+  limit: z.number().int().min(1).max(200),
+});
+export const listEventsInput = z.object({
+  nodeId: id.nullable(),
+  run: runName.nullable(),
+  cursor: z.number().int().nullable(),
+  limit: z.number().int().min(1).max(200),
+});
+export const byId = z.object({ id });
+export const byRun = z.object({ run: runName });
+export const transferAction = z.object({
+  requestId: id,
+  transferId: id,
+  action: z.enum(["cancel", "pause", "resume", "retry"]),
+});

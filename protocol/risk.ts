@@ -1,0 +1,70 @@
+import type { RunBacklog } from "./reports.ts";
+
+/**
+ * What would be lost if a node died now. Bytes: what is captured and not safe. Time: all training since the newest safe
+ * step was written, captured or not, because nothing of it survives. Training counts as going on for three of its own
+ * checkpoint intervals (at least ten minutes) after the last capture; a program that stopped earlier and left everything
+ * safe loses nothing.
+ */
+
+export interface Risk {
+  bytes: number;
+  files: number;
+  checkpoints: number;
+  /** Training time that would be repeated. */
+  lossMs: number;
+  /** Steps already on disk here but not safe. */
+  steps: number;
+  oldestUnsafeAt: number | null;
+}
+
+export const NO_RISK: Risk = { bytes: 0, files: 0, checkpoints: 0, lossMs: 0, steps: 0, oldestUnsafeAt: null };
+
+const QUIET_INTERVALS = 3;
+const MIN_QUIET_MS = 10 * 60_000;
+
+/** Risk of one run at `nowMs` (the clock that stamped the report). */
+export function riskOf(run: RunBacklog, nowMs: number): Risk {
+  const lastSign = run.localAt ?? run.startedAt;
+  const quietAfter = lastSign + Math.max(MIN_QUIET_MS, QUIET_INTERVALS * (run.intervalMs ?? 0));
+  const trainedUntil = nowMs <= quietAfter ? nowMs : lastSign;
+  const safeUntil = run.safeAt ?? run.startedAt;
+  return {
+    bytes: run.unsafeBytes,
+    files: run.unsafeFiles,
+    checkpoints: run.unsafeCheckpoints,
+    lossMs: Math.max(0, trainedUntil - safeUntil),
+    steps: run.localStep === null ? 0 : Math.max(0, run.localStep - (run.safeStep ?? 0)),
+    oldestUnsafeAt: run.oldestUnsafeAt,
+  };
+}
+
+export function addRisks(risks: readonly Risk[]): Risk {
+  return risks.reduce(
+    (sum, one) => ({
+      bytes: sum.bytes + one.bytes,
+      files: sum.files + one.files,
+      checkpoints: sum.checkpoints + one.checkpoints,
+      lossMs: sum.lossMs + one.lossMs,
+      steps: sum.steps + one.steps,
+      oldestUnsafeAt: minAt(sum.oldestUnsafeAt, one.oldestUnsafeAt),
+    }),
+    NO_RISK,
+  );
+}
+
+const minAt = (a: number | null, b: number | null): number | null => (a === null ? b : b === null ? a : Math.min(a, b));
+
+/** The four work states, each with its own shape and hue everywhere. */
+export type WorkState = "safe" | "moving" | "risk" | "lost";
+
+/**
+ * `safe`: nothing captured waits. `moving`: one checkpoint is on its way, as it should be. `risk`: work piles up (more
+ * than one checkpoint not safe, or the oldest waits longer than two intervals and two minutes).
+ */
+export function workStateOf(run: RunBacklog, nowMs: number): Exclude<WorkState, "lost"> {
+  if (run.unsafeCheckpoints === 0) return "safe";
+  const waitedMs = nowMs - (run.oldestUnsafeAt ?? nowMs);
+  if (run.unsafeCheckpoints > 1 && waitedMs > (run.intervalMs ?? 0)) return "risk";
+  return waitedMs > Math.max(120_000, 2 * (run.intervalMs ?? 0)) ? "risk" : "moving";
+}

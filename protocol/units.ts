@@ -1,0 +1,94 @@
+import { Fault } from "./fault.ts";
+
+/** Sizes, rates and durations as people write and read them. One place, so that the CLI and the screen agree. */
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"] as const;
+
+/** `3.1 GiB`, `640 MiB`, `0 B`. Three significant figures, so that a column of sizes keeps its width. */
+export function formatBytes(bytes: number): string {
+  let value = Math.max(0, bytes);
+  let unit = 0;
+  while (value >= 999.5 && unit < BINARY.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  const text = unit === 0 ? String(Math.round(value)) : value >= 99.95 ? value.toFixed(0) : value.toFixed(1);
+  return `${text} ${BINARY[unit]}`;
+}
+
+export type RateUnit = "bits" | "bytes";
+
+/** A rate as networks are sold (`38.2 Mbps`, decimal) or as disks are (`4.6 MB/s`, decimal). Input in bytes per second. */
+export function formatRate(bytesPerSecond: number, unit: RateUnit = "bits"): string {
+  const scale = unit === "bits" ? 8 : 1;
+  const names = unit === "bits" ? ["bps", "kbps", "Mbps", "Gbps"] : ["B/s", "kB/s", "MB/s", "GB/s"];
+  let value = Math.max(0, bytesPerSecond) * scale;
+  let index = 0;
+  while (value >= 999.5 && index < names.length - 1) {
+    value /= 1000;
+    index++;
+  }
+  const text = index === 0 || value >= 99.95 ? value.toFixed(0) : value.toFixed(1);
+  return `${text} ${names[index]}`;
+}
+
+/** `48 s`, `6 min`, `1 h 20 min`, `3 d 4 h`: the two largest units, never more. */
+export function formatDuration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 === 0 ? `${hours} h` : `${hours} h ${minutes % 60} min`;
+  const days = Math.floor(hours / 24);
+  return hours % 24 === 0 ? `${days} d` : `${days} d ${hours % 24} h`;
+}
+
+/** Time left, honestly: `about 6 min left`; null when nothing can be said. */
+export function formatEta(milliseconds: number | null): string | null {
+  if (milliseconds === null || !Number.isFinite(milliseconds)) return null;
+  return milliseconds < 1000 ? "1 s left" : `about ${formatDuration(milliseconds)} left`;
+}
+
+/** `4,500`. */
+export const formatCount = (count: number): string => count.toLocaleString("en-US");
+
+const SIZE = /^(\d+(?:\.\d+)?)\s*(?:(B)|([KMGTP])(iB|i|B)?)?$/i;
+
+/**
+ * Reads `64MiB`, `100M`, `1.5G`, `300MB`, `4096`. `MiB`, `Mi` are binary; `M`, `MB` are decimal. Returns whole bytes.
+ * @throws Fault BAD_INPUT
+ */
+export function parseSize(text: string): number {
+  const match = SIZE.exec(text.trim());
+  if (match === null) {
+    throw new Fault("BAD_INPUT", { subject: text, detail: "a size looks like 64MiB, 100M or 1.5G" });
+  }
+  const letter = match[3]?.toUpperCase();
+  const power = letter === undefined ? 0 : "KMGTP".indexOf(letter) + 1;
+  const base = match[4]?.toLowerCase().startsWith("i") ? 1024 : 1000;
+  const bytes = Math.round(Number(match[1]) * base ** power);
+  if (!Number.isSafeInteger(bytes)) {
+    throw new Fault("BAD_INPUT", { subject: text, detail: "the size is larger than can be counted" });
+  }
+  return bytes;
+}
+
+const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Reads `1h30m`, `90s`, `500ms`, `2d`. A bare number is seconds. Returns milliseconds.
+ * @throws Fault BAD_INPUT
+ */
+export function parseDuration(text: string): number {
+  const trimmed = text.trim().toLowerCase();
+  if (/^\d+(\.\d+)?$/.test(trimmed)) return Math.round(Number(trimmed) * 1000);
+  if (!/^(\d+(\.\d+)?(ms|s|min|m|h|d)\s*)+$/.test(trimmed)) {
+    throw new Fault("BAD_INPUT", { subject: text, detail: "a duration looks like 90s, 15m or 1h30m" });
+  }
+  let total = 0;
+  for (const [, amount, unit] of trimmed.matchAll(/(\d+(?:\.\d+)?)(ms|s|min|m|h|d)/g)) {
+    total += Number(amount) * (DURATION_UNITS[unit ?? "s"] ?? 0);
+  }
+  return Math.round(total);
+}

@@ -1,0 +1,331 @@
+import type { CheckpointState } from "./checkpoint.ts";
+import type { FaultData } from "./fault.ts";
+import type { NodeFacts } from "./hello.ts";
+import type { Provider, ProfileDraft, Role } from "./requests.ts";
+import type { Risk, WorkState } from "./risk.ts";
+import type { TransferDirection, TransferState } from "./transfer.ts";
+
+/** What the hub shows to people. Times are epoch milliseconds by the hub's clock, sizes bytes, rates bytes per second. */
+
+export interface Person {
+  id: string;
+  email: string;
+  role: Role;
+}
+
+export interface HubStatus {
+  /** No account exists yet: show the first-run page. */
+  needsSetup: boolean;
+  person: Person | null;
+  version: string;
+}
+
+export interface PresetView {
+  provider: Provider;
+  label: string;
+  /** With {region} and {account} to fill in. */
+  endpointTemplate: string;
+  regionHint: string;
+  defaultRegion: string;
+  addressing: "path" | "virtual-host";
+  egress: "none" | "fair-use" | "metered" | "own";
+  note: string;
+}
+
+/** One line of a profile test: an operation the product needs, and what the store said. */
+export interface ProfileCheck {
+  /** The S3 operation, for example `UploadPart`. */
+  operation: string;
+  outcome: "ok" | "refused" | "unsupported" | "failed" | "skipped";
+  /** What of Tidemark needs it. */
+  neededFor: string;
+  /** The S3 action missing from the key's policy, when refused. */
+  missingAction: string | null;
+  fault: FaultData | null;
+  tookMs: number | null;
+}
+
+export interface ProfileTestView {
+  at: number;
+  ok: boolean;
+  checks: ProfileCheck[];
+  clockSkewMs: number | null;
+}
+
+export interface ProfileView {
+  id: string;
+  version: number;
+  profile: ProfileDraft;
+  /** Last four characters of the access key id. The secret is never shown. */
+  accessKeyHint: string;
+  createdAt: number;
+  updatedAt: number;
+  lastTest: ProfileTestView | null;
+  nodes: number;
+  runs: number;
+  checkpoints: number;
+  /** Bytes of complete checkpoints. */
+  storedBytes: number;
+}
+
+export interface TokenView {
+  id: string;
+  label: string;
+  profileId: string;
+  profileName: string;
+  /** First characters, to recognise it by. */
+  hint: string;
+  uses: number;
+  maxUses: number;
+  createdAt: number;
+  expiresAt: number;
+  revokedAt: number | null;
+}
+
+/** `online`: a live connection or a report lately; `silent`: neither for a while; `offline`: said goodbye; `revoked`. */
+export type NodeState = "online" | "silent" | "offline" | "revoked";
+
+export interface NodeRunView {
+  run: string;
+  writerEpoch: number | null;
+  /** False when another node has taken the run over. */
+  isWriter: boolean;
+  localStep: number | null;
+  localAt: number | null;
+  safeStep: number | null;
+  safeAt: number | null;
+  safeBytes: number;
+  movedBytes: number;
+  intervalMs: number | null;
+  work: WorkState;
+  risk: Risk;
+}
+
+export interface NodeRow {
+  id: string;
+  name: string;
+  state: NodeState;
+  /** Last word from the node. */
+  lastSeenAt: number | null;
+  enrolledAt: number;
+  profileId: string | null;
+  profileName: string | null;
+  facts: NodeFacts;
+  work: WorkState;
+  runs: NodeRunView[];
+  risk: Risk;
+  /** Bytes safe (newest safe checkpoint of each run), moving and waiting: the tide line. */
+  safeBytes: number;
+  movedBytes: number;
+  upBytesPerSecond: number;
+  downBytesPerSecond: number;
+  rttMs: number | null;
+  disk: { freeBytes: number; totalBytes: number; path: string } | null;
+  cpuPercent: number | null;
+  activeTransfers: number;
+  /** Upload rate of the last five minutes, oldest first, one value per 10 s. */
+  upHistory: number[];
+}
+
+/** One point of a node's or the fleet's chart; `atRiskBytes` is what was not safe then. */
+export interface SamplePoint {
+  at: number;
+  upBytesPerSecond: number;
+  downBytesPerSecond: number;
+  atRiskBytes: number;
+  lossMs: number;
+  rttMs: number | null;
+}
+
+export interface FleetView {
+  at: number;
+  nodes: number;
+  online: number;
+  silent: number;
+  byWork: Record<WorkState, number>;
+  risk: Risk;
+  /** The node whose loss would cost most. */
+  worstNode: { id: string; name: string; lossMs: number } | null;
+  upBytesPerSecond: number;
+  downBytesPerSecond: number;
+  activeTransfers: number;
+  doneLastDay: number;
+  failedLastDay: number;
+  checkpointsComplete: number;
+}
+
+export interface TransferRow {
+  id: string;
+  nodeId: string;
+  nodeName: string;
+  direction: TransferDirection;
+  state: TransferState;
+  checkpointId: string;
+  run: string;
+  step: number;
+  bucket: string;
+  /** Where it comes from or goes to in words: `training-eu/runs/llama` or a folder on the node. */
+  place: string;
+  bytesDone: number;
+  bytesTotal: number;
+  filesDone: number;
+  filesTotal: number;
+  currentPath: string | null;
+  bytesPerSecond: number;
+  averageBytesPerSecond: number;
+  etaMs: number | null;
+  connections: number;
+  retries: number;
+  pieces: string;
+  stalledMs: number | null;
+  fault: FaultData | null;
+  startedBy: "queue" | "operator" | "start";
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+export interface CheckpointRow {
+  id: string;
+  run: string;
+  step: number;
+  writerEpoch: number;
+  state: CheckpointState;
+  /** Newest complete of its run. */
+  isNewest: boolean;
+  sizeBytes: number;
+  fileCount: number;
+  nodeId: string;
+  nodeName: string;
+  profileId: string;
+  bucket: string;
+  framework: string | null;
+  metrics: Record<string, number>;
+  capturedAt: number;
+  committedAt: number | null;
+  /** Part of the size already acknowledged, while uploading. */
+  bytesDone: number;
+}
+
+export interface CheckpointFileView {
+  path: string;
+  sizeBytes: number;
+  crc32: string | null;
+  parts: number;
+}
+
+export interface CheckpointView extends CheckpointRow {
+  attempt: string;
+  parent: { epoch: number; step: number } | null;
+  manifestKey: string | null;
+  manifestSha256: string | null;
+  location: string;
+  files: CheckpointFileView[];
+  /** More files than are listed here. */
+  filesOmitted: number;
+  restores: TransferRow[];
+}
+
+export interface EpochView {
+  epoch: number;
+  parent: { epoch: number; step: number } | null;
+  nodeId: string;
+  nodeName: string;
+  claimedAt: number;
+}
+
+export interface RunRow {
+  name: string;
+  profileId: string;
+  profileName: string;
+  bucket: string;
+  location: string;
+  writerEpoch: number;
+  writerNodeId: string | null;
+  writerNodeName: string | null;
+  newestStep: number | null;
+  newestAt: number | null;
+  newestCheckpointId: string | null;
+  uploading: number;
+  complete: number;
+  totalBytes: number;
+  intervalMs: number | null;
+  createdAt: number;
+  work: WorkState;
+  risk: Risk;
+}
+
+export interface RunView extends RunRow {
+  epochs: EpochView[];
+  /** Newest first, at most 1,000. */
+  checkpoints: CheckpointRow[];
+}
+
+export interface RestoreCandidate {
+  nodeId: string;
+  name: string;
+  state: NodeState;
+  gpu: string | null;
+  freeBytes: number | null;
+  /** Why it cannot be chosen, or null when it fits. */
+  whyNot: string | null;
+  busyWith: string | null;
+  /** From this node's own measured download rate; null when it has none yet. */
+  etaMs: number | null;
+  bytesPerSecond: number | null;
+}
+
+export interface RestorePlan {
+  checkpoint: CheckpointRow;
+  isNewest: boolean;
+  requests: number;
+  egress: PresetView["egress"];
+  candidates: RestoreCandidate[];
+  suggestedNodeId: string | null;
+  suggestedPath: string;
+  cli: string;
+}
+
+export type EventKind =
+  | "node-joined"
+  | "node-silent"
+  | "node-back"
+  | "node-revoked"
+  | "epoch-claimed"
+  | "checkpoint-safe"
+  | "upload-failed"
+  | "restore-started"
+  | "restore-done"
+  | "restore-failed"
+  | "capture-refused"
+  | "profile-changed"
+  | "account-created";
+
+export interface EventRow {
+  /** Ascending; the cursor of the list. */
+  id: number;
+  at: number;
+  kind: EventKind;
+  work: WorkState;
+  nodeId: string | null;
+  nodeName: string | null;
+  run: string | null;
+  step: number | null;
+  /** The rest of the sentence after the node's name. */
+  text: string;
+  fault: FaultData | null;
+}
+
+/** One message of the browser's single stream. Everything first, then what changed. */
+export type LiveMessage =
+  | { type: "fleet"; fleet: FleetView }
+  /** All nodes when `whole`, otherwise those that changed. */
+  | { type: "nodes"; whole: boolean; nodes: NodeRow[] }
+  /** Transfers that are not ended, plus each one once more when it ends. */
+  | { type: "transfers"; whole: boolean; transfers: TransferRow[] }
+  | { type: "events"; events: EventRow[] }
+  /** These lists changed at the hub; a page that shows one asks for it again. */
+  | { type: "stale"; topics: StaleTopic[] }
+  | { type: "beat"; at: number };
+
+export type StaleTopic = "profiles" | "tokens" | "runs" | "checkpoints" | "transfers" | "events" | "account";

@@ -1,0 +1,34 @@
+import { defineConfig } from "vitest/config";
+
+/** Unit tests sit beside the code they cover; conformance and process tests live in e2e/ and start real processes. */
+export default defineConfig({
+  test: {
+    pool: "forks",
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["{protocol,storage,store,worker,server,app,prisma,demo}/**/*.test.{ts,tsx}"],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
+          name: "conformance",
+          include: ["e2e/conformance/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        test: {
+          name: "process",
+          include: ["e2e/process/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
