@@ -1,0 +1,144 @@
+import { initTRPC, TRPCError } from "@trpc/server";
+import { ZodError } from "zod";
+import { Fault, FAULTS, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
+import { hasRole, type Role } from "#protocol/requests.ts";
+import type { Person } from "#protocol/views.ts";
+import type { Hub } from "./hub.ts";
+
+/**
+ * The one place where a call is allowed or refused. Every procedure says in its `meta` who may call it; the guard below
+ * reads that declaration and nothing else, so a procedure without one cannot be called at all. Pages are never trusted to
+ * have checked anything.
+ */
+
+export type Who = "open" | Role | "node";
+export interface Meta {
+  who: Who;
+}
+
+export type Caller =
+  | { kind: "nobody" }
+  | { kind: "person"; person: Person; sessionHash: string }
+  | { kind: "node"; nodeId: string; name: string; profileId: string };
+export type PersonCaller = Extract<Caller, { kind: "person" }>;
+export type NodeCaller = Extract<Caller, { kind: "node" }>;
+
+export interface Context {
+  hub: Hub;
+  caller: Caller;
+  /** Address of the other end, for throttling. */
+  address: string;
+  /** Fault found while reading the credentials: thrown by the guard, so that it leaves in the usual form. */
+  refusal: Fault | null;
+  setCookie: (value: string) => void;
+}
+
+const t = initTRPC
+  .context<Context>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } },
+    errorFormatter: ({ shape, error }) => {
+      const fault = faultDataOf(error);
+      return {
+        code: shape.code,
+        message: sentenceOf(fault),
+        data: { code: shape.data.code, httpStatus: FAULTS[fault.code].http, path: shape.data.path ?? null, fault },
+      };
+    },
+  });
+
+/** The Fault inside an error that left a procedure. What is not one is INTERNAL and says nothing of its cause. */
+export function faultDataOf(error: TRPCError): FaultData {
+  if (isFault(error.cause)) return error.cause.toData();
+  if (error.cause instanceof ZodError) {
+    const issue = error.cause.issues[0];
+    const subject = issue?.path.map(String).join(".") ?? "";
+    return {
+      code: "BAD_INPUT",
+      ...(subject === "" ? {} : { subject: subject.slice(0, 256) }),
+      ...(issue === undefined ? {} : { detail: issue.message.slice(0, 1024) }),
+    };
+  }
+  switch (error.code) {
+    case "NOT_FOUND":
+    case "METHOD_NOT_SUPPORTED":
+      return { code: "NOT_FOUND", detail: "there is no such procedure" };
+    case "PAYLOAD_TOO_LARGE":
+      return { code: "TOO_LARGE" };
+    case "PARSE_ERROR":
+    case "BAD_REQUEST":
+    case "UNSUPPORTED_MEDIA_TYPE":
+      return { code: "BAD_INPUT" };
+    case "SERVICE_UNAVAILABLE":
+      return { code: "SHUTTING_DOWN" };
+    case "CLIENT_CLOSED_REQUEST":
+      return { code: "CANCELLED" };
+    default:
+      return { code: "INTERNAL" };
+  }
+}
+
+const TRPC_CODES: Record<number, TRPCError["code"]> = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  409: "CONFLICT",
+  412: "PRECONDITION_FAILED",
+  413: "PAYLOAD_TOO_LARGE",
+  422: "UNPROCESSABLE_CONTENT",
+  426: "PRECONDITION_FAILED",
+  429: "TOO_MANY_REQUESTS",
+  499: "CLIENT_CLOSED_REQUEST",
+  501: "NOT_IMPLEMENTED",
+  502: "BAD_GATEWAY",
+  503: "SERVICE_UNAVAILABLE",
+  504: "GATEWAY_TIMEOUT",
+};
+
+/** A Fault as tRPC wants it thrown. */
+export const trpcError = (fault: Fault): TRPCError =>
+  new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
+
+/** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, or the reason the credentials were refused for. */
+export function allow(who: Who | undefined, context: Pick<Context, "caller" | "refusal">): void {
+  if (who === "open") return;
+  if (context.refusal !== null) throw context.refusal;
+  if (who === undefined) throw new Fault("INTERNAL", { detail: "the procedure does not say who may call it" });
+  const { caller } = context;
+  if (who === "node") {
+    if (caller.kind !== "node") throw new Fault("NODE_UNKNOWN");
+    return;
+  }
+  if (caller.kind !== "person") throw new Fault("NOT_SIGNED_IN");
+  if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
+}
+
+const guarded = t.procedure.use(async ({ ctx, meta, next }) => {
+  try {
+    allow(meta?.who, ctx);
+  } catch (error) {
+    throw isFault(error) ? trpcError(error) : error;
+  }
+  const result = await next();
+  if (!result.ok && isFault(result.error.cause)) throw trpcError(result.error.cause);
+  return result;
+});
+
+const forPeople = (role: Role) =>
+  guarded.meta({ who: role }).use(({ ctx, next }) => {
+    if (ctx.caller.kind !== "person") throw trpcError(new Fault("NOT_SIGNED_IN"));
+    return next({ ctx: { ...ctx, caller: ctx.caller } });
+  });
+
+export const router = t.router;
+export const open = guarded.meta({ who: "open" });
+export const viewer = forPeople("viewer");
+export const operator = forPeople("operator");
+export const admin = forPeople("admin");
+export const node = guarded.meta({ who: "node" }).use(({ ctx, next }) => {
+  if (ctx.caller.kind !== "node") throw trpcError(new Fault("NODE_UNKNOWN"));
+  return next({ ctx: { ...ctx, caller: ctx.caller } });
+});
