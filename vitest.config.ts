@@ -8,7 +8,10 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["{protocol,storage,store,worker,server,app,prisma,demo}/**/*.test.{ts,tsx}"],
+          include: [
+            "{protocol,storage,store,worker,server,app,prisma,demo}/**/*.test.{ts,tsx}",
+            "e2e/gate/**/*.test.ts",
+          ],
           testTimeout: 20_000,
         },
       },

@@ -1,0 +1,71 @@
+import { createHash } from "node:crypto";
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, runStep, type Step } from "./run-step.ts";
+
+/** Builds what runs from built files: the pages and the one-file worker. Skipped when no source changed since. */
+
+interface Target {
+  step: Step;
+  sources: string[];
+  result: string;
+  stamp: string;
+}
+
+const TARGETS: readonly Target[] = [
+  {
+    step: {
+      title: "build the pages",
+      command: ["next", "build"],
+      env: { NODE_ENV: "production", NEXT_TELEMETRY_DISABLED: "1" },
+    },
+    sources: [
+      "app/**/*.{ts,tsx,css}",
+      "protocol/*.ts",
+      "storage/{providers,plan}.ts",
+      "public/**/*",
+      "next.config.ts",
+      "package-lock.json",
+    ],
+    result: ".next/BUILD_ID",
+    stamp: ".next/.tidemark-built-from",
+  },
+  {
+    step: { title: "build the worker", command: [process.execPath, "worker/build.ts"] },
+    sources: ["worker/**/*.ts", "protocol/*.ts", "storage/*.ts", "package-lock.json"],
+    result: "dist/tidemark.mjs",
+    stamp: "dist/.tidemark-built-from",
+  },
+];
+
+function digest(patterns: string[]): string {
+  const hash = createHash("sha256");
+  for (const file of globSync(patterns, { cwd: ROOT }).toSorted()) {
+    if (/\.test\.tsx?$/.test(file) || !statSync(join(ROOT, file)).isFile()) continue;
+    hash.update(file).update(readFileSync(join(ROOT, file)));
+  }
+  return hash.digest("hex");
+}
+
+/** @throws Error with the tool's own words when a build fails. */
+export async function build(): Promise<void> {
+  for (const target of TARGETS) {
+    const wanted = digest(target.sources);
+    const stamp = join(ROOT, target.stamp);
+    if (existsSync(join(ROOT, target.result)) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) continue;
+    process.stderr.write(`  ${target.step.title}\n`);
+    const result = await runStep(target.step);
+    if (!result.ok) throw new Error(`${target.step.title} failed:\n${result.output}`);
+    mkdirSync(join(stamp, ".."), { recursive: true });
+    writeFileSync(stamp, wanted);
+  }
+}
+
+if (import.meta.main) {
+  try {
+    await build();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

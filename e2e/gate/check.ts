@@ -1,0 +1,55 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Counts, readVitest } from "./count.ts";
+import { runStep, type Step, tell } from "./run-step.ts";
+
+/** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. */
+
+const report = join(tmpdir(), `tidemark-unit-${process.pid}.json`);
+
+const CHECKS: readonly (readonly Step[])[] = [
+  [
+    { title: "format", command: ["oxfmt", "--check", "."] },
+    { title: "dead code", command: ["knip", "--no-progress"] },
+  ],
+  [
+    { title: "lint with types", command: ["oxlint", "--type-aware", "--deny-warnings", "."] },
+    { title: "types", command: ["tsc", "--noEmit", "-p", "."] },
+  ],
+  [
+    {
+      title: "unit tests",
+      command: [
+        "vitest",
+        "run",
+        "--project",
+        "unit",
+        "--reporter=default",
+        "--reporter=json",
+        `--outputFile.json=${report}`,
+      ],
+    },
+  ],
+];
+
+/** Runs all checks, two at a time, tells each result, and counts: unit tests one by one, every other check as one. */
+export async function check(): Promise<Counts> {
+  const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const group of CHECKS) {
+    for (const result of await Promise.all(group.map(runStep))) {
+      tell(result);
+      const counted = result.title === "unit tests" ? readVitest(report) : null;
+      total.passed += counted?.passed ?? (result.ok ? 1 : 0);
+      total.failed += counted?.failed ?? (result.ok ? 0 : 1);
+      total.skipped += counted?.skipped ?? 0;
+      if (!result.ok && counted !== null && counted.failed === 0) total.failed += 1;
+    }
+  }
+  return total;
+}
+
+if (import.meta.main) {
+  const total = await check();
+  console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+  process.exitCode = total.failed === 0 ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findBroken } from "./import-law.ts";
+
+let root = "";
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "tidemark-law-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const put = (path: string, text: string) => {
+  mkdirSync(join(root, dirname(path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+
+test("no file of this repository breaks the import law", () => {
+  expect(findBroken(join(import.meta.dirname, "../.."))).toEqual([]);
+});
+
+test("finds a worker that imports the server's values, and lets it import the router's type", () => {
+  put("worker/link/bad.ts", `import { hubRouter } from "#server/router.ts";\n`);
+  put("worker/link/good.ts", `import type { HubRouter } from "#server/router.ts";\n`);
+  expect(findBroken(root).map((one) => one.file)).toEqual(["worker/link/bad.ts"]);
+});
+
+test("finds an import that climbs out by a relative path, a dynamic one, and a re-export", () => {
+  put("storage/a.ts", `import { x } from "../worker/x.ts";\n`);
+  put("server/b.ts", `const y = await import("#${"app"}/page.tsx");\n`);
+  put("protocol/c.ts", `export { z } from "#storage/plan.ts";\n`);
+  expect(
+    findBroken(root)
+      .map((one) => one.file)
+      .toSorted(),
+  ).toEqual(["protocol/c.ts", "server/b.ts", "storage/a.ts"]);
+});
+
+test("finds I/O in protocol, packages in the embedded store, and Node modules in the app", () => {
+  put("protocol/clock.ts", `import { readFileSync } from "node:fs";\n`);
+  put("store/xml.ts", `import { XMLParser } from "fast-xml-parser";\n`);
+  put("app/page.tsx", `import { join } from "node:path";\n`);
+  expect(findBroken(root)).toHaveLength(3);
+});
+
+test("lets the app import browser-safe storage and nothing else of it", () => {
+  put("app/good.ts", `import { planParts } from "#storage/plan.ts";\n`);
+  put("app/bad.ts", `import { presign } from "#storage/sigv4.ts";\n`);
+  expect(findBroken(root).map((one) => one.imports)).toEqual(["#storage/sigv4.ts"]);
+});

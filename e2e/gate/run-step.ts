@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "../..");
+const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
+
+export interface Step {
+  title: string;
+  command: [string, ...string[]];
+  env?: Record<string, string>;
+}
+
+export interface StepResult {
+  title: string;
+  ok: boolean;
+  output: string;
+  seconds: number;
+}
+
+/** Runs one tool of `node_modules/.bin` (or an absolute program) and collects what it said. */
+export function runStep(step: Step): Promise<StepResult> {
+  const started = performance.now();
+  const [program, ...rest] = step.command;
+  return new Promise((resolve) => {
+    let output = "";
+    const child = spawn(program.startsWith("/") ? program : bin(program), rest, {
+      cwd: ROOT,
+      env: { ...process.env, FORCE_COLOR: "0", NO_COLOR: "1", ...step.env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    const end = (ok: boolean) =>
+      resolve({ title: step.title, ok, output, seconds: (performance.now() - started) / 1000 });
+    child.on("error", (error) => {
+      output += error.message;
+      end(false);
+    });
+    child.on("close", (code) => end(code === 0));
+  });
+}
+
+/** One line per step; the whole output only of what failed. */
+export function tell(result: StepResult): void {
+  console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${result.seconds.toFixed(1)} s)`);
+  if (!result.ok) console.log(result.output);
+}

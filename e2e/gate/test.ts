@@ -1,0 +1,76 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installServers } from "../servers/install.ts";
+import { build } from "./build.ts";
+import { check } from "./check.ts";
+import { add, type Counts, readPlaywright, readVitest } from "./count.ts";
+import { installChromium } from "./install-chromium.ts";
+import { runStep, tell } from "./run-step.ts";
+
+/**
+ * `npm test`: everything. Installs what the tests need, then the checks, the conformance table over every store, the
+ * process tests, and the browser stories. The last line is the count. In CI nothing may be skipped: what is missing there
+ * is a failure.
+ */
+
+const ci = process.env.CI === "true" || process.env.CI === "1";
+let total: Counts = { passed: 0, failed: 0, skipped: 0 };
+const fail = (title: string, why: string) => {
+  console.log(`FAIL ${title}: ${why}`);
+  total = add(total, { passed: 0, failed: 1, skipped: 0 });
+};
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+async function attempt(title: string, work: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    fail(title, messageOf(error));
+    return false;
+  }
+}
+
+async function suite(title: string, run: { command: [string, ...string[]]; read: () => Counts | null }): Promise<void> {
+  const result = await runStep({ title, command: run.command, ...(ci ? { env: { CI: "true" } } : {}) });
+  tell(result);
+  const counts = run.read();
+  if (counts === null) fail(title, "the runner wrote no report");
+  else {
+    total = add(total, counts);
+    if (!result.ok && counts.failed === 0) fail(title, "the runner failed outside a test");
+  }
+}
+
+const vitest = (project: string) => {
+  const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
+  return suite(project, {
+    command: [
+      "vitest",
+      "run",
+      "--project",
+      project,
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report}`,
+    ],
+    read: () => readVitest(report),
+  });
+};
+
+total = add(total, await check());
+await attempt("install the S3 servers", () => installServers({ ci }));
+const built = await attempt("build", build);
+await vitest("conformance");
+if (built) await vitest("process");
+if (built && (await attempt("install Chromium", () => installChromium({ ci })))) {
+  const report = join(tmpdir(), `tidemark-browser-${process.pid}.json`);
+  process.env.PLAYWRIGHT_JSON_OUTPUT_NAME = report;
+  await suite("browser stories", {
+    command: ["playwright", "test", "--config", "e2e/browser/playwright.config.ts"],
+    read: () => readPlaywright(report),
+  });
+}
+if (ci && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = total.failed > 0 || (ci && total.skipped > 0) ? 1 : 0;
