@@ -27,7 +27,7 @@ test("finds a worker that imports the server's values, and lets it import the ro
 
 test("finds an import that climbs out by a relative path, a dynamic one, and a re-export", () => {
   put("storage/a.ts", `import { x } from "../worker/x.ts";\n`);
-  put("server/b.ts", `const y = await import("#${"app"}/page.tsx");\n`);
+  put("server/b.ts", `const y = await import("${["#app", "page.tsx"].join("/")}");\n`);
   put("protocol/c.ts", `export { z } from "#storage/plan.ts";\n`);
   expect(
     findBroken(root)

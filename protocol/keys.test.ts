@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { Fault } from "./fault.ts";
+import { attemptPrefix, dataKey, epochClaimKey, manifestKey, parseDataKey } from "./keys.ts";
+import { attemptId, filePath, runName } from "./names.ts";
+
+const at = {
+  run: runName.parse("llama"),
+  epoch: 3,
+  attempt: attemptId.parse("abcdef123456"),
+  path: filePath.parse("sub/model.safetensors"),
+};
+
+test("a data key reads back as what it was made of", () => {
+  const key = dataKey("team/", at);
+  expect(key).toBe("team/runs/llama/e000003/abcdef123456/sub/model.safetensors");
+  expect(parseDataKey("team/", key)).toEqual(at);
+  expect(key.startsWith(attemptPrefix("team/", at))).toBe(true);
+});
+
+test("manifests and claims lie outside of what data keys can name", () => {
+  const manifest = manifestKey("team/", { run: at.run, epoch: 3, step: 500, checkpointId: "11111111-2222" });
+  expect(manifest).toBe("team/manifests/llama/e000003/s000000000500-11111111-2222.json");
+  for (const key of [manifest, epochClaimKey("team/", at)]) expect(() => parseDataKey("team/", key)).toThrow(Fault);
+});
+
+test.each([
+  "runs/llama/e000003/abcdef123456/model.bin",
+  "team/runs/llama/e3/abcdef123456/model.bin",
+  "team/runs/llama/e000003/abcdef123456/../../e000004/abcdef123456/model.bin",
+  "team/runs/../manifests/e000003/abcdef123456/x",
+  "team/runs/llama/e000003/ABC/model.bin",
+  "team/runs/llama/e000003/abcdef123456/",
+])("refuses the key %j", (key) => expect(() => parseDataKey("team/", key)).toThrow(Fault));

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { addRisks, riskOf, workStateOf } from "./risk.ts";
+import { runBacklog, type RunBacklog } from "./reports.ts";
+
+const MIN = 60_000;
+const at = (change: Partial<RunBacklog>): RunBacklog => ({
+  ...runBacklog.parse({
+    run: "llama",
+    writerEpoch: 1,
+    unsafeCheckpoints: 0,
+    unsafeFiles: 0,
+    unsafeBytes: 0,
+    movedBytes: 0,
+    oldestUnsafeAt: null,
+    safeStep: 400,
+    safeAt: 0,
+    safeBytes: 100,
+    localStep: 400,
+    localAt: 0,
+    startedAt: 0,
+    intervalMs: 5 * MIN,
+  }),
+  ...change,
+});
+
+test("training since the newest safe step is what would be lost, also when everything captured is safe", () => {
+  expect(riskOf(at({}), 4 * MIN).lossMs).toBe(4 * MIN);
+});
+
+test("a program that stopped with everything safe loses nothing", () => {
+  expect(riskOf(at({}), 60 * MIN).lossMs).toBe(0);
+});
+
+test("before the first safe step everything since the start would be lost", () => {
+  const run = at({ safeStep: null, safeAt: null, localStep: 100, localAt: 7 * MIN, unsafeCheckpoints: 1 });
+  expect(riskOf(run, 9 * MIN)).toMatchObject({ lossMs: 9 * MIN, steps: 100 });
+});
+
+test("a stopped program with an unsafe step loses the training up to that step", () => {
+  const run = at({ localStep: 500, localAt: 5 * MIN, unsafeCheckpoints: 1, unsafeBytes: 10, oldestUnsafeAt: 5 * MIN });
+  expect(riskOf(run, 120 * MIN)).toMatchObject({ lossMs: 5 * MIN, bytes: 10, steps: 100 });
+});
+
+test("one upload on its way is moving; work that piles up or waits too long is at risk", () => {
+  expect(workStateOf(at({}), MIN)).toBe("safe");
+  const one = at({ unsafeCheckpoints: 1, oldestUnsafeAt: 0 });
+  expect(workStateOf(one, 4 * MIN)).toBe("moving");
+  expect(workStateOf(one, 11 * MIN)).toBe("risk");
+  expect(workStateOf(at({ unsafeCheckpoints: 3, oldestUnsafeAt: 0 }), 6 * MIN)).toBe("risk");
+});
+
+test("risks add up and keep the oldest", () => {
+  const a = riskOf(at({ unsafeBytes: 1, oldestUnsafeAt: 9 }), MIN);
+  const b = riskOf(at({ unsafeBytes: 2, oldestUnsafeAt: 5 }), MIN);
+  expect(addRisks([a, b])).toMatchObject({ bytes: 3, lossMs: 2 * MIN, oldestUnsafeAt: 5 });
+});

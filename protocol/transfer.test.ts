@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { isEnded, mayMove, TRANSFER_STATES } from "./transfer.ts";
+
+test("an upload in flight is never superseded", () => {
+  for (const by of ["node", "person", "policy"] as const) expect(mayMove("running", "superseded", by)).toBe(false);
+  expect(mayMove("waiting", "superseded", "policy")).toBe(true);
+  expect(mayMove("waiting", "superseded", "node")).toBe(false);
+});
+
+test("nothing leaves done, cancelled or superseded, and only failed can be tried again", () => {
+  for (const from of TRANSFER_STATES) {
+    const leaves = TRANSFER_STATES.some((to) => mayMove(from, to, "person") || mayMove(from, to, "node"));
+    expect(leaves).toBe(!["done", "cancelled", "superseded"].includes(from));
+  }
+  expect(TRANSFER_STATES.filter(isEnded)).toEqual(["done", "failed", "cancelled", "superseded"]);
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { Fault } from "./fault.ts";
+import { formatBytes, formatDuration, formatEta, formatRate, parseDuration, parseSize } from "./units.ts";
+
+describe("sizes", () => {
+  test.each([
+    [0, "0 B"],
+    [999, "999 B"],
+    [1000, "1.0 KiB"],
+    [640 * 1024 ** 2, "640 MiB"],
+    [3.1 * 1024 ** 3, "3.1 GiB"],
+    [1023.9 * 1024 ** 2, "1.0 GiB"],
+  ])("%d bytes are written %s", (bytes, text) => expect(formatBytes(bytes)).toBe(text));
+
+  test.each([
+    ["4096", 4096],
+    ["64MiB", 64 * 1024 ** 2],
+    ["64Mi", 64 * 1024 ** 2],
+    ["100M", 100_000_000],
+    ["1.5 GB", 1_500_000_000],
+    ["0", 0],
+  ])("%s is read as %d", (text, bytes) => expect(parseSize(text)).toBe(bytes));
+
+  test.each(["", "12 apples", "-1", "1e9", "9999P"])("%j is refused as a size", (text) => {
+    expect(() => parseSize(text)).toThrow(Fault);
+  });
+});
+
+describe("rates", () => {
+  test("are bits by default and bytes on request", () => {
+    expect(formatRate(4_775_000)).toBe("38.2 Mbps");
+    expect(formatRate(41_000_000, "bytes")).toBe("41.0 MB/s");
+    expect(formatRate(0)).toBe("0 bps");
+  });
+});
+
+describe("durations", () => {
+  test.each([
+    [0, "0 s"],
+    [48_000, "48 s"],
+    [6 * 60_000, "6 min"],
+    [80 * 60_000, "1 h 20 min"],
+    [76 * 3_600_000, "3 d 4 h"],
+  ])("%d ms are written %s", (ms, text) => expect(formatDuration(ms)).toBe(text));
+
+  test.each([
+    ["90", 90_000],
+    ["1h30m", 5_400_000],
+    ["500ms", 500],
+    ["2d", 172_800_000],
+  ])("%s is read as %d ms", (text, ms) => expect(parseDuration(text)).toBe(ms));
+
+  test("a duration without a unit that is known is refused", () => {
+    expect(() => parseDuration("5 fortnights")).toThrow(Fault);
+  });
+
+  test("an unknown time left is said by saying nothing, never by infinity", () => {
+    expect(formatEta(null)).toBeNull();
+    expect(formatEta(Number.POSITIVE_INFINITY)).toBeNull();
+    expect(formatEta(400)).toBe("1 s left");
+    expect(formatEta(360_000)).toBe("about 6 min left");
+  });
+});
