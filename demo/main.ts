@@ -1,0 +1,205 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { z } from "zod";
+import { build } from "#e2e/gate/build.ts";
+import { createHubClient, signIn } from "#e2e/stage/hub-client.ts";
+import { addProfile, addToken } from "#e2e/stage/provision.ts";
+import { startHub } from "#e2e/stage/start-hub.ts";
+import { type RunningProcess, startProcess } from "#e2e/stage/start-process.ts";
+import { startStore } from "#e2e/stage/start-store.ts";
+import { startWorker } from "#e2e/stage/start-worker.ts";
+
+/**
+ * `npm run demo`: a store, a hub and a few nodes on this machine, each node with a training loop that writes real
+ * checkpoints over an uplink slow enough to watch. Everything is kept in .demo/, so a second start goes on where the
+ * first one stopped.
+ */
+
+const HELP = `npm run demo -- [--nodes N] [--port N] [--reset]
+
+  --nodes N   how many nodes to start (3, at most 24)
+  --port N    port of the hub (7140, or the next free one)
+  --dir DIR   where the demo keeps its data (.demo)
+  --reset     throw away the data of earlier demos first
+`;
+
+/** What the nodes of the demo train, over which uplinks. The third cannot keep up, so that there is something at risk. */
+const NODES = [
+  {
+    run: "llama-8b-sft",
+    up: "3MB",
+    every: "30s",
+    model: "32MiB",
+    optimizer: "12MiB",
+    gpu: "RTX 4090",
+    region: "us-east",
+  },
+  { run: "flux-lora", up: "1500KB", every: "40s", model: "20MiB", optimizer: "4MiB", gpu: "RTX 4080", region: "de" },
+  { run: "md-kinase", up: "700KB", every: "35s", model: "24MiB", optimizer: "8MiB", gpu: "RTX 3090", region: "br" },
+] as const;
+
+const saved = z.object({ accessKey: z.string(), secretKey: z.string(), email: z.string(), password: z.string() });
+
+function fail(sentence: string): never {
+  console.error(`\n${sentence}`);
+  process.exit(2);
+}
+
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        nodes: { type: "string", default: "3" },
+        port: { type: "string" },
+        dir: { type: "string", default: ".demo" },
+        reset: { type: "boolean", default: false },
+        help: { type: "boolean", default: false },
+      },
+    });
+    const nodes = Number(values.nodes);
+    if (!Number.isInteger(nodes) || nodes < 1 || nodes > 24)
+      fail(`--nodes ${values.nodes}: choose a number from 1 to 24.`);
+    const port = values.port === undefined ? null : Number(values.port);
+    if (port !== null && !(Number.isInteger(port) && port > 0 && port < 65_536))
+      fail(`--port ${values.port}: this is not a port.`);
+    return { ...values, nodes, port, dir: resolve(values.dir) };
+  } catch (error) {
+    fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+  }
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const probe = createServer();
+    probe.once("error", () => done(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => done(true)));
+  });
+
+async function choosePort(wished: number | null): Promise<number> {
+  if (wished !== null) {
+    if (await isFree(wished)) return wished;
+    fail(`Port ${wished} is already in use. Stop the program that holds it, or choose another with --port.`);
+  }
+  for (let port = 7140; port < 7160; port++) if (await isFree(port)) return port;
+  fail("Ports 7140 to 7159 are all in use. Choose one with --port.");
+}
+
+function readSaved(dir: string): z.infer<typeof saved> {
+  const file = join(dir, "demo.json");
+  if (existsSync(file)) return saved.parse(JSON.parse(readFileSync(file, "utf8")));
+  const fresh = {
+    accessKey: `demo${randomBytes(8).toString("hex")}`,
+    secretKey: randomBytes(24).toString("base64url"),
+    email: "you@demo.local",
+    password: `tide-${randomBytes(6).toString("hex")}`,
+  };
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  writeFileSync(file, JSON.stringify(fresh, null, 2), { mode: 0o600 });
+  return fresh;
+}
+
+const options = readOptions();
+if (options.help) {
+  console.log(HELP);
+  process.exit(0);
+}
+const startedAt = performance.now();
+const running: { title: string; process: RunningProcess }[] = [];
+let stopping = false;
+
+/** Workers first, so that they say goodbye to a hub that still listens. */
+async function stopAll(code: number): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  console.log("\nStopping.");
+  for (const title of ["train", "worker", "hub", "store"]) {
+    await Promise.all(running.filter((one) => one.title === title).map((one) => one.process.stop()));
+  }
+  process.exit(code);
+}
+process.on("SIGINT", () => void stopAll(0));
+process.on("SIGTERM", () => void stopAll(0));
+
+function keep(title: string, started: RunningProcess): void {
+  running.push({ title, process: started });
+  void started.exited.then(({ code }) => {
+    if (stopping || (title === "train" && code === 0)) return;
+    console.error(`\nThe ${title} ended by itself (${code}):\n${started.lines.slice(-15).join("\n")}`);
+    void stopAll(1);
+  });
+}
+
+async function main(): Promise<void> {
+  if (options.reset) rmSync(options.dir, { recursive: true, force: true });
+  const port = await choosePort(options.port);
+  await build();
+  const person = readSaved(options.dir);
+  const store = await startStore({
+    dataDir: join(options.dir, "store"),
+    bucket: "training",
+    accessKey: person.accessKey,
+    secretKey: person.secretKey,
+    corsOrigin: `http://127.0.0.1:${port}`,
+  });
+  keep("store", store);
+  const hub = await startHub({ dataDir: join(options.dir, "hub"), port, admin: person, pages: "served" });
+  keep("hub", hub);
+  const client = createHubClient(hub.url, await signIn(hub.url, person));
+  const profileId = await addProfile(client, { name: "demo bucket", store });
+  const token = await addToken(client, { profileId, maxUses: options.nodes });
+  for (let index = 0; index < options.nodes; index++) await startNode({ index, hubUrl: hub.url, token });
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  console.log(`
+Tidemark demo is ready at ${hub.url} (${seconds} s)
+
+  sign in    ${person.email}
+  password   ${person.password}
+
+  ${options.nodes} ${options.nodes === 1 ? "node writes" : "nodes write"} checkpoints to a bucket on this machine; data is kept in ${options.dir}.
+  Ctrl-C stops everything.
+`);
+}
+
+async function startNode(at: { index: number; hubUrl: string; token: string }): Promise<void> {
+  const kind = NODES[at.index % NODES.length] ?? NODES[0];
+  const round = Math.floor(at.index / NODES.length);
+  const name = `gpu-${at.index + 1}`;
+  const home = join(options.dir, "nodes", name);
+  const watch = join(home, "checkpoints");
+  mkdirSync(watch, { recursive: true });
+  const worker = await startWorker({
+    hubUrl: at.hubUrl,
+    stateDir: join(home, "state"),
+    name,
+    token: at.token,
+    watch,
+    run: round === 0 ? kind.run : `${kind.run}-${round + 1}`,
+    flags: [
+      "--limit-up",
+      kind.up,
+      "--limit-down",
+      "12MB",
+      "--label",
+      `region=${kind.region}`,
+      "--label",
+      `gpu=${kind.gpu}`,
+    ],
+  });
+  keep("worker", worker);
+  const train = await startProcess({
+    title: `training loop of ${name}`,
+    entry: "demo/train.ts",
+    args: ["--folder", watch, "--every", kind.every, "--model", kind.model, "--optimizer", kind.optimizer],
+  });
+  keep("train", train);
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`\nThe demo could not start: ${error instanceof Error ? error.message : String(error)}`);
+  await stopAll(1);
+}

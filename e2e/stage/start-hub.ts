@@ -1,0 +1,39 @@
+import { type RunningProcess, startProcess } from "./start-process.ts";
+
+export interface HubOptions {
+  dataDir: string;
+  /** 0, the default, lets the system choose. */
+  port?: number;
+  admin?: { email: string; password: string };
+  /** Pages are left out unless a story needs them: the API starts faster alone. */
+  pages?: "served" | "left out";
+  env?: Record<string, string>;
+  onLine?: (line: string) => void;
+}
+
+export interface RunningHub extends RunningProcess {
+  url: string;
+  port: number;
+}
+
+/** Starts the real hub. `ready` is its address. */
+export async function startHub(options: HubOptions): Promise<RunningHub> {
+  const running = await startProcess({
+    title: "hub",
+    entry: "server/main.ts",
+    env: {
+      TIDEMARK_DATA: options.dataDir,
+      TIDEMARK_PORT: String(options.port ?? 0),
+      TIDEMARK_HOST: "127.0.0.1",
+      ...(options.pages === "served" ? {} : { TIDEMARK_NO_UI: "1" }),
+      ...(options.admin === undefined
+        ? {}
+        : { TIDEMARK_ADMIN_EMAIL: options.admin.email, TIDEMARK_ADMIN_PASSWORD: options.admin.password }),
+      ...options.env,
+    },
+    readReady: (line) => /Tidemark is ready at (http:\/\/\S+)/.exec(line)?.[1] ?? null,
+    ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
+  });
+  const url = running.ready.replace(/\/$/, "");
+  return { ...running, url, port: Number(new URL(url).port) };
+}

@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
+
+export const ROOT = join(import.meta.dirname, "../..");
+
+export interface StartOptions {
+  /** For error texts and log lines: `hub`, `worker gpu-1`. */
+  title: string;
+  /** The TypeScript entry, relative to the repository. */
+  entry: string;
+  args?: string[];
+  env?: Record<string, string>;
+  /** Resolves the start when it says something on this line of stdout; null keeps waiting. */
+  readReady?: (line: string) => string | null;
+  /** Default 30 s. */
+  readyWithinMs?: number;
+  /** Every line of both streams, as it comes. */
+  onLine?: (line: string, stream: "stdout" | "stderr") => void;
+}
+
+export interface RunningProcess {
+  /** What `readReady` found. */
+  ready: string;
+  pid: number;
+  /** All lines so far, both streams. */
+  lines: readonly string[];
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  /** Ends the process and everything it started; SIGTERM unless told otherwise. Resolves when it is gone. */
+  stop: (signal?: "SIGTERM" | "SIGKILL" | "SIGINT") => Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+}
+
+/**
+ * Starts one of the product's programs as a process group of its own, so that a test can kill all of it at once.
+ * @throws Error with the last lines when it ends, or stays silent, before it is ready.
+ */
+export async function startProcess(options: StartOptions): Promise<RunningProcess> {
+  const child = spawn(process.execPath, [options.entry, ...(options.args ?? [])], {
+    cwd: ROOT,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, NO_COLOR: "1", NODE_ENV: "production", ...options.env },
+  });
+  const lines: string[] = [];
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const ready = await waitUntilReady(child, { ...options, lines, exited });
+  const pid = child.pid ?? 0;
+  return {
+    ready,
+    pid,
+    lines,
+    exited,
+    stop: async (signal = "SIGTERM") => {
+      if (child.exitCode === null && child.signalCode === null) {
+        // SIGKILL goes to the whole group: a killed machine takes its children along.
+        process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+      }
+      return exited;
+    },
+  };
+}
+
+function waitUntilReady(
+  child: ChildProcess,
+  options: StartOptions & { lines: string[]; exited: Promise<{ code: number | null }> },
+): Promise<string> {
+  const { lines, exited, readReady = () => "", readyWithinMs = 30_000 } = options;
+  return new Promise((resolve, reject) => {
+    const giveUp = (why: string) => reject(new Error(`${options.title} ${why}\n${lines.slice(-20).join("\n")}`));
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL");
+      giveUp(`was not ready within ${readyWithinMs / 1000} s:`);
+    }, readyWithinMs);
+    if (options.readReady === undefined) child.once("spawn", () => finish(""));
+    const finish = (found: string) => {
+      clearTimeout(timer);
+      resolve(found);
+    };
+    const listen = (stream: "stdout" | "stderr") => {
+      let rest = "";
+      child[stream]?.on("data", (chunk: Buffer) => {
+        const parts = (rest + chunk.toString()).split("\n");
+        rest = parts.pop() ?? "";
+        for (const line of parts) {
+          lines.push(line);
+          options.onLine?.(line, stream);
+          const found = stream === "stdout" ? readReady(line) : null;
+          if (found !== null && options.readReady !== undefined) finish(found);
+        }
+      });
+    };
+    listen("stdout");
+    listen("stderr");
+    void exited.then(({ code }) => {
+      clearTimeout(timer);
+      giveUp(`ended with ${code} before it was ready:`);
+    });
+  });
+}

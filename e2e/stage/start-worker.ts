@@ -1,0 +1,29 @@
+import { type RunningProcess, startProcess } from "./start-process.ts";
+
+export interface WorkerOptions {
+  hubUrl: string;
+  stateDir: string;
+  name: string;
+  /** Only needed the first time; later the worker has its own credential. */
+  token?: string;
+  watch?: string;
+  run?: string;
+  /** Further flags, for example `["--limit-up", "4MB"]`. */
+  flags?: string[];
+  env?: Record<string, string>;
+  onLine?: (line: string) => void;
+}
+
+/** Starts the real worker as an agent. Resolves when the process runs; follow the hub to see what it does. */
+export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
+  const args = ["agent", "--hub", options.hubUrl, "--state", options.stateDir, "--name", options.name];
+  if (options.watch !== undefined) args.push("--watch", options.watch);
+  if (options.run !== undefined) args.push("--run", options.run);
+  return startProcess({
+    title: `worker ${options.name}`,
+    entry: "worker/main.ts",
+    args: [...args, ...(options.flags ?? [])],
+    env: { ...(options.token === undefined ? {} : { TIDEMARK_TOKEN: options.token }), ...options.env },
+    ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
+  });
+}
