@@ -67,7 +67,7 @@ function readOptions() {
       fail(`--port ${values.port}: this is not a port.`);
     return { ...values, nodes, port, dir: resolve(values.dir) };
   } catch (error) {
-    fail(`${error instanceof Error ? error.message : error}\n\n${HELP}`);
+    fail(`${error instanceof Error ? error.message : String(error)}\n\n${HELP}`);
   }
 }
 
