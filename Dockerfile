@@ -1,0 +1,58 @@
+# Two images from one file:
+#   docker build --target hub    -t tidemark-hub .
+#   docker build --target worker -t tidemark-worker .
+# Neither holds a secret in any layer, and both run as a user without rights.
+
+FROM node:24-bookworm-slim AS source
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+
+FROM source AS build
+ENV NODE_ENV=production NEXT_TELEMETRY_DISABLED=1
+# `generate` never runs the schema engine; naming a file keeps it from being downloaded.
+RUN PRISMA_SCHEMA_ENGINE_BINARY=/bin/true node node_modules/prisma/build/index.js generate \
+ && node e2e/gate/build.ts \
+ && rm -rf .next/cache
+
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force
+
+FROM node:24-bookworm-slim AS hub
+WORKDIR /app
+ENV NODE_ENV=production \
+    NEXT_TELEMETRY_DISABLED=1 \
+    TIDEMARK_HOST=0.0.0.0 \
+    TIDEMARK_PORT=7140 \
+    TIDEMARK_DATA=/data
+RUN mkdir /data && chown node:node /data
+COPY --from=packages /app/node_modules ./node_modules
+COPY --from=build /app/.next ./.next
+COPY --from=build /app/prisma ./prisma
+COPY package.json next.config.ts LICENSE ./
+COPY protocol ./protocol
+COPY storage ./storage
+COPY server ./server
+COPY public ./public
+USER node
+VOLUME /data
+EXPOSE 7140
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:7140/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "server/main.ts"]
+
+FROM node:24-bookworm-slim AS worker
+# One file. In an image of your own with Node 22.19 or newer:
+#   COPY --from=tidemark-worker /usr/local/lib/tidemark/tidemark.mjs /usr/local/lib/tidemark/tidemark.mjs
+COPY --from=build /app/dist/tidemark.mjs /usr/local/lib/tidemark/tidemark.mjs
+RUN mkdir -p /var/lib/tidemark /checkpoints && chown node:node /var/lib/tidemark /checkpoints \
+ && printf '#!/bin/sh\nexec node /usr/local/lib/tidemark/tidemark.mjs "$@"\n' > /usr/local/bin/tidemark \
+ && chmod 755 /usr/local/bin/tidemark
+USER node
+VOLUME /var/lib/tidemark
+ENV TIDEMARK_STATE=/var/lib/tidemark
+ENTRYPOINT ["tidemark"]
+CMD ["agent", "--watch", "/checkpoints"]
