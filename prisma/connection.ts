@@ -1,0 +1,84 @@
+import { PrismaLibSql } from "@prisma/adapter-libsql";
+
+/**
+ * One SQLite connection for the whole process. The stock client opens a new connection after every transaction, and with
+ * it loses what was set on the old one (foreign keys, synchronous, busy timeout). The adapter holds a lock from BEGIN to
+ * COMMIT, so one connection is enough and its settings hold for good.
+ */
+
+export type SqlClient = ReturnType<PrismaLibSql["createClient"]>;
+type SqlTransaction = Awaited<ReturnType<SqlClient["transaction"]>>;
+
+/** WAL so that readers never wait; synchronous FULL so that what was acknowledged survives a power cut. */
+const SETTINGS = [
+  "PRAGMA busy_timeout = 5000",
+  "PRAGMA journal_mode = WAL",
+  "PRAGMA synchronous = FULL",
+  "PRAGMA foreign_keys = ON",
+  "PRAGMA secure_delete = ON",
+];
+
+/** A client that runs everything, transactions included, on `inner`'s one connection. */
+export function onOneConnection(inner: SqlClient): SqlClient {
+  const begin = async (): Promise<SqlTransaction> => {
+    await inner.execute("BEGIN IMMEDIATE");
+    let open = true;
+    const end = async (sql: string): Promise<void> => {
+      if (!open) return;
+      open = false;
+      await inner.execute(sql);
+    };
+    return {
+      execute: (statement: Parameters<SqlTransaction["execute"]>[0]) => inner.execute(statement),
+      batch: async (statements) => {
+        const results = [];
+        for (const statement of statements) results.push(await inner.execute(statement));
+        return results;
+      },
+      executeMultiple: (sql) => inner.executeMultiple(sql),
+      commit: () => end("COMMIT"),
+      rollback: () => end("ROLLBACK"),
+      close: () => void end("ROLLBACK"),
+      get closed() {
+        return !open;
+      },
+    };
+  };
+  return {
+    execute: inner.execute.bind(inner),
+    batch: inner.batch.bind(inner),
+    migrate: inner.migrate.bind(inner),
+    transaction: begin,
+    executeMultiple: inner.executeMultiple.bind(inner),
+    sync: inner.sync.bind(inner),
+    reconnect: inner.reconnect.bind(inner),
+    close: inner.close.bind(inner),
+    get closed() {
+      return inner.closed;
+    },
+    get protocol() {
+      return inner.protocol;
+    },
+  };
+}
+
+/** The adapter Prisma talks to, over a connection that was opened and set up before. */
+export class OneConnectionAdapter extends PrismaLibSql {
+  readonly #client: SqlClient;
+
+  constructor(client: SqlClient) {
+    super({ url: ":memory:" }, { timestampFormat: "unixepoch-ms" });
+    this.#client = client;
+  }
+
+  override createClient(): SqlClient {
+    return this.#client;
+  }
+}
+
+/** Opens `url` (`file:/path` or `:memory:`) and applies the settings. */
+export async function connect(url: string): Promise<SqlClient> {
+  const client = onOneConnection(new PrismaLibSql({ url }).createClient({ url }));
+  for (const setting of SETTINGS) await client.execute(setting);
+  return client;
+}

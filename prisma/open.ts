@@ -1,0 +1,34 @@
+import { PrismaClient } from "./client/client.ts";
+import { connect, OneConnectionAdapter } from "./connection.ts";
+import { migrate, readMigrations } from "./migrate.ts";
+
+export type Database = PrismaClient;
+/** What a verb inside a transaction gets. */
+export type Transaction = Parameters<Parameters<Database["$transaction"]>[0]>[0];
+
+export interface OpenedDatabase {
+  db: Database;
+  /** Ends the connection; the write-ahead log is folded in first. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date.
+ * @throws MigrationRefused
+ */
+export async function openDatabase(url: string): Promise<OpenedDatabase> {
+  const client = await connect(url);
+  await migrate(client, await readMigrations());
+  const db = new PrismaClient({
+    adapter: new OneConnectionAdapter(client),
+    transactionOptions: { maxWait: 15_000, timeout: 30_000 },
+  });
+  await db.$connect();
+  return {
+    db,
+    close: async () => {
+      await db.$disconnect();
+      client.close();
+    },
+  };
+}
