@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createHubClient, type HubClient, signIn } from "./hub-client.ts";
+import { addProfile, addToken } from "./provision.ts";
+import { type HubOptions, type RunningHub, startHub } from "./start-hub.ts";
+import type { RunningProcess } from "./start-process.ts";
+import { type RunningStore, startStore, type StoreOptions } from "./start-store.ts";
+import { startWorker, type WorkerOptions } from "./start-worker.ts";
+
+export const ADMIN = { email: "admin@stage.local", password: "a-long-enough-password" };
+
+type NodeOptions = Omit<WorkerOptions, "hubUrl" | "stateDir">;
+
+/** A store, a hub with an account and a profile, and as many workers as a test asks for, in a temporary folder. */
+export interface Stage {
+  dir: string;
+  store: RunningStore;
+  hub: RunningHub;
+  /** Signed in as admin. */
+  client: HubClient;
+  cookie: string;
+  profileId: string;
+  token: string;
+  /** Kills the hub and all it started, as a power cut would. */
+  killHub: () => Promise<void>;
+  /** Starts the hub again on its data and its port. */
+  startHubAgain: () => Promise<void>;
+  /** A node's folders are `nodes/<name>/{state,checkpoints}` under `dir`. */
+  startNode: (options: NodeOptions) => Promise<RunningProcess>;
+  folderOf: (name: string) => string;
+  close: () => Promise<void>;
+}
+
+export interface StageOptions {
+  store?: Partial<StoreOptions>;
+  hub?: Partial<HubOptions>;
+}
+
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const dir = mkdtempSync(join(tmpdir(), "tidemark-stage-"));
+  const workers: RunningProcess[] = [];
+  const store = await startStore({ dataDir: join(dir, "store"), control: "stage-control-token", ...options.store });
+  const hubOptions: HubOptions = { dataDir: join(dir, "hub"), admin: ADMIN, ...options.hub };
+  const hub = await startHub(hubOptions);
+  const cookie = await signIn(hub.url, ADMIN);
+  const client = createHubClient(hub.url, cookie);
+  const profileId = await addProfile(client, { name: "stage bucket", store });
+  const token = await addToken(client, { profileId, maxUses: 100 });
+  const folderOf = (name: string) => join(dir, "nodes", name, "checkpoints");
+  const stage: Stage = {
+    dir,
+    store,
+    hub,
+    client,
+    cookie,
+    profileId,
+    token,
+    folderOf,
+    killHub: async () => {
+      await stage.hub.stop("SIGKILL");
+    },
+    startHubAgain: async () => {
+      stage.hub = await startHub({ ...hubOptions, port: hub.port });
+    },
+    startNode: async (node) => {
+      mkdirSync(folderOf(node.name), { recursive: true });
+      const worker = await startWorker({
+        hubUrl: hub.url,
+        stateDir: join(dir, "nodes", node.name, "state"),
+        token,
+        watch: folderOf(node.name),
+        ...node,
+      });
+      workers.push(worker);
+      return worker;
+    },
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await stage.hub.stop();
+      await store.stop();
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
