@@ -1,0 +1,59 @@
+"use client";
+import { useSyncExternalStore } from "react";
+import { formatRate, type RateUnit } from "#protocol/units.ts";
+
+/** Choices of this browser, kept as cookies so that the first paint already knows them. Nothing secret. */
+
+export type Theme = "system" | "light" | "dark";
+
+const YEAR_S = 31_536_000;
+const listeners = new Set<() => void>();
+
+function read(name: string): string | null {
+  const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
+  return found === undefined ? null : found.slice(name.length + 1);
+}
+
+function write(name: string, value: string): void {
+  document.cookie = `${name}=${value}; path=/; max-age=${YEAR_S}; samesite=lax`;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const THEME_COOKIE = "tidemark-theme";
+const UNIT_COOKIE = "tidemark-rate";
+
+export const parseTheme = (text: string | null | undefined): Theme =>
+  text === "light" || text === "dark" ? text : "system";
+
+export const useTheme = (): Theme =>
+  useSyncExternalStore(
+    subscribe,
+    () => parseTheme(read(THEME_COOKIE)),
+    () => "system",
+  );
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+  write(THEME_COOKIE, theme);
+}
+
+export const useRateUnit = (): RateUnit =>
+  useSyncExternalStore(
+    subscribe,
+    () => (read(UNIT_COOKIE) === "bytes" ? "bytes" : "bits"),
+    () => "bits",
+  );
+
+export const chooseRateUnit = (unit: RateUnit): void => write(UNIT_COOKIE, unit);
+
+/** Rates in the unit this browser chose. */
+export function useRate(): (bytesPerSecond: number) => string {
+  const unit = useRateUnit();
+  return (bytesPerSecond) => formatRate(bytesPerSecond, unit);
+}

@@ -1,0 +1,39 @@
+import { FAULTS, type FaultData } from "#protocol/fault.ts";
+
+/**
+ * Any failed call as the fault a person can read. The hub puts one on every error; where there is none, the answer did
+ * not come from the hub, or did not come at all.
+ */
+export function faultOf(error: unknown): FaultData {
+  const data = fieldOf(error, "data");
+  const fault = fieldOf(data, "fault");
+  const code = fieldOf(fault, "code");
+  if (isFaultCode(code)) {
+    const read: FaultData = { code };
+    for (const key of ["op", "subject", "detail", "requestId"] as const) {
+      const value = fieldOf(fault, key);
+      if (typeof value === "string") read[key] = value;
+    }
+    const status = fieldOf(fault, "status");
+    if (typeof status === "number") read.status = status;
+    return read;
+  }
+  // An error of the hub without a fault, or an answer that is not the hub's.
+  if (typeof fieldOf(data, "code") === "string") return { code: "INTERNAL", detail: messageOf(error) };
+  return { code: "HUB_UNREACHABLE" };
+}
+
+const isFaultCode = (value: unknown): value is FaultData["code"] => typeof value === "string" && Object.hasOwn(FAULTS, value);
+
+const fieldOf = (value: unknown, key: string): unknown =>
+  typeof value === "object" && value !== null && key in value ? Reflect.get(value, key) : undefined;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, 300);
+
+/** What happened and what to do, apart: the title and the rest of a note. The subject stands first when there is one. */
+export function wordsOf(fault: FaultData): { says: string; next: string } {
+  const { says, next } = FAULTS[fault.code];
+  const subject = fault.subject === undefined ? "" : `${fault.subject}: `;
+  const detail = fault.detail === undefined ? "" : ` (${fault.detail})`;
+  return { says: `${subject}${says.replace(/\.$/, "")}${detail}.`, next };
+}

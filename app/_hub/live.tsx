@@ -1,0 +1,97 @@
+"use client";
+import { useEffect, useState, useSyncExternalStore } from "react";
+import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
+import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
+import { liveStore, type LinkView } from "./live-store.ts";
+
+/** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
+
+const useLive = <Value,>(select: (state: LiveState) => Value): Value =>
+  useSyncExternalStore(
+    liveStore.subscribe,
+    () => select(liveStore.state()),
+    () => select(EMPTY_LIVE),
+  );
+
+export const useFleet = (): FleetView | null => useLive((state) => state.fleet);
+/** Null while they have not come yet. */
+export const useNodes = (): ReadonlyMap<string, NodeRow> | null => useLive((state) => state.nodes);
+export const useNode = (id: string): NodeRow | null => useLive((state) => state.nodes?.get(id) ?? null);
+export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
+export const useLiveTransfer = (id: string | null): TransferRow | null =>
+  useLive((state) => (id === null ? null : (state.transfers?.get(id) ?? null)));
+export const useLiveEvents = (): readonly EventRow[] | null => useLive((state) => state.events);
+
+export const useLinkState = (): LinkView["link"] =>
+  useSyncExternalStore(
+    liveStore.subscribe,
+    () => liveStore.link().link,
+    () => "connecting",
+  );
+
+/** The hub's clock now, as this page knows it. */
+export const hubNow = (): number => Date.now() + liveStore.link().hubAheadMs;
+
+const tickers = new Map<number, { at: number; listeners: Set<() => void>; timer: ReturnType<typeof setInterval> }>();
+
+function subscribeTick(everyMs: number, listener: () => void): () => void {
+  let ticker = tickers.get(everyMs);
+  if (ticker === undefined) {
+    const made = {
+      at: hubNow(),
+      listeners: new Set<() => void>(),
+      timer: setInterval(() => {
+        made.at = hubNow();
+        for (const one of made.listeners) one();
+      }, everyMs),
+    };
+    ticker = made;
+    tickers.set(everyMs, made);
+  }
+  const held = ticker;
+  held.listeners.add(listener);
+  return () => {
+    held.listeners.delete(listener);
+    if (held.listeners.size > 0) return;
+    clearInterval(held.timer);
+    tickers.delete(everyMs);
+  };
+}
+
+let firstNow = 0;
+/** The hub's time, told again every `everyMs`; one timer for all who ask for the same pace. 0 while the page is made. */
+export const useHubNow = (everyMs: 1000 | 10_000): number =>
+  useSyncExternalStore(
+    (listener) => subscribeTick(everyMs, listener),
+    () => tickers.get(everyMs)?.at ?? (firstNow === 0 ? (firstNow = hubNow()) : firstNow),
+    () => 0,
+  );
+
+/** Without a message for this long the numbers on the page are no longer the present. */
+export const STALE_AFTER_MS = 12_000;
+
+export interface Liveness {
+  state: "connecting" | "live" | "stale";
+  /** Since the last message; null before the first. */
+  silentMs: number | null;
+}
+
+/** How old the page's numbers are, looked at every `everyMs`. */
+export function useLiveness(everyMs: number): Liveness {
+  const [liveness, setLiveness] = useState<Liveness>({ state: "connecting", silentMs: null });
+  useEffect(() => {
+    const look = (): void => setLiveness(livenessOf(liveStore.link(), Date.now()));
+    look();
+    const timer = setInterval(look, everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return liveness;
+}
+
+export function livenessOf(view: LinkView, nowMs: number): Liveness {
+  if (view.lastMessageAt === null) return { state: "connecting", silentMs: null };
+  const silentMs = Math.max(0, nowMs - view.lastMessageAt);
+  const stale = silentMs > STALE_AFTER_MS || (view.link === "lost" && silentMs > 3000);
+  return { state: stale ? "stale" : "live", silentMs };
+}
+

@@ -1,0 +1,25 @@
+"use client";
+import { createContext, use, type ReactNode } from "react";
+import type { Role } from "#protocol/requests.ts";
+import type { Person } from "#protocol/views.ts";
+
+const PersonContext = createContext<Person | null>(null);
+
+export function PersonProvider({ person, children }: { person: Person; children: ReactNode }) {
+  return <PersonContext value={person}>{children}</PersonContext>;
+}
+
+/** Who is signed in; null on the sign-in and first-run pages. */
+export const usePerson = (): Person | null => use(PersonContext);
+
+const RANK: Record<Role, number> = { viewer: 0, operator: 1, admin: 2 };
+
+/** Whether a role may do what another one may. The hub decides; this only spares people a refusal. */
+export const roleAllows = (actual: Role, needed: Role): boolean => RANK[actual] >= RANK[needed];
+
+/** Why the signed-in person may not do this, or null when they may. */
+export function useWhyNot(needed: Role): string | null {
+  const person = usePerson();
+  if (person === null || roleAllows(person.role, needed)) return null;
+  return `Needs the role ${needed}; yours is ${person.role}. Ask an admin of this hub.`;
+}

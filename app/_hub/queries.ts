@@ -1,0 +1,53 @@
+import { queryOptions, type QueryClient } from "@tanstack/react-query";
+import type { StaleTopic } from "#protocol/views.ts";
+import { hub } from "./client.ts";
+
+/** What the pages ask the hub for, by name. The stream's "stale" messages make the matching ones ask again. */
+
+export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
+export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
+export const presetsQuery = () =>
+  queryOptions({ queryKey: ["presets"], queryFn: () => hub.profiles.presets.query(), staleTime: Infinity });
+export const tokensQuery = () => queryOptions({ queryKey: ["tokens"], queryFn: () => hub.tokens.list.query() });
+export const runsQuery = () => queryOptions({ queryKey: ["runs"], queryFn: () => hub.runs.list.query() });
+export const runQuery = (run: string) =>
+  queryOptions({ queryKey: ["runs", run], queryFn: () => hub.runs.get.query({ run }) });
+export const checkpointQuery = (id: string) =>
+  queryOptions({ queryKey: ["checkpoints", id], queryFn: () => hub.checkpoints.get.query({ id }) });
+export const nodeQuery = (id: string) =>
+  queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
+
+/** Charts are asked for again every 10 s while they are looked at. */
+export const fleetSamplesQuery = (minutes: number) =>
+  queryOptions({
+    queryKey: ["samples", "fleet", minutes],
+    queryFn: () => hub.fleet.samples.query({ minutes }),
+    refetchInterval: minutes <= 60 ? 10_000 : 60_000,
+  });
+export const nodeSamplesQuery = (id: string, minutes: number) =>
+  queryOptions({
+    queryKey: ["samples", id, minutes],
+    queryFn: () => hub.nodes.samples.query({ id, minutes }),
+    refetchInterval: minutes <= 60 ? 10_000 : 60_000,
+  });
+
+export const restorePlanQuery = (checkpointId: string, nodeId: string | null) =>
+  queryOptions({
+    queryKey: ["restore-plan", checkpointId, nodeId],
+    queryFn: () => hub.restores.plan.query({ checkpointId, nodeId }),
+    staleTime: 0,
+  });
+
+const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
+  profiles: [["profiles"]],
+  tokens: [["tokens"]],
+  runs: [["runs"]],
+  checkpoints: [["runs"], ["checkpoints"]],
+  transfers: [["transfers"]],
+  events: [["events"]],
+  account: [["account"]],
+};
+
+export function refreshTopics(client: QueryClient, topics: readonly StaleTopic[]): void {
+  for (const topic of topics) for (const key of KEYS[topic]) void client.invalidateQueries({ queryKey: [...key] });
+}

@@ -1,0 +1,38 @@
+import type { ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+import { Mark, type Tone } from "./mark.tsx";
+
+const EDGE: Record<Tone, string> = {
+  safe: "border-safe/45",
+  moving: "border-moving/45",
+  risk: "border-risk/45",
+  lost: "border-lost/45",
+  quiet: "border-line",
+};
+
+interface BannerProps {
+  tone: Tone;
+  /** What is wrong, in one sentence. */
+  title: ReactNode;
+  /** Why, and what follows. */
+  children?: ReactNode;
+  action?: ReactNode;
+  className?: string;
+}
+
+export function Banner({ tone, title, children, action, className }: BannerProps) {
+  return (
+    <div
+      role={tone === "risk" || tone === "lost" ? "alert" : "status"}
+      className={classNames("flex flex-wrap items-center gap-3 rounded-2 border bg-panel px-4 py-3", EDGE[tone], className)}
+    >
+      <div className="flex min-w-0 flex-1 basis-64 gap-3">
+        <Mark tone={tone} className="mt-[5px]" />
+        <div className="min-w-0">
+          <span className="font-mid">{title}</span> {children !== undefined && <span className="text-soft">{children}</span>}
+        </div>
+      </div>
+      {action}
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+"use client";
+import Link from "next/link";
+import type { ComponentProps, ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+
+export type ButtonLook = "main" | "plain" | "quiet" | "danger";
+
+const LOOK: Record<ButtonLook, string> = {
+  main: "border-accent bg-accent text-accent-ink hover:brightness-110",
+  plain: "border-line bg-panel text-ink hover:border-edge",
+  quiet: "border-transparent bg-transparent text-soft hover:bg-sunk hover:text-ink",
+  danger: "border-lost bg-lost text-panel hover:brightness-110",
+};
+const SIZE = { usual: "px-3 py-1.5 min-h-[34px]", small: "px-2 py-0.5 text-12 min-h-[26px]" };
+
+const shape = (look: ButtonLook, size: keyof typeof SIZE, extra: string | undefined): string =>
+  classNames(
+    "relative inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-mid whitespace-nowrap transition-[border-color,background-color,filter] duration-100 disabled:opacity-50 disabled:hover:brightness-100 aria-disabled:opacity-50",
+    LOOK[look],
+    SIZE[size],
+    extra,
+  );
+
+interface Own {
+  look?: ButtonLook;
+  size?: keyof typeof SIZE;
+  children?: ReactNode;
+}
+
+export function Button({ look = "plain", size = "usual", className, ...rest }: Own & ComponentProps<"button">) {
+  return <button type="button" {...rest} className={shape(look, size, className)} />;
+}
+
+export function ButtonLink({ look = "plain", size = "usual", className, ...rest }: Own & ComponentProps<typeof Link>) {
+  return <Link {...rest} className={shape(look, size, className)} />;
+}
+
+/** A square button with a picture; `label` is what it is called. */
+export function IconButton({ label, className, ...rest }: { label: string } & ComponentProps<"button">) {
+  return (
+    <button
+      type="button"
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={classNames(
+        "relative inline-flex size-[30px] shrink-0 items-center justify-center rounded-md text-soft hover:bg-sunk hover:text-ink disabled:opacity-40",
+        className,
+      )}
+    />
+  );
+}
+
+export function Key({ children }: { children: ReactNode }) {
+  return (
+    <kbd className="rounded-1 border border-line bg-sunk px-1.5 font-mono text-11 leading-[18px] text-faint">{children}</kbd>
+  );
+}

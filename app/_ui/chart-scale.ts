@@ -1,0 +1,77 @@
+/** Scales of a chart over time: round ticks, and paths that break where samples are missing. */
+
+/** Round upper end and ticks from 0, in steps of 1, 2 or 5 times a power of `base` (10 for rates, 1024 for sizes). */
+export function ticksFor(largest: number, base: 10 | 1024): number[] {
+  if (!(largest > 0)) return [0, 1];
+  let unit = 1;
+  if (base === 1024) while (largest / unit >= 1024) unit *= 1024;
+  const value = largest / unit;
+  const power = 10 ** Math.floor(Math.log10(value));
+  const step = [0.5, 1, 2, 5].map((factor) => factor * power).find((candidate) => value / candidate <= 2) ?? power * 5;
+  const ticks: number[] = [];
+  for (let index = 0; index * step < value + step; index++) ticks.push(index * step * unit);
+  return ticks;
+}
+
+const MINUTE = 60_000;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
+
+/** Whole local times between `from` and `to`, at most `most` of them. */
+export function timeTicks(from: number, to: number, most: number): number[] {
+  const step = STEPS.find((candidate) => (to - from) / candidate <= most) ?? 7 * 1440 * MINUTE;
+  const shift = new Date(from).getTimezoneOffset() * MINUTE;
+  const ticks: number[] = [];
+  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step) ticks.push(at);
+  return ticks;
+}
+
+export interface Point {
+  x: number;
+  y: number;
+}
+
+/** One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. */
+export function brokenPath(points: readonly Point[], gap: number): string {
+  return points
+    .map((point, index) => {
+      const before = points[index - 1];
+      const starts = before === undefined || point.x - before.x > gap;
+      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}`;
+    })
+    .join("");
+}
+
+/** The same as closed areas down to `floor`. */
+export function brokenArea(points: readonly Point[], gap: number, floor: number): string {
+  const pieces: Point[][] = [];
+  for (const point of points) {
+    const piece = pieces.at(-1);
+    const last = piece?.at(-1);
+    if (piece === undefined || last === undefined || point.x - last.x > gap) pieces.push([point]);
+    else piece.push(point);
+  }
+  return pieces
+    .map((piece) => {
+      const first = piece[0];
+      const last = piece.at(-1);
+      if (first === undefined || last === undefined) return "";
+      const line = piece.map((point) => `L${point.x.toFixed(1)} ${point.y.toFixed(1)}`).join("");
+      return `M${first.x.toFixed(1)} ${floor}${line}L${last.x.toFixed(1)} ${floor}Z`;
+    })
+    .join("");
+}
+
+/** Index of the value nearest to `wanted` in an ascending list; -1 when the list is empty. */
+export function nearestIndex(ascending: readonly number[], wanted: number): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  const before = ascending[low - 1];
+  const here = ascending[low];
+  if (here === undefined) return -1;
+  return before !== undefined && wanted - before < here - wanted ? low - 1 : low;
+}

@@ -1,0 +1,186 @@
+"use client";
+import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
+import { ChartReadout, ChartTable } from "./chart-readout.tsx";
+import type { Tone } from "./mark.tsx";
+
+export interface Series {
+  key: string;
+  label: string;
+  tone: Exclude<Tone, "quiet">;
+  values: readonly number[];
+  format: (value: number) => string;
+  /** Series with the same scale share one axis; the first scale is labelled on the right, the second on the left. */
+  scale: { name: string; base: 10 | 1024 };
+  fill?: "area" | "line";
+}
+
+export interface ChartMarker {
+  at: number;
+  label: string;
+  tone: Exclude<Tone, "quiet">;
+}
+
+interface ChartProps {
+  label: string;
+  times: readonly number[];
+  series: readonly Series[];
+  from: number;
+  to: number;
+  markers?: readonly ChartMarker[];
+  height?: number;
+}
+
+const STROKE = { safe: "stroke-safe", moving: "stroke-moving", risk: "stroke-risk", lost: "stroke-lost" };
+const FILL = { safe: "fill-safe", moving: "fill-moving", risk: "fill-risk", lost: "fill-lost" };
+const TOP = 14;
+const BOTTOM = 24;
+const SIDE = 64;
+
+const clock = (at: number): string =>
+  new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+
+/** Lines over time with a crosshair for pointer and arrow keys, and the same numbers as a table for those who read. */
+export function Chart({ label, times, series, from, to, markers = [], height = 172 }: ChartProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const note = useId();
+  const [width, setWidth] = useState(0);
+  const [cursor, setCursor] = useState<number | null>(null);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return;
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, []);
+
+  const scales = [...new Map(series.map((one) => [one.scale.name, one.scale])).values()].slice(0, 2).map((scale) => {
+    const own = series.filter((one) => one.scale.name === scale.name);
+    const largest = own.reduce((top, one) => one.values.reduce((high, value) => Math.max(high, value), top), 0);
+    return { ...scale, ticks: ticksFor(largest, scale.base), format: own[0]?.format ?? String, empty: largest <= 0 };
+  });
+  const left = scales.length > 1 && width > 520 ? SIDE : 4;
+  const right = width > 360 ? SIDE : 4;
+  const plot = { width: Math.max(1, width - left - right), floor: height - BOTTOM };
+  const x = (at: number): number => left + ((at - from) / Math.max(1, to - from)) * plot.width;
+  const y = (value: number, scale: string): number => {
+    const top = scales.find((one) => one.name === scale)?.ticks.at(-1) ?? 1;
+    return plot.floor - (Math.max(0, value) / top) * (plot.floor - TOP);
+  };
+  const gap = Math.max(12, (plot.width / Math.max(1, times.length)) * 4);
+  const pointsOf = (one: Series): Point[] =>
+    times.map((at, index) => ({ x: x(at), y: y(one.values[index] ?? 0, one.scale.name) }));
+
+  const point = (event: PointerEvent<SVGSVGElement>): void => {
+    const box = event.currentTarget.getBoundingClientRect();
+    const at = from + ((event.clientX - box.left - left) / plot.width) * (to - from);
+    const index = nearestIndex(times, at);
+    setCursor(index === -1 ? null : index);
+  };
+  const walk = (event: KeyboardEvent): void => {
+    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
+    if (event.key === "Escape") setCursor(null);
+    if (step === 0 || times.length === 0) return;
+    event.preventDefault();
+    setCursor((old) => Math.min(times.length - 1, Math.max(0, (old ?? times.length) + step)));
+  };
+  const cursorAt = cursor === null ? undefined : times[cursor];
+
+  return (
+    <div ref={frame} className="relative min-w-0">
+      <svg
+        role="img"
+        aria-label={label}
+        aria-describedby={note}
+        tabIndex={0}
+        height={height}
+        width="100%"
+        className="nums block touch-pan-y rounded-1 text-11"
+        onPointerMove={point}
+        onPointerLeave={() => setCursor(null)}
+        onKeyDown={walk}
+        onBlur={() => setCursor(null)}
+      >
+        {width > 0 && (
+          <>
+            {scales.map((scale, order) =>
+              scale.ticks.map((tick, index) => (
+                <g key={`${scale.name}${tick}`}>
+                  {order === 0 && (
+                    <path d={`M${left} ${y(tick, scale.name)}H${left + plot.width}`} className="stroke-line" />
+                  )}
+                  {(order === 0 ? right : left) > 4 && !(scale.empty && index > 0) && (
+                    <text
+                      x={order === 0 ? left + plot.width + 8 : left - 8}
+                      y={y(tick, scale.name) + 4}
+                      textAnchor={order === 0 ? "start" : "end"}
+                      className="fill-faint"
+                    >
+                      {tick === 0 ? "0" : scale.format(tick).replace(".0 ", " ")}
+                    </text>
+                  )}
+                </g>
+              )),
+            )}
+            {timeTicks(from, to, Math.max(2, Math.floor(plot.width / 110))).map((at) => (
+              <text key={at} x={x(at)} y={height - 6} textAnchor="middle" className="fill-faint">
+                {clock(at)}
+              </text>
+            ))}
+            {series.map((one) => (
+              <g key={one.key}>
+                {one.fill === "area" && (
+                  <path d={brokenArea(pointsOf(one), gap, plot.floor)} className={FILL[one.tone]} fillOpacity=".16" />
+                )}
+                <path
+                  d={brokenPath(pointsOf(one), gap)}
+                  className={STROKE[one.tone]}
+                  fill="none"
+                  strokeWidth="1.5"
+                  strokeLinejoin="round"
+                />
+              </g>
+            ))}
+            {markers
+              .filter((marker) => marker.at >= from && marker.at <= to)
+              .map((marker) => (
+                <g key={`${marker.at}${marker.label}`}>
+                  <path
+                    d={`M${x(marker.at)} ${TOP - 6}V${plot.floor}`}
+                    className={STROKE[marker.tone]}
+                    strokeDasharray="2 3"
+                  />
+                  <text
+                    x={x(marker.at) + (x(marker.at) > left + plot.width * 0.7 ? -6 : 6)}
+                    y={TOP}
+                    textAnchor={x(marker.at) > left + plot.width * 0.7 ? "end" : "start"}
+                    className={FILL[marker.tone]}
+                  >
+                    {marker.label}
+                  </text>
+                </g>
+              ))}
+            {cursor !== null && cursorAt !== undefined && (
+              <g>
+                <path d={`M${x(cursorAt)} ${TOP}V${plot.floor}`} className="stroke-edge" />
+                {series.map((one) => (
+                  <circle
+                    key={one.key}
+                    cx={x(cursorAt)}
+                    cy={y(one.values[cursor] ?? 0, one.scale.name)}
+                    r="3"
+                    className={FILL[one.tone]}
+                  />
+                ))}
+              </g>
+            )}
+          </>
+        )}
+      </svg>
+      {cursor !== null && cursorAt !== undefined && (
+        <ChartReadout series={series} index={cursor} at={cursorAt} side={x(cursorAt) > width / 2 ? "left" : "right"} />
+      )}
+      <ChartTable id={note} label={label} times={times} series={series} />
+    </div>
+  );
+}

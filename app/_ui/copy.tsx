@@ -1,0 +1,58 @@
+"use client";
+import { Check, Copy as CopyIcon } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button, IconButton, type ButtonLook } from "./button.tsx";
+
+/** Puts text on the clipboard, also where the clipboard interface is missing (plain http). False when refused. */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    area.setAttribute("readonly", "");
+    area.className = "fixed top-0 left-0 opacity-0";
+    const host = document.querySelector("[role=dialog]") ?? document.body;
+    host.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+function useCopied(text: string): { copied: boolean; copy: () => void } {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 1500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return { copied, copy: () => void copyText(text).then(setCopied) };
+}
+
+/** A small copy button; `label` names what is copied: "Copy s3:// address". */
+export function Copy({ text, label }: { text: string; label: string }) {
+  const { copied, copy } = useCopied(text);
+  return (
+    <IconButton label={copied ? "Copied" : label} onClick={copy} className="size-[26px]">
+      {copied ? <Check size={14} className="text-safe" /> : <CopyIcon size={14} />}
+    </IconButton>
+  );
+}
+
+interface CopyButtonProps {
+  text: string;
+  children: string;
+  look?: ButtonLook;
+}
+
+export function CopyButton({ text, children, look = "plain" }: CopyButtonProps) {
+  const { copied, copy } = useCopied(text);
+  return (
+    <Button look={look} onClick={copy}>
+      {copied ? "Copied" : children}
+    </Button>
+  );
+}

@@ -1,0 +1,53 @@
+"use client";
+import { Dialog as Base } from "@base-ui/react/dialog";
+import { X } from "lucide-react";
+import type { ReactNode } from "react";
+import { IconButton } from "./button.tsx";
+import { classNames } from "./class-names.ts";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: ReactNode;
+  /** One sentence under the title. */
+  intro?: ReactNode;
+  /** Left and right ends of the bottom row. */
+  footer?: ReactNode;
+  width?: "narrow" | "usual" | "wide";
+  children: ReactNode;
+}
+
+const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[620px]", wide: "sm:max-w-[780px]" };
+
+/** A dialog over the page: focus stays inside, Escape and the veil close it, the page behind does not scroll. */
+export function Dialog({ open, onClose, title, intro, footer, width = "usual", children }: DialogProps) {
+  return (
+    <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
+      <Base.Portal>
+        <Base.Backdrop className="fixed inset-0 z-40 bg-veil transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
+        <Base.Viewport className="fixed inset-0 z-50 flex items-end justify-center overflow-hidden sm:items-center sm:p-6">
+          <Base.Popup
+            className={classNames(
+              "flex max-h-full w-full flex-col rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
+              WIDTH[width],
+            )}
+          >
+            <header className="flex items-start gap-3 px-5 pt-4">
+              <div className="min-w-0 flex-1">
+                <Base.Title className="text-15 font-semibold">{title}</Base.Title>
+                {intro !== undefined && <Base.Description className="text-soft">{intro}</Base.Description>}
+              </div>
+              <Base.Close render={<IconButton label="Close" className="-mt-1 -mr-2" />}>
+                <X size={16} />
+              </Base.Close>
+            </header>
+            <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-3">{children}</div>
+            {footer !== undefined && (
+              <footer className="flex flex-wrap items-center gap-2 border-t border-line px-5 py-3">{footer}</footer>
+            )}
+          </Base.Popup>
+        </Base.Viewport>
+      </Base.Portal>
+    </Base.Root>
+  );
+}

@@ -1,0 +1,30 @@
+import { countPieces, pieceRuns } from "./piece-runs.ts";
+
+const FILL = { "#": "fill-safe", ">": "fill-moving", ".": "fill-line" } as const;
+
+/** One cell per piece of a transfer: waiting, moving, acknowledged. Neighbours in the same state are drawn as one block. */
+export function PieceMap({ pieces }: { pieces: string }) {
+  const total = pieces.length;
+  if (total === 0) return null;
+  const count = countPieces(pieces);
+  const cells = total <= 120;
+  return (
+    <svg
+      role="img"
+      aria-label={`${count.done} of ${total} pieces safe, ${count.moving} moving`}
+      height="10"
+      className="block w-full max-w-[480px]"
+    >
+      {(cells ? [...pieces].map((state, start) => ({ state, start, length: 1 })) : pieceRuns(pieces)).map((run) => (
+        <rect
+          key={run.start}
+          x={`${(run.start / total) * 100}%`}
+          width={`${((run.length - (cells && total > 1 ? 0.2 : 0)) / total) * 100}%`}
+          height="10"
+          rx="1"
+          className={FILL[run.state === "#" || run.state === ">" ? run.state : "."]}
+        />
+      ))}
+    </svg>
+  );
+}

@@ -1,0 +1,28 @@
+/** Pieces in a row in the same state. */
+export interface PieceRun {
+  state: string;
+  start: number;
+  length: number;
+}
+
+/** Run lengths of a piece map (`.` waiting, `>` moving, `#` acknowledged). */
+export function pieceRuns(pieces: string): PieceRun[] {
+  const runs: PieceRun[] = [];
+  for (let index = 0; index < pieces.length; index++) {
+    const state = pieces[index] ?? ".";
+    const last = runs.at(-1);
+    if (last !== undefined && last.state === state) last.length++;
+    else runs.push({ state, start: index, length: 1 });
+  }
+  return runs;
+}
+
+export function countPieces(pieces: string): { done: number; moving: number } {
+  let done = 0;
+  let moving = 0;
+  for (const state of pieces) {
+    if (state === "#") done++;
+    else if (state === ">") moving++;
+  }
+  return { done, moving };
+}

@@ -1,0 +1,98 @@
+import Link from "next/link";
+import type { ComponentProps, ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+
+/** From which width on a column is shown. On narrow screens the first and the last cells stay: a two-line list. */
+export type From = "always" | "sm" | "md" | "lg" | "xl";
+
+const SHOWN: Record<From, string> = {
+  always: "",
+  sm: "max-sm:hidden",
+  md: "max-md:hidden",
+  lg: "max-lg:hidden",
+  xl: "max-xl:hidden",
+};
+
+export interface Column {
+  key: string;
+  /** Empty for a column whose cells speak for themselves; then `label` is read out. */
+  head: string;
+  label?: string;
+  align?: "left" | "right";
+  from?: From;
+}
+
+interface TableProps {
+  label: string;
+  columns: readonly Column[];
+  children: ReactNode;
+}
+
+export function Table({ label, columns, children }: TableProps) {
+  return (
+    <table aria-label={label} className="w-full border-collapse">
+      <thead>
+        <tr>
+          {columns.map((column) => (
+            <th
+              key={column.key}
+              scope="col"
+              className={classNames(
+                "border-b border-line px-2 py-2 text-12 font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4",
+                column.align === "right" ? "text-right" : "text-left",
+                SHOWN[column.from ?? "always"],
+              )}
+            >
+              {column.head === "" ? <span className="sr-only">{column.label ?? column.key}</span> : column.head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="[&>tr:last-child>td]:border-b-0">{children}</tbody>
+    </table>
+  );
+}
+
+export function Row({ className, ...rest }: ComponentProps<"tr">) {
+  return <tr {...rest} className={classNames("group relative hover:bg-bg focus-within:bg-bg", className)} />;
+}
+
+interface CellProps extends ComponentProps<"td"> {
+  align?: "left" | "right";
+  from?: From;
+}
+
+export function Cell({ align = "left", from = "always", className, ...rest }: CellProps) {
+  return (
+    <td
+      {...rest}
+      className={classNames(
+        "border-b border-line px-2 py-[7px] align-middle first:pl-4 last:pr-4",
+        align === "right" && "nums text-right whitespace-nowrap",
+        SHOWN[from],
+        className,
+      )}
+    />
+  );
+}
+
+/** Two lines in one cell: the thing, and quietly what is to know about it. */
+export function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
+  return (
+    <div className="min-w-0">
+      <div className="truncate">{first}</div>
+      <div className="nums truncate text-12 text-faint">{second}</div>
+    </div>
+  );
+}
+
+/** The link of a row: its name, made as large as the row. `j` and `k` walk over these. */
+export function RowLink({ className, ...rest }: ComponentProps<typeof Link>) {
+  return (
+    <Link
+      {...rest}
+      data-row-link
+      className={classNames("font-mid after:absolute after:inset-0 focus-visible:outline-offset-4", className)}
+    />
+  );
+}

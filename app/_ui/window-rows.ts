@@ -1,0 +1,54 @@
+"use client";
+import { useEffect, useState, type RefObject } from "react";
+
+/** Which rows of a long list stand on the screen, and how much room the others take above and below. */
+export interface RowWindow {
+  first: number;
+  /** One past the last. */
+  end: number;
+  before: number;
+  after: number;
+}
+
+interface View {
+  count: number;
+  rowHeight: number;
+  /** Distance from the top of the rows to the top of the screen; negative while the rows begin further down. */
+  scrolled: number;
+  screenHeight: number;
+}
+
+const SPARE_ROWS = 8;
+/** Lists up to this long are drawn whole: searching in the page and printing work there. */
+const WHOLE = 120;
+
+export function rowWindow({ count, rowHeight, scrolled, screenHeight }: View): RowWindow {
+  if (count <= WHOLE) return { first: 0, end: count, before: 0, after: 0 };
+  const first = Math.min(count, Math.max(0, Math.floor(scrolled / rowHeight) - SPARE_ROWS));
+  const end = Math.max(first, Math.min(count, Math.ceil((scrolled + screenHeight) / rowHeight) + SPARE_ROWS));
+  return { first, end, before: first * rowHeight, after: (count - end) * rowHeight };
+}
+
+export function useRowWindow(options: { count: number; rowHeight: number; rows: RefObject<HTMLElement | null> }): RowWindow {
+  const { count, rowHeight, rows } = options;
+  const [view, setView] = useState({ scrolled: 0, screenHeight: 1000 });
+  useEffect(() => {
+    const look = (): void => {
+      const top = rows.current?.getBoundingClientRect().top ?? 0;
+      const scrolled = Math.floor(-top / (rowHeight * 4)) * rowHeight * 4;
+      setView((old) =>
+        old.scrolled === scrolled && old.screenHeight === window.innerHeight
+          ? old
+          : { scrolled, screenHeight: window.innerHeight },
+      );
+    };
+    look();
+    window.addEventListener("scroll", look, { passive: true });
+    window.addEventListener("resize", look);
+    return () => {
+      window.removeEventListener("scroll", look);
+      window.removeEventListener("resize", look);
+    };
+  }, [rows, rowHeight]);
+  return rowWindow({ count, rowHeight, scrolled: view.scrolled, screenHeight: view.screenHeight + rowHeight * 4 });
+}
