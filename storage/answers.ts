@@ -1,0 +1,214 @@
+import { Fault } from "#protocol/fault.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import { crc32FromBase64, crc32ToBase64 } from "./crc32.ts";
+import { faultOfAnswer, type HttpAnswer } from "./faults.ts";
+import { NONCE_HEADER, CHECKSUM_HEADER } from "./signing.ts";
+import { childrenOf, escapeXml, integerOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
+
+/**
+ * What a store's answer says, read strictly. A success is taken as one only when the answer has everything the
+ * protocol gives with it: a 200 with a login page, with an S3 error inside, with half a document or without an ETag is
+ * a Fault, never an empty or a lucky result. Every reader takes the key as `subject` for the fault's sentence.
+ */
+
+export type { HttpAnswer } from "./faults.ts";
+
+export interface ListedPart {
+  partNumber: number;
+  sizeBytes: number;
+  etag: string;
+  /** Hex; null when the store keeps none. */
+  crc32: string | null;
+}
+
+/** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
+export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
+
+interface Asked {
+  op: string;
+  subject: string | undefined;
+  answer: HttpAnswer;
+}
+
+function unexpected({ op, subject, answer }: Asked, detail: string): Fault {
+  return new Fault("UNEXPECTED_ANSWER", {
+    op,
+    detail,
+    status: answer.status,
+    ...(subject === undefined ? {} : { subject }),
+  });
+}
+
+/** The document of an answer that must be a 200 with this root element. */
+function documentOf(asked: Asked, root: string): XmlElement {
+  if (asked.answer.status !== 200) throw faultOfAnswer(asked);
+  const parsed = parseXml(asked.answer.body);
+  if (parsed === null || parsed.root !== root) throw faultOfAnswer(asked);
+  return parsed.element;
+}
+
+function required(asked: Asked, element: XmlElement, name: string): string {
+  const text = textOf(element, name)?.trim();
+  if (text === undefined || text === "") throw unexpected(asked, `no ${name} in the answer`);
+  return text;
+}
+
+/** The ETag of an answer that must be a 200 without a body of its own. */
+function bareEtag(asked: Asked): string {
+  const { status, headers, body } = asked.answer;
+  if (status !== 200 || looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
+  if (!/^\s*$/.test(body.toString("latin1"))) throw faultOfAnswer(asked);
+  const etag = headers["etag"]?.trim();
+  if (etag === undefined || etag === "") throw unexpected(asked, "no ETag in the answer");
+  return quoteEtag(etag);
+}
+
+/** CreateMultipartUpload. */
+export function readCreate(answer: HttpAnswer, subject?: string): { uploadId: string } {
+  const asked: Asked = { op: "CreateMultipartUpload", subject, answer };
+  return { uploadId: required(asked, documentOf(asked, "InitiateMultipartUploadResult"), "UploadId") };
+}
+
+/** UploadPart. */
+export const readPart = (answer: HttpAnswer, subject?: string): { etag: string } => ({
+  etag: bareEtag({ op: "UploadPart", subject, answer }),
+});
+
+/** PutObject; ALREADY_EXISTS when `if-none-match` held it back. */
+export const readPut = (answer: HttpAnswer, subject?: string): { etag: string } => ({
+  etag: bareEtag({ op: "PutObject", subject, answer }),
+});
+
+function readListedPart(asked: Asked, element: XmlElement): ListedPart {
+  const partNumber = integerOf(element, "PartNumber");
+  const sizeBytes = integerOf(element, "Size");
+  if (partNumber === undefined || partNumber < 1 || sizeBytes === undefined) {
+    throw unexpected(asked, "a part without a number or a size");
+  }
+  const checksum = textOf(element, "ChecksumCRC32")?.trim();
+  return {
+    partNumber,
+    sizeBytes,
+    etag: quoteEtag(required(asked, element, "ETag")),
+    crc32: checksum === undefined ? null : crc32FromBase64(checksum),
+  };
+}
+
+/** ListParts: one page. `nextAfter` is what to ask for next, null on the last page. */
+export function readListParts(answer: HttpAnswer, subject?: string): { parts: ListedPart[]; nextAfter: number | null } {
+  const asked: Asked = { op: "ListParts", subject, answer };
+  const element = documentOf(asked, "ListPartsResult");
+  required(asked, element, "UploadId");
+  const parts = childrenOf(element, "Part").map((part) => readListedPart(asked, part));
+  const truncated = required(asked, element, "IsTruncated").toLowerCase();
+  if (truncated !== "true" && truncated !== "false") throw unexpected(asked, "IsTruncated is neither true nor false");
+  if (truncated === "false") return { parts, nextAfter: null };
+  const last = parts.reduce((most, part) => Math.max(most, part.partNumber), 0);
+  const nextAfter = integerOf(element, "NextPartNumberMarker") ?? last;
+  if (parts.length === 0 || nextAfter < last) throw unexpected(asked, "a page of parts that leads nowhere");
+  return { parts, nextAfter };
+}
+
+/**
+ * CompleteMultipartUpload. A 200 counts only with ETag and Key; anything else leaves open what happened, and the caller
+ * asks HEAD for size and nonce.
+ */
+export function readComplete(answer: HttpAnswer, subject?: string): { etag: string } {
+  const asked: Asked = { op: "CompleteMultipartUpload", subject, answer };
+  const element = documentOf(asked, "CompleteMultipartUploadResult");
+  required(asked, element, "Key");
+  return { etag: quoteEtag(required(asked, element, "ETag")) };
+}
+
+/** HeadObject. `nonce` is the upload's own mark, null on objects without one. */
+export function readHead(
+  answer: HttpAnswer,
+  subject?: string,
+): { sizeBytes: number; etag: string; nonce: string | null; crc32: string | null } {
+  const asked: Asked = { op: "HeadObject", subject, answer };
+  const { status, headers } = answer;
+  if (status !== 200 || looksLikeHtml(headers["content-type"], answer.body)) throw faultOfAnswer(asked);
+  const length = headers["content-length"]?.trim() ?? "";
+  const etag = headers["etag"]?.trim() ?? "";
+  if (!/^\d{1,16}$/.test(length)) throw unexpected(asked, "no content-length in the answer");
+  if (etag === "") throw unexpected(asked, "no ETag in the answer");
+  const checksum = headers[CHECKSUM_HEADER];
+  return {
+    sizeBytes: Number(length),
+    etag: quoteEtag(etag),
+    nonce: headers[NONCE_HEADER] ?? null,
+    crc32: checksum === undefined ? null : crc32FromBase64(checksum),
+  };
+}
+
+/** AbortMultipartUpload. An upload that is already gone is what was wanted. */
+export function readAbort(answer: HttpAnswer, subject?: string): void {
+  const { status, headers, body } = answer;
+  if ((status === 204 || status === 200) && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body))
+    return;
+  const fault = faultOfAnswer({ op: "AbortMultipartUpload", subject, answer });
+  if (fault.code !== "NO_SUCH_UPLOAD") throw fault;
+}
+
+/** The body of Complete: every part in order, with its CRC32 where the store takes them. */
+export function completeBody(
+  parts: readonly { partNumber: number; etag: string; crc32: string }[],
+  traits: Pick<StoreTraits, "checksum">,
+): string {
+  const lines = parts
+    .toSorted((a, b) => a.partNumber - b.partNumber)
+    .map(({ partNumber, etag, crc32 }) => {
+      const checksum = traits.checksum === "crc32" ? `<ChecksumCRC32>${crc32ToBase64(crc32)}</ChecksumCRC32>` : "";
+      return `<Part><PartNumber>${partNumber}</PartNumber><ETag>${escapeXml(etag)}</ETag>${checksum}</Part>`;
+    });
+  const space = "http://s3.amazonaws.com/doc/2006-03-01/";
+  return `<CompleteMultipartUpload xmlns="${space}">${lines.join("")}</CompleteMultipartUpload>`;
+}
+
+export interface RangeAnswer {
+  status: number;
+  headers: HttpAnswer["headers"];
+  /** The whole body of an error; left out while the body of a success is still to be read. */
+  body?: Buffer;
+}
+
+/**
+ * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
+ * @throws Fault RANGE_IGNORED on a 200, TRUNCATED on a shorter range, OBJECT_CHANGED on another ETag or a 412,
+ * SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range.
+ */
+export function checkRange(
+  answer: RangeAnswer,
+  range: { offset: number; length: number; etag?: string | null; subject?: string },
+): void {
+  const body = answer.body ?? Buffer.alloc(0);
+  const { status, headers } = answer;
+  const asked: Asked = { op: "GetObject", subject: range.subject, answer: { status, headers, body } };
+  if (looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
+  if (status === 200) {
+    throw new Fault("RANGE_IGNORED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
+  }
+  if (status !== 206) throw faultOfAnswer({ ...asked, ...(answer.body === undefined && { bodyUnread: true }) });
+  const found = /^bytes (\d{1,16})-(\d{1,16})\/(\d{1,16}|\*)$/.exec(headers["content-range"]?.trim() ?? "");
+  if (found === null) throw unexpected(asked, "no readable Content-Range in the answer");
+  const [first, last] = [Number(found[1]), Number(found[2])];
+  const wantedLast = range.offset + range.length - 1;
+  if (first !== range.offset || last > wantedLast) throw unexpected(asked, "another range than the one asked for");
+  if (last < wantedLast) {
+    const total = Number(found[3]);
+    // The object ends before the range does: fetching again cannot help.
+    const code = last + 1 === total ? "SIZE_MISMATCH" : "TRUNCATED";
+    throw new Fault(code, { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
+  }
+  const length = headers["content-length"]?.trim();
+  if (length !== undefined && length !== String(range.length))
+    throw unexpected(asked, "Content-Length and range differ");
+  const encoding = headers["content-encoding"]?.trim().toLowerCase();
+  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
+    throw unexpected(asked, `the bytes were encoded as ${encoding.slice(0, 32)}`);
+  }
+  const etag = headers["etag"]?.trim();
+  if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
+    throw new Fault("OBJECT_CHANGED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
+  }
+}

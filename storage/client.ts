@@ -1,0 +1,168 @@
+import { hash } from "node:crypto";
+import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { guardAnswers } from "./guard.ts";
+import type { StoreAccess } from "./signing.ts";
+import { EMPTY_PAYLOAD_HASH, signHeaders, UNSIGNED_PAYLOAD, type Credential } from "./sigv4.ts";
+
+/**
+ * The SDK client for control calls: list, small objects, deletion, CORS. Never the byte path. The SDK's own retries are
+ * off (its budget is shared by all calls and runs dry; the callers own their retries), nothing is hashed or sent in
+ * chunks unless S3 demands it, no redirect is followed, and every answer passes `guardAnswers` before the SDK reads it.
+ * Requests are signed by our own signer, here or, for a hub that keeps its keys in another process, over there.
+ */
+
+/** A control request as plain data, so that it can cross to the process that holds the key. */
+export interface ControlRequest {
+  method: string;
+  /** Complete, with its encoded query. */
+  url: string;
+  headers: Record<string, string>;
+  /** SHA-256 of the body in hex, or `UNSIGNED-PAYLOAD`. */
+  payloadHash: string;
+}
+
+/** Gives the request back with the headers of its signature added. */
+export interface ControlSigner {
+  sign(request: ControlRequest): Promise<ControlRequest>;
+}
+
+/** Whatever else is sent (user agent, SDK bookkeeping) may be changed on the way and stays out of the signature. */
+const SIGNED_HEADERS: ReadonlySet<string> = new Set([
+  "content-length",
+  "content-md5",
+  "content-type",
+  "if-match",
+  "if-none-match",
+]);
+const isSigned = (name: string): boolean =>
+  SIGNED_HEADERS.has(name) || (name.startsWith("x-amz-") && name !== "x-amz-user-agent");
+
+function splitUrl(url: string): { origin: string; path: string; query: [string, string][] } {
+  const mark = url.indexOf("?");
+  const bare = mark === -1 ? url : url.slice(0, mark);
+  const slash = bare.indexOf("/", bare.indexOf("//") + 2);
+  const pairs = mark === -1 ? [] : url.slice(mark + 1).split("&");
+  const query = pairs.map((pair): [string, string] => {
+    const equals = pair.indexOf("=");
+    const [name, value] = equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
+    return [decodeURIComponent(name), decodeURIComponent(value)];
+  });
+  return {
+    origin: slash === -1 ? bare : bare.slice(0, slash),
+    path: slash === -1 ? "/" : bare.slice(slash),
+    query,
+  };
+}
+
+/** Signs a control request where the key is. Pure. */
+export function signControlRequest(
+  request: ControlRequest,
+  scope: { credential: Credential; region: string; nowMs: number },
+): ControlRequest {
+  const chosen = Object.entries(request.headers)
+    .map(([name, value]): [string, string] => [name.toLowerCase(), value])
+    .filter(([name]) => isSigned(name));
+  const signed = signHeaders(
+    { method: request.method, ...splitUrl(request.url), headers: Object.fromEntries(chosen) },
+    { ...scope, payloadHash: request.payloadHash },
+  );
+  return { ...request, headers: { ...request.headers, ...signed } };
+}
+
+/** A signer for a process that holds the key itself. */
+export const createLocalSigner = (input: {
+  access: StoreAccess;
+  credential: Credential;
+  now?: () => number;
+}): ControlSigner => ({
+  sign: async (request) =>
+    signControlRequest(request, {
+      credential: input.credential,
+      region: input.access.region,
+      nowMs: (input.now ?? Date.now)(),
+    }),
+});
+
+type SdkSigner = Extract<NonNullable<S3ClientConfig["signer"]>, { sign: unknown }>;
+type SdkRequest = Parameters<SdkSigner["sign"]>[0];
+
+function payloadHashOf(body: unknown): string {
+  if (body === undefined || body === null || body === "") return EMPTY_PAYLOAD_HASH;
+  if (typeof body === "string" || body instanceof Uint8Array) return hash("sha256", body);
+  return UNSIGNED_PAYLOAD;
+}
+
+/** The SDK's request with our signature. `x-id`, the SDK's own mark, is taken out: some stores refuse it. */
+async function signSdkRequest(request: SdkRequest, signer: ControlSigner): Promise<SdkRequest> {
+  const query = { ...request.query };
+  delete query["x-id"];
+  request.query = query;
+  const port = request.port === undefined ? "" : `:${request.port}`;
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value ?? ""]).map(
+      (one) => `${encodeURIComponent(name)}=${encodeURIComponent(one)}`,
+    ),
+  );
+  const search = pairs.length === 0 ? "" : `?${pairs.join("&")}`;
+  const signed = await signer.sign({
+    method: request.method,
+    url: `${request.protocol}//${request.hostname}${port}${request.path}${search}`,
+    headers: request.headers,
+    payloadHash: payloadHashOf(request.body),
+  });
+  request.headers = signed.headers;
+  return request;
+}
+
+/** With a signer of our own the SDK still asks for a key; this one opens nothing. */
+const NO_CREDENTIAL = { accessKeyId: "signed-elsewhere", secretAccessKey: "signed-elsewhere" };
+
+const CONNECT_TIMEOUT_MS = 8_000;
+const ANSWER_TIMEOUT_MS = 30_000;
+const SILENCE_TIMEOUT_MS = 20_000;
+const MOST_SOCKETS = 24;
+
+export type ControlClientInput =
+  | { access: StoreAccess; credential: Credential; now?: () => number }
+  | { access: StoreAccess; signer: ControlSigner };
+
+/**
+ * A client for control calls to one store. Everything its commands throw is a Fault already, or becomes one through
+ * `faultOfSdk`. `destroy()` closes its connections.
+ */
+export function createControlClient(input: ControlClientInput): S3Client {
+  const { access } = input;
+  const signer = "signer" in input ? input.signer : createLocalSigner(input);
+  const agent = { keepAlive: true, maxSockets: MOST_SOCKETS, timeout: ANSWER_TIMEOUT_MS };
+  const client = new S3Client({
+    endpoint: access.endpoint,
+    region: access.region,
+    forcePathStyle:
+      access.addressing === "path" || (access.endpoint.startsWith("https:") && access.bucket.includes(".")),
+    credentials: NO_CREDENTIAL,
+    signer: { sign: (request: SdkRequest) => signSdkRequest(request, signer) },
+    maxAttempts: 1,
+    retryMode: "standard",
+    defaultsMode: "standard",
+    expectContinueHeader: false,
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+    followRegionRedirects: false,
+    disableClockSkewCorrection: true,
+    disableS3ExpressSessionAuth: true,
+    useFipsEndpoint: false,
+    useDualstackEndpoint: false,
+    customUserAgent: [["tidemark", PRODUCT_VERSION]],
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: ANSWER_TIMEOUT_MS,
+      throwOnRequestTimeout: true,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      httpAgent: agent,
+      httpsAgent: agent,
+    },
+  });
+  guardAnswers(client);
+  return client;
+}

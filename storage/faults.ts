@@ -1,0 +1,334 @@
+import { Fault, isFault, type FaultCode, type FaultContext } from "#protocol/fault.ts";
+import { looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
+
+/**
+ * Any error of a store, of the network or of the SDK as a Fault. Decided by status and S3 error code alone, through the
+ * tables below, because message texts differ between stores and versions. An error that no S3 server wrote (no S3 XML)
+ * is never taken at its word: it is the network speaking, so it is tried again instead of being believed.
+ */
+
+export interface HttpAnswer {
+  status: number;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: Buffer;
+}
+
+/** Codes that different stores use, one meaning each. Not found here: decided by status. */
+const BY_CODE: Readonly<Record<string, FaultCode>> = {
+  NoSuchKey: "NO_SUCH_KEY",
+  NoSuchVersion: "NO_SUCH_KEY",
+  NoSuchBucket: "NO_SUCH_BUCKET",
+  InvalidBucketName: "NO_SUCH_BUCKET",
+  NoSuchUpload: "NO_SUCH_UPLOAD",
+  // A part the upload does not have: like a lost upload, only starting the object again helps.
+  InvalidPart: "NO_SUCH_UPLOAD",
+  InvalidPartOrder: "NO_SUCH_UPLOAD",
+  NoSuchCORSConfiguration: "NOT_FOUND",
+
+  AccessDenied: "ACCESS_DENIED",
+  AccountProblem: "ACCESS_DENIED",
+  AllAccessDisabled: "ACCESS_DENIED",
+  Forbidden: "ACCESS_DENIED",
+  InvalidObjectState: "ACCESS_DENIED",
+  QuotaExceeded: "ACCESS_DENIED",
+  UnauthorizedAccess: "ACCESS_DENIED",
+  InvalidAccessKeyId: "BAD_CREDENTIALS",
+  SignatureDoesNotMatch: "BAD_CREDENTIALS",
+  InvalidSecurity: "BAD_CREDENTIALS",
+  InvalidToken: "BAD_CREDENTIALS",
+  NotSignedUp: "BAD_CREDENTIALS",
+  Unauthorized: "BAD_CREDENTIALS",
+  ExpiredToken: "CREDENTIALS_EXPIRED",
+  ExpiredTokenException: "CREDENTIALS_EXPIRED",
+  TokenRefreshRequired: "CREDENTIALS_EXPIRED",
+  RequestExpired: "SIGNATURE_EXPIRED",
+  ExpiredPresignRequest: "SIGNATURE_EXPIRED",
+  RequestTimeTooSkewed: "CLOCK_SKEW",
+
+  PermanentRedirect: "WRONG_REGION",
+  AuthorizationHeaderMalformed: "WRONG_REGION",
+  IllegalLocationConstraintException: "WRONG_REGION",
+  TemporaryRedirect: "STORE_UNAVAILABLE",
+
+  SlowDown: "THROTTLED",
+  SlowDownRead: "THROTTLED",
+  SlowDownWrite: "THROTTLED",
+  Throttling: "THROTTLED",
+  ThrottlingException: "THROTTLED",
+  TooManyRequests: "THROTTLED",
+  TooManyRequestsException: "THROTTLED",
+  RequestThrottled: "THROTTLED",
+  RequestLimitExceeded: "THROTTLED",
+  BandwidthLimitExceeded: "THROTTLED",
+  // Wasabi, with status 400.
+  RequestRateLimitExceeded: "THROTTLED",
+
+  InternalError: "STORE_UNAVAILABLE",
+  ServiceUnavailable: "STORE_UNAVAILABLE",
+  ServerBusy: "STORE_UNAVAILABLE",
+  Busy: "STORE_UNAVAILABLE",
+  OperationAborted: "STORE_UNAVAILABLE",
+  ConditionalRequestConflict: "STORE_UNAVAILABLE",
+  XMinioStorageFull: "STORE_UNAVAILABLE",
+  // Tigris sheds load with status 408.
+  RequestCanceled: "STORE_UNAVAILABLE",
+  RequestTimeout: "STALLED",
+  // The body did not arrive whole: the link's doing, whatever the status (R2 and Wasabi use 400 and 410).
+  IncompleteBody: "LINK_DOWN",
+  ClientDisconnect: "LINK_DOWN",
+  DisconnectError: "LINK_DOWN",
+  BadDigest: "CHECKSUM_MISMATCH",
+  XAmzContentChecksumMismatch: "CHECKSUM_MISMATCH",
+  XAmzContentSHA256Mismatch: "CHECKSUM_MISMATCH",
+
+  InvalidRange: "SIZE_MISMATCH",
+  EntityTooLarge: "TOO_LARGE",
+  KeyTooLongError: "BAD_INPUT",
+  NotImplemented: "UNSUPPORTED",
+  MethodNotAllowed: "UNSUPPORTED",
+};
+
+const READS: ReadonlySet<string> = new Set(["GetObject", "HeadObject", "ListParts", "ListObjectsV2"]);
+
+/** A failed condition: on a read the object is another one, on a write there is one already. */
+const conditionFailed = (op: string): FaultCode => (READS.has(op) ? "OBJECT_CHANGED" : "ALREADY_EXISTS");
+
+/** An S3 error document whose code is in no table. */
+function byStatus(status: number, op: string): FaultCode {
+  if (status === 412 || status === 304) return conditionFailed(op);
+  if (status === 416) return "SIZE_MISMATCH";
+  if (status === 429) return "THROTTLED";
+  if (status === 501 || status === 405) return "UNSUPPORTED";
+  if (status === 404) return "NOT_FOUND";
+  if (status === 401 || status === 403) return "ACCESS_DENIED";
+  if (status === 408 || status === 409 || status === 410 || status === 425 || status >= 500) return "STORE_UNAVAILABLE";
+  return status >= 400 ? "UNSUPPORTED" : "UNEXPECTED_ANSWER";
+}
+
+/** An answer that cannot have a body (HEAD): the status is all there is. */
+function byBareStatus(status: number, op: string): FaultCode {
+  if (status === 404) return op === "HeadBucket" ? "NO_SUCH_BUCKET" : "NO_SUCH_KEY";
+  if (status === 407 || status === 511 || (status >= 300 && status < 400 && status !== 304)) return "INTERCEPTED";
+  // HEAD hides the code; 400 stands for many things, an expired token among them.
+  if (status === 400) return "UNEXPECTED_ANSWER";
+  return byStatus(status, op);
+}
+
+/** An error without S3 XML where there should be some. Only what cannot do harm is believed. */
+function byForeignAnswer(answer: HttpAnswer, op: string): FaultCode {
+  const { status } = answer;
+  if (status === 429) return "THROTTLED";
+  if (status === 511) return "INTERCEPTED";
+  if (status === 501) return "UNSUPPORTED";
+  if (status >= 500) return "STORE_UNAVAILABLE";
+  const empty = answer.body.byteLength === 0;
+  if (empty && (status === 412 || status === 304)) return conditionFailed(op);
+  if (empty && status === 416) return "SIZE_MISMATCH";
+  return "INTERCEPTED";
+}
+
+/** `Retry-After` in milliseconds, from seconds or a date (counted from the answer's own Date). */
+function retryAfterMs(headers: HttpAnswer["headers"]): number | undefined {
+  const text = headers["retry-after"]?.trim();
+  if (text === undefined || text === "") return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text) * 1000;
+  const until = Date.parse(text);
+  const from = Date.parse(headers["date"] ?? "");
+  return Number.isNaN(until) || Number.isNaN(from) ? undefined : Math.max(0, until - from);
+}
+
+/** An S3 error document in this body, or null. `Error` is the root; a few stores wrap it in `ErrorResponse`. */
+export function errorDocument(body: Uint8Array): XmlElement | null {
+  const parsed = parseXml(body);
+  return parsed?.root === "Error" && textOf(parsed.element, "Code") !== undefined ? parsed.element : null;
+}
+
+export interface AnswerContext {
+  /** The S3 name of the operation: `UploadPart`. */
+  op: string;
+  subject?: string | undefined;
+  answer: HttpAnswer;
+  /** When the signature of the request ends (epoch ms): tells a refusal from a signature that was too old. */
+  expiresAt?: number | undefined;
+  /** The body of this answer was not read: only the status can be judged, as after a HEAD. */
+  bodyUnread?: true | undefined;
+}
+
+function signatureIsOver(element: XmlElement | null, { answer, expiresAt }: AnswerContext): boolean {
+  // AWS adds these two elements to a refusal exactly when a presigned URL is over.
+  if (element !== null && textOf(element, "Expires") !== undefined && textOf(element, "ServerTime") !== undefined) {
+    return true;
+  }
+  const storeTime = Date.parse(answer.headers["date"] ?? "");
+  return expiresAt !== undefined && !Number.isNaN(storeTime) && storeTime >= expiresAt;
+}
+
+function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
+  const { op, answer } = context;
+  const { status, headers } = answer;
+  const bodyless = op.startsWith("Head") || context.bodyUnread === true;
+  if (element !== null) {
+    const s3Code = textOf(element, "Code") ?? "";
+    if (s3Code === "PreconditionFailed" || s3Code === "NotModified") return conditionFailed(op);
+    // AWS answers a presigned request for another region with this code and the right one beside it.
+    if (s3Code === "AuthorizationQueryParametersError" && textOf(element, "Region") !== undefined)
+      return "WRONG_REGION";
+    const known = Object.hasOwn(BY_CODE, s3Code) ? BY_CODE[s3Code] : undefined;
+    const code = known ?? byStatus(status, op);
+    return code === "ACCESS_DENIED" && signatureIsOver(element, context) ? "SIGNATURE_EXPIRED" : code;
+  }
+  const html = looksLikeHtml(headers["content-type"], answer.body);
+  if (!html && headers["x-amz-bucket-region"] !== undefined && (status === 301 || status === 307 || status === 400)) {
+    return "WRONG_REGION";
+  }
+  if (bodyless && !html) {
+    const code = byBareStatus(status, op);
+    return code === "ACCESS_DENIED" && signatureIsOver(null, context) ? "SIGNATURE_EXPIRED" : code;
+  }
+  if (status >= 200 && status < 300) return html ? "INTERCEPTED" : "UNEXPECTED_ANSWER";
+  return byForeignAnswer(answer, op);
+}
+
+function detailOf(answer: HttpAnswer, element: XmlElement | null, code: FaultCode): string | undefined {
+  const s3Code = element === null ? undefined : textOf(element, "Code");
+  const parts: string[] = [s3Code ?? `HTTP ${answer.status}`];
+  if (code === "WRONG_REGION") {
+    const region = answer.headers["x-amz-bucket-region"] ?? (element === null ? undefined : textOf(element, "Region"));
+    if (region !== undefined) parts.push(`the store names ${region}`);
+  }
+  // The store's own words help where no table knows the code; they are shown, never interpreted. A text that quotes
+  // the request could hold a signature and is left out.
+  const message = element === null ? undefined : textOf(element, "Message");
+  const known = s3Code !== undefined && Object.hasOwn(BY_CODE, s3Code);
+  if (!known && message !== undefined && message !== "" && !/x-amz-/i.test(message)) parts.push(message.slice(0, 300));
+  return parts.join(": ");
+}
+
+/**
+ * The Fault of an answer that is not the success it should be: an error status, or a success whose body is an S3 error
+ * or a page of somebody else. Sets `status`, `requestId`, `retryAfterMs`.
+ */
+export function faultOfAnswer(context: AnswerContext): Fault {
+  const { op, subject, answer } = context;
+  const element = errorDocument(answer.body);
+  const code = codeOf(context, element);
+  const requestId = answer.headers["x-amz-request-id"] ?? (element === null ? undefined : textOf(element, "RequestId"));
+  return new Fault(code, {
+    op,
+    status: answer.status,
+    ...definedOnly({ subject, requestId, retryAfterMs: retryAfterMs(answer.headers) }),
+    ...definedOnly({ detail: detailOf(answer, element, code) }),
+  });
+}
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function definedOnly<T extends object>(values: T): Defined<T> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as Defined<T>;
+}
+
+const BY_NETWORK_CODE: Readonly<Record<string, FaultCode>> = {
+  ENOTFOUND: "NAME_NOT_RESOLVED",
+  EAI_AGAIN: "NAME_NOT_RESOLVED",
+  EAI_FAIL: "NAME_NOT_RESOLVED",
+  EAI_NODATA: "NAME_NOT_RESOLVED",
+  ECONNRESET: "LINK_DOWN",
+  ECONNREFUSED: "LINK_DOWN",
+  ECONNABORTED: "LINK_DOWN",
+  EPIPE: "LINK_DOWN",
+  ETIMEDOUT: "LINK_DOWN",
+  EHOSTUNREACH: "LINK_DOWN",
+  EHOSTDOWN: "LINK_DOWN",
+  ENETUNREACH: "LINK_DOWN",
+  ENETDOWN: "LINK_DOWN",
+  EADDRNOTAVAIL: "LINK_DOWN",
+  ERR_STREAM_PREMATURE_CLOSE: "LINK_DOWN",
+  ERR_SOCKET_CLOSED: "LINK_DOWN",
+  ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC: "LINK_DOWN",
+  ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC: "LINK_DOWN",
+  ERR_SSL_UNEXPECTED_EOF_WHILE_READING: "LINK_DOWN",
+  UND_ERR_SOCKET: "LINK_DOWN",
+  UND_ERR_CLOSED: "LINK_DOWN",
+  UND_ERR_DESTROYED: "LINK_DOWN",
+  UND_ERR_CONNECT_TIMEOUT: "LINK_DOWN",
+  UND_ERR_HEADERS_TIMEOUT: "STALLED",
+  UND_ERR_BODY_TIMEOUT: "STALLED",
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "TRUNCATED",
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: "UNEXPECTED_ANSWER",
+  UND_ERR_ABORTED: "CANCELLED",
+  ABORT_ERR: "CANCELLED",
+  EPROTO: "TLS_FAILED",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "TLS_FAILED",
+  SELF_SIGNED_CERT_IN_CHAIN: "TLS_FAILED",
+  HOSTNAME_MISMATCH: "TLS_FAILED",
+  UNABLE_TO_GET_ISSUER_CERT: "TLS_FAILED",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "TLS_FAILED",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "TLS_FAILED",
+};
+
+/** Families of codes that OpenSSL and the HTTP parser add to with every version. */
+const BY_NETWORK_FAMILY: readonly (readonly [string, FaultCode])[] = [
+  ["ERR_TLS_", "TLS_FAILED"],
+  ["ERR_SSL_", "TLS_FAILED"],
+  ["CERT_", "TLS_FAILED"],
+  ["HPE_", "UNEXPECTED_ANSWER"],
+];
+
+/** Names where no code is given: aborts, and the SDK's own timeouts. */
+const BY_NAME: Readonly<Record<string, FaultCode>> = {
+  AbortError: "CANCELLED",
+  TimeoutError: "STALLED",
+};
+
+function networkCode(text: string): FaultCode | undefined {
+  if (Object.hasOwn(BY_NETWORK_CODE, text)) return BY_NETWORK_CODE[text];
+  return BY_NETWORK_FAMILY.find(([family]) => text.startsWith(family))?.[1];
+}
+
+interface Found {
+  code: FaultCode;
+  /** What was recognised. Never the message: it can hold a signed URL. */
+  by: string;
+}
+
+/** Looks through an error, its causes and, after several addresses failed, the errors of each. */
+function findNetworkCode(error: unknown, depth = 0): Found | Fault | null {
+  if (isFault(error)) return error;
+  if (depth > 5 || !(error instanceof Error)) return null;
+  const deeper = [...(error instanceof AggregateError ? (error.errors as unknown[]) : []), error.cause];
+  for (const inner of deeper) {
+    const found = findNetworkCode(inner, depth + 1);
+    if (found !== null) return found;
+  }
+  if ("code" in error && typeof error.code === "string") {
+    const code = networkCode(error.code);
+    if (code !== undefined) return { code, by: error.code };
+  }
+  const named = Object.hasOwn(BY_NAME, error.name) ? BY_NAME[error.name] : undefined;
+  return named === undefined ? null : { code: named, by: error.name };
+}
+
+/**
+ * The Fault of a request that got no (whole) answer. A Fault passes through. What nobody knows is a lost link: it was
+ * thrown while talking to the network, and trying again is the answer that loses nothing.
+ */
+export function faultOfNetwork(error: unknown, context: Pick<FaultContext, "op" | "subject">): Fault {
+  const found = findNetworkCode(error);
+  if (isFault(found)) return found;
+  if (found === null) return new Fault("LINK_DOWN", { ...context, cause: error });
+  return new Fault(found.code, { ...context, detail: found.by, cause: error });
+}
+
+/**
+ * The Fault of an error thrown by a control client. Answers became Faults inside it already (see client.ts), so what is
+ * left is the network, or a request the SDK refused to build, which is a mistake of ours.
+ */
+export function faultOfSdk(error: unknown, context: Pick<FaultContext, "op" | "subject">): Fault {
+  const found = findNetworkCode(error);
+  if (isFault(found)) return found;
+  if (found !== null) return new Fault(found.code, { ...context, detail: found.by, cause: error });
+  const name = error instanceof Error ? error.name : typeof error;
+  return new Fault("INTERNAL", { ...context, detail: name, cause: error });
+}

@@ -1,0 +1,95 @@
+import type { S3Client } from "@aws-sdk/client-s3";
+import { faultOfAnswer, faultOfNetwork, type HttpAnswer } from "./faults.ts";
+import { looksLikeHtml, MAX_XML_BYTES, rootOf } from "./xml.ts";
+
+/**
+ * Stands between the wire and the SDK. Left to itself the SDK takes a captive portal's page for an empty listing, an S3
+ * error inside a 200 for a success, and a PUT without an ETag for stored. Here an answer passes only when it has the
+ * root element (or the header) its operation must have; everything else is thrown as a Fault, read by the same tables
+ * as the answers of the byte path.
+ */
+
+/** What a success of each command must look like. Commands that are not here must only not be a page. */
+const EXPECTED: Readonly<Record<string, { root: string } | { header: string }>> = {
+  ListObjectsV2: { root: "ListBucketResult" },
+  ListMultipartUploads: { root: "ListMultipartUploadsResult" },
+  ListParts: { root: "ListPartsResult" },
+  CreateMultipartUpload: { root: "InitiateMultipartUploadResult" },
+  CompleteMultipartUpload: { root: "CompleteMultipartUploadResult" },
+  CopyObject: { root: "CopyObjectResult" },
+  DeleteObjects: { root: "DeleteResult" },
+  GetBucketCors: { root: "CORSConfiguration" },
+  PutObject: { header: "etag" },
+  HeadObject: { header: "etag" },
+  GetObject: { header: "etag" },
+};
+
+interface WireResponse {
+  statusCode: number;
+  headers: Record<string, string>;
+  body: unknown;
+}
+
+function isWireResponse(value: unknown): value is WireResponse {
+  return typeof value === "object" && value !== null && "statusCode" in value && "headers" in value && "body" in value;
+}
+
+const isByteStream = (value: unknown): value is AsyncIterable<Uint8Array> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+
+/** All bytes of a body; stops one byte past the limit, so that the reader sees that it is too long. */
+async function collect(body: unknown): Promise<Buffer> {
+  if (body instanceof Uint8Array) return Buffer.from(body);
+  if (typeof body === "string") return Buffer.from(body);
+  if (!isByteStream(body)) return Buffer.alloc(0);
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    total += chunk.byteLength;
+    if (total > MAX_XML_BYTES) break;
+  }
+  return Buffer.concat(chunks);
+}
+
+function lowerCase(headers: Record<string, string>): HttpAnswer["headers"] {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** Checks one answer; gives back the body the SDK shall read. Throws a Fault for anything that is not the success. */
+async function checkAnswer(op: string, response: WireResponse): Promise<unknown> {
+  const status = response.statusCode;
+  const headers = lowerCase(response.headers);
+  const expected = EXPECTED[op];
+  const succeeded = status >= 200 && status < 300;
+  // The one body that is not collected: an object's own bytes.
+  if (op === "GetObject" && succeeded && !looksLikeHtml(headers["content-type"], Buffer.alloc(0))) {
+    if (headers["etag"] !== undefined) return response.body;
+  }
+  const answer: HttpAnswer = { status, headers, body: await collect(response.body) };
+  if (!succeeded) throw faultOfAnswer({ op, answer });
+  const html = looksLikeHtml(headers["content-type"], answer.body);
+  const root = rootOf(answer.body);
+  const asExpected =
+    expected === undefined || ("root" in expected ? root === expected.root : headers[expected.header] !== undefined);
+  if (html || root === "Error" || !asExpected) throw faultOfAnswer({ op, answer });
+  return answer.body;
+}
+
+/** Puts the guard into a client, closest to the wire, so that nothing of the SDK reads an answer before it. */
+export function guardAnswers(client: S3Client): void {
+  client.middlewareStack.add(
+    (next, context) => async (args) => {
+      const op = (context.commandName ?? "").replace(/Command$/, "");
+      try {
+        const result = await next(args);
+        const { response } = result;
+        if (isWireResponse(response)) response.body = await checkAnswer(op, response);
+        return result;
+      } catch (error) {
+        throw faultOfNetwork(error, { op });
+      }
+    },
+    { step: "deserialize", priority: "low", name: "tidemarkGuardAnswers" },
+  );
+}

@@ -1,0 +1,119 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+} from "@aws-sdk/client-s3";
+import { Fault } from "#protocol/fault.ts";
+import { quoteEtag } from "./answers.ts";
+import { faultOfSdk } from "./faults.ts";
+import { NONCE_METADATA } from "./signing.ts";
+
+/** Small whole objects: manifests, claims. Read and written in one piece, every error a Fault with the key in it. */
+
+interface At {
+  bucket: string;
+  key: string;
+}
+
+const isByteStream = (value: unknown): value is AsyncIterable<Uint8Array> =>
+  typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+
+/**
+ * The text of an object and its ETag.
+ * @throws Fault TOO_LARGE above `maxBytes`, TRUNCATED when fewer bytes came than announced, BAD_INPUT when it is no UTF-8.
+ */
+export async function getObjectText(
+  client: S3Client,
+  { bucket, key, maxBytes }: At & { maxBytes: number },
+): Promise<{ text: string; etag: string }> {
+  const op = "GetObject";
+  try {
+    const answer = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+    const { Body: body, ETag: etag, ContentLength: announced } = answer;
+    if (!isByteStream(body) || etag === undefined) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key });
+    const chunks: Uint8Array[] = [];
+    let total = 0;
+    for await (const chunk of body) {
+      total += chunk.byteLength;
+      // Leaving the loop early closes the connection: the rest is not read.
+      if (total > maxBytes) throw new Fault("TOO_LARGE", { op, subject: key, detail: `more than ${maxBytes} bytes` });
+      chunks.push(chunk);
+    }
+    if (announced !== undefined && announced !== total) throw new Fault("TRUNCATED", { op, subject: key });
+    return { text: decodeUtf8(Buffer.concat(chunks), key), etag: quoteEtag(etag) };
+  } catch (error) {
+    throw withSubject(faultOfSdk(error, { op, subject: key }), key);
+  }
+}
+
+function decodeUtf8(bytes: Uint8Array, key: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Fault("BAD_INPUT", { op: "GetObject", subject: key, detail: "the object is not UTF-8 text" });
+  }
+}
+
+/** Faults of the guard know their operation but not the key. */
+function withSubject(fault: Fault, key: string): Fault {
+  return fault.context.subject === undefined ? new Fault(fault.code, { ...fault.context, subject: key }) : fault;
+}
+
+/**
+ * Writes a small text object in one PUT.
+ * @throws Fault ALREADY_EXISTS when `ifNoneMatch` is given and the key is taken.
+ */
+export async function putObjectText(
+  client: S3Client,
+  input: At & { text: string; contentType?: string; ifNoneMatch?: "*" },
+): Promise<{ etag: string }> {
+  const { bucket, key, text, contentType = "application/json", ifNoneMatch } = input;
+  const op = "PutObject";
+  try {
+    const answer = await client.send(
+      new PutObjectCommand({
+        Bucket: bucket,
+        Key: key,
+        Body: Buffer.from(text),
+        ContentType: contentType,
+        IfNoneMatch: ifNoneMatch,
+      }),
+    );
+    if (answer.ETag === undefined) throw new Fault("UNEXPECTED_ANSWER", { op, detail: "no ETag in the answer" });
+    return { etag: quoteEtag(answer.ETag) };
+  } catch (error) {
+    throw withSubject(faultOfSdk(error, { op, subject: key }), key);
+  }
+}
+
+/** Size, ETag, date and the nonce of an upload. */
+export async function headObject(
+  client: S3Client,
+  { bucket, key }: At,
+): Promise<{ sizeBytes: number; etag: string; nonce: string | null; modifiedAt: number | null }> {
+  const op = "HeadObject";
+  try {
+    const answer = await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }));
+    const { ContentLength: sizeBytes, ETag: etag, Metadata: metadata, LastModified: modified } = answer;
+    if (sizeBytes === undefined || etag === undefined) {
+      throw new Fault("UNEXPECTED_ANSWER", { op, detail: "no size or no ETag in the answer" });
+    }
+    const nonce = metadata?.[NONCE_METADATA] ?? null;
+    return { sizeBytes, etag: quoteEtag(etag), nonce, modifiedAt: modified?.getTime() ?? null };
+  } catch (error) {
+    throw withSubject(faultOfSdk(error, { op, subject: key }), key);
+  }
+}
+
+/** Deletes an object; one that is not there is what was wanted. */
+export async function deleteObject(client: S3Client, { bucket, key }: At): Promise<void> {
+  const op = "DeleteObject";
+  try {
+    await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }));
+  } catch (error) {
+    const fault = withSubject(faultOfSdk(error, { op, subject: key }), key);
+    if (fault.code !== "NO_SUCH_KEY") throw fault;
+  }
+}

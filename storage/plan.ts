@@ -1,0 +1,67 @@
+import { Fault } from "#protocol/fault.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import { formatBytes } from "#protocol/units.ts";
+
+/**
+ * How a file becomes parts. The parts are equal except the last (R2 refuses anything else), lie in order without gaps,
+ * respect every limit of the store, and never change inside one upload. Pure: the same size and traits give the same
+ * plan on every machine, which is what lets a restarted worker go on where it was.
+ */
+
+const MIB = 1024 * 1024;
+/** Fewer than the protocol's 10,000, so that a plan never sits at the very edge of a store's limit. */
+const MOST_PARTS = 9000;
+/** A file of more default parts than this gets larger ones: fewer requests, fewer signatures. */
+const MANY_PARTS = 128;
+const LARGEST_DEFAULT_BYTES = 16 * MIB;
+/** A transfer's piece map has at most this many pieces. */
+const MOST_PIECES = 240;
+
+export interface PlannedPart {
+  partNumber: number;
+  offset: number;
+  length: number;
+}
+
+export interface PartPlan {
+  /** Length of every part but the last. */
+  partBytes: number;
+  /** Empty for a file of 0 bytes; a single one is sent as one PutObject. */
+  parts: PlannedPart[];
+}
+
+const roundUpToMib = (bytes: number): number => Math.ceil(bytes / MIB) * MIB;
+
+/** The part size to use when nothing is known of the link: 8 to 16 MiB, or what the provider prefers. */
+function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
+  const preferred = traits.preferredPartBytes;
+  const large = preferred * 2 <= LARGEST_DEFAULT_BYTES && sizeBytes > preferred * MANY_PARTS;
+  return large ? preferred * 2 : preferred;
+}
+
+/**
+ * Cuts a file of `sizeBytes` into parts. `wishedPartBytes` is the engine's wish for this link; the store's limits win.
+ * @throws Fault TOO_LARGE when the store cannot hold the file in one object.
+ */
+export function planParts(input: { sizeBytes: number; traits: StoreTraits; wishedPartBytes?: number }): PartPlan {
+  const { sizeBytes, traits } = input;
+  if (sizeBytes > traits.maxPartBytes * traits.maxParts) {
+    const most = formatBytes(traits.maxPartBytes * traits.maxParts);
+    throw new Fault("TOO_LARGE", { op: "plan", detail: `the store takes at most ${most} in one object` });
+  }
+  const wished = input.wishedPartBytes ?? defaultPartBytes(sizeBytes, traits);
+  const least = Math.max(traits.minPartBytes, Math.ceil(sizeBytes / Math.min(traits.maxParts, MOST_PARTS)));
+  const partBytes = Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
+  const parts: PlannedPart[] = [];
+  for (let offset = 0; offset < sizeBytes; offset += partBytes) {
+    parts.push({ partNumber: parts.length + 1, offset, length: Math.min(partBytes, sizeBytes - offset) });
+  }
+  return { partBytes, parts };
+}
+
+/** How many pieces a piece map of this many parts has: one each, until there are more parts than pieces. */
+export const pieceCountFor = (partCount: number): number => Math.min(partCount, MOST_PIECES);
+
+/** The piece (from 0) that shows the part at `index` (from 0). */
+export const pieceOfPart = (index: number, partCount: number): number =>
+  partCount <= MOST_PIECES ? index : Math.floor((index * MOST_PIECES) / partCount);

@@ -1,0 +1,180 @@
+import type { StoreTraits } from "#protocol/operations.ts";
+import { PROVIDERS, type Provider } from "#protocol/requests.ts";
+import type { PresetView } from "#protocol/views.ts";
+
+/**
+ * What is known about each kind of store, as data: how to reach it, and what it accepts. Safe in the browser. A trait is
+ * on only where the provider's own documentation or our tests say so; a wrong "no" costs a little, a wrong "yes" costs
+ * an upload. The profile test shows what a store really does.
+ */
+
+export type ProviderPreset = Omit<PresetView, "provider"> & { readonly traits: StoreTraits };
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+
+/**
+ * What every S3 has in common, and nothing more. No checksum headers (some stores refuse requests that carry them), no
+ * conditional writes (some ignore them, which is worse than not asking), no trust in multipart ETags.
+ */
+const PLAIN: StoreTraits = {
+  minPartBytes: 5 * MIB,
+  maxPartBytes: 5 * GIB,
+  maxParts: 10_000,
+  preferredPartBytes: 8 * MIB,
+  checksum: "none",
+  conditionalWrites: false,
+  trustEtag: false,
+};
+
+/** S3 and what implements the same: CRC32 per part, conditional PUT and Complete, stable ETags. */
+const LIKE_S3: StoreTraits = { ...PLAIN, checksum: "crc32", conditionalWrites: true, trustEtag: true };
+
+export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
+  aws: {
+    label: "Amazon S3",
+    endpointTemplate: "https://s3.{region}.amazonaws.com",
+    regionHint: "The bucket's own region, for example eu-central-1.",
+    defaultRegion: "us-east-1",
+    addressing: "virtual-host",
+    egress: "metered",
+    note: "Reading out of AWS is billed per GB.",
+    traits: LIKE_S3,
+  },
+  r2: {
+    label: "Cloudflare R2",
+    endpointTemplate: "https://{account}.r2.cloudflarestorage.com",
+    regionHint: "Always auto.",
+    defaultRegion: "auto",
+    addressing: "path",
+    egress: "none",
+    note: "No egress fees. Unfinished uploads are removed after 7 days.",
+    // Takes CRC32 per part (composite) only, which is the form used; needs equal parts, which every plan has.
+    traits: LIKE_S3,
+  },
+  b2: {
+    label: "Backblaze B2",
+    endpointTemplate: "https://s3.{region}.backblazeb2.com",
+    regionHint: "The part of the endpoint after s3., for example us-west-004.",
+    defaultRegion: "us-west-004",
+    addressing: "path",
+    egress: "fair-use",
+    note: "Use an application key, not the master key.",
+    // Refuses requests with x-amz-checksum headers.
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  storj: {
+    label: "Storj",
+    endpointTemplate: "https://gateway.storjshare.io",
+    regionHint: "us-east-1 works everywhere.",
+    defaultRegion: "us-east-1",
+    addressing: "path",
+    egress: "metered",
+    note: "Parts of 64 MiB, the size of a segment, are the fastest. There are no CORS rules to set.",
+    traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true },
+  },
+  wasabi: {
+    label: "Wasabi",
+    endpointTemplate: "https://s3.{region}.wasabisys.com",
+    regionHint: "The bucket's region, for example eu-central-1.",
+    defaultRegion: "us-east-1",
+    addressing: "path",
+    egress: "fair-use",
+    note: "Objects are billed for at least 90 days. Egress is free up to what you store.",
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  gcs: {
+    label: "Google Cloud Storage",
+    endpointTemplate: "https://storage.googleapis.com",
+    regionHint: "auto works.",
+    defaultRegion: "auto",
+    addressing: "path",
+    egress: "metered",
+    note: "Use an HMAC key of a service account. CORS rules are set with Google's own tools.",
+    // UploadPart with a checksum header fails its signature, and S3 conditions on writes are ignored.
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  spaces: {
+    label: "DigitalOcean Spaces",
+    endpointTemplate: "https://{region}.digitaloceanspaces.com",
+    regionHint: "The datacenter, for example fra1.",
+    defaultRegion: "nyc3",
+    addressing: "virtual-host",
+    egress: "metered",
+    note: "A Space takes about 150 writes a second; Tidemark slows down by itself.",
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  minio: {
+    label: "MinIO",
+    endpointTemplate: "https://minio.example.com:9000",
+    regionHint: "Whatever the server was started with; us-east-1 unless set.",
+    defaultRegion: "us-east-1",
+    addressing: "path",
+    egress: "own",
+    note: "A server of your own, or one that behaves like it.",
+    traits: LIKE_S3,
+  },
+  ceph: {
+    label: "Ceph RGW",
+    endpointTemplate: "https://rgw.example.com",
+    regionHint: "Often the name of the zone group; default works for most.",
+    defaultRegion: "default",
+    addressing: "path",
+    egress: "own",
+    note: "A cluster of your own.",
+    // Checksums and conditional writes came late, and many clusters are older than that.
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  seaweedfs: {
+    label: "SeaweedFS",
+    endpointTemplate: "http://seaweedfs.example.com:8333",
+    regionHint: "Any; us-east-1 works.",
+    defaultRegion: "us-east-1",
+    addressing: "path",
+    egress: "own",
+    note: "A server of your own.",
+    // Its multipart ETags do not follow the rule others keep.
+    traits: { ...LIKE_S3, trustEtag: false },
+  },
+  garage: {
+    label: "Garage",
+    endpointTemplate: "https://garage.example.com:3900",
+    regionHint: "The s3_region of its configuration; garage unless set.",
+    defaultRegion: "garage",
+    addressing: "path",
+    egress: "own",
+    note: "A cluster of your own.",
+    // Checksums exist only since version 1, conditional writes are not documented.
+    traits: { ...PLAIN, trustEtag: true },
+  },
+  tigris: {
+    label: "Tigris",
+    endpointTemplate: "https://fly.storage.tigris.dev",
+    regionHint: "Always auto.",
+    defaultRegion: "auto",
+    addressing: "virtual-host",
+    egress: "none",
+    note: "No egress fees. Conditional writes hold within one location.",
+    traits: { ...PLAIN, conditionalWrites: true, trustEtag: true },
+  },
+  other: {
+    label: "Other S3-compatible",
+    endpointTemplate: "https://s3.example.com",
+    regionHint: "Ask the provider; us-east-1 works for most.",
+    defaultRegion: "us-east-1",
+    addressing: "path",
+    egress: "own",
+    note: "Only what every S3 store has in common is used.",
+    traits: PLAIN,
+  },
+};
+
+/** What the engine must know of a provider's stores. */
+export const traitsOf = (provider: Provider): StoreTraits => PRESETS[provider].traits;
+
+/** The presets as the profile form shows them, in the order of the list of providers. */
+export const presetViews = (): PresetView[] =>
+  PROVIDERS.map((provider) => {
+    const { traits: _traits, ...view } = PRESETS[provider];
+    return { provider, ...view };
+  });

@@ -1,0 +1,201 @@
+import { Fault } from "#protocol/fault.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
+import { crc32ToBase64 } from "./crc32.ts";
+import { encodeKey, MAX_LIFETIME_MS, presign, type Credential, type QueryPairs } from "./sigv4.ts";
+
+/**
+ * From an operation to a request that any HTTP client can send. This is the seam of the product: whoever holds the key
+ * (the node itself in direct mode, otherwise the hub) is a `RequestSource`, and the engine cannot tell them apart.
+ *
+ * What is signed is a fence, because a signature outlives the decision to give it: every PUT fixes its content-length,
+ * its checksum where the store takes one, and `if-none-match: *` where the store honours it; every GET of a recorded
+ * object fixes its ETag. `range` is sent but not signed, so that a read cut short can go on under the same signature.
+ */
+
+export type { Credential } from "./sigv4.ts";
+
+/** Where and what the store is; holds no secret. */
+export interface StoreAccess {
+  /** Scheme and host, for example `https://s3.eu-central-1.amazonaws.com`. */
+  readonly endpoint: string;
+  readonly region: string;
+  readonly bucket: string;
+  readonly addressing: "path" | "virtual-host";
+  readonly traits: StoreTraits;
+}
+
+/** Gives one signed request per operation, in their order. Faults: those of the hub or of signing; never of the store. */
+export interface RequestSource {
+  sign(operations: readonly Operation[]): Promise<SignedRequest[]>;
+}
+
+export interface UnsignedRequest {
+  method: SignedRequest["method"];
+  /** Without any query. */
+  url: string;
+  query: QueryPairs;
+  /** Every header to send, lower-case names. */
+  headers: Record<string, string>;
+}
+
+/** The S3 name of an operation, as used in faults, policies and the profile test. */
+export const S3_NAMES = {
+  create: "CreateMultipartUpload",
+  part: "UploadPart",
+  put: "PutObject",
+  parts: "ListParts",
+  complete: "CompleteMultipartUpload",
+  abort: "AbortMultipartUpload",
+  head: "HeadObject",
+  get: "GetObject",
+} as const satisfies Record<Operation["op"], string>;
+
+/** Carries the nonce of an upload, so that an object whose Complete lost its answer can be recognised. */
+export const NONCE_METADATA = "tidemark-nonce";
+export const NONCE_HEADER = `x-amz-meta-${NONCE_METADATA}`;
+export const CHECKSUM_HEADER = "x-amz-checksum-crc32";
+/** Default life of a signature: long enough for a slow part, short enough to matter. */
+export const DEFAULT_LIFETIME_MS = 3_600_000;
+const PARTS_PER_PAGE = 1000;
+
+/** Sent, but not part of the signature (see above). */
+const UNSIGNED_HEADERS: ReadonlySet<string> = new Set(["range"]);
+
+/**
+ * Where a key lives: the origin and the encoded path.
+ * A bucket with dots cannot be a host label under TLS certificates, so it is addressed by path over https.
+ */
+export function locate(access: StoreAccess, key: string): { origin: string; path: string } {
+  if (key.split("/").some((segment) => segment === "." || segment === "..")) {
+    throw new Fault("HOSTILE_NAME", {
+      op: "sign",
+      subject: key,
+      detail: "a URL cannot carry '.' or '..' as a segment",
+    });
+  }
+  const { protocol, host } = new URL(access.endpoint);
+  const dotted = protocol === "https:" && access.bucket.includes(".");
+  return access.addressing === "path" || dotted
+    ? { origin: `${protocol}//${host}`, path: `/${access.bucket}/${encodeKey(key)}` }
+    : { origin: `${protocol}//${access.bucket}.${host}`, path: `/${encodeKey(key)}` };
+}
+
+interface Shape {
+  method: SignedRequest["method"];
+  query?: QueryPairs;
+  headers?: Record<string, string>;
+}
+
+/**
+ * Parts carry a CRC32 each and Complete repeats them (composite checksum): that form is accepted by AWS, R2, MinIO and
+ * versitygw alike, while FULL_OBJECT with CRC32 is not. This is the one place that decides it.
+ */
+const checksumOnCreate = (traits: StoreTraits): Record<string, string> =>
+  traits.checksum === "crc32" ? { "x-amz-checksum-algorithm": "CRC32" } : {};
+
+const checksumOfBody = (traits: StoreTraits, crc32: string): Record<string, string> =>
+  traits.checksum === "crc32" ? { [CHECKSUM_HEADER]: crc32ToBase64(crc32) } : {};
+
+const onlyIfAbsent = (traits: StoreTraits): Record<string, string> =>
+  traits.conditionalWrites ? { "if-none-match": "*" } : {};
+
+function shapeOf(operation: Operation, traits: StoreTraits): Shape {
+  switch (operation.op) {
+    case "create":
+      return {
+        method: "POST",
+        query: [["uploads", ""]],
+        headers: { [NONCE_HEADER]: operation.nonce, ...checksumOnCreate(traits) },
+      };
+    case "part":
+      return {
+        method: "PUT",
+        query: [
+          ["partNumber", String(operation.partNumber)],
+          ["uploadId", operation.uploadId],
+        ],
+        headers: { "content-length": String(operation.sizeBytes), ...checksumOfBody(traits, operation.crc32) },
+      };
+    case "put":
+      return {
+        method: "PUT",
+        headers: {
+          "content-length": String(operation.sizeBytes),
+          [NONCE_HEADER]: operation.nonce,
+          ...checksumOfBody(traits, operation.crc32),
+          ...onlyIfAbsent(traits),
+        },
+      };
+    case "parts":
+      return {
+        method: "GET",
+        query: [
+          ["max-parts", String(PARTS_PER_PAGE)],
+          ...(operation.after > 0 ? [["part-number-marker", String(operation.after)] as const] : []),
+          ["uploadId", operation.uploadId],
+        ],
+      };
+    case "complete":
+      return { method: "POST", query: [["uploadId", operation.uploadId]], headers: onlyIfAbsent(traits) };
+    case "abort":
+      return { method: "DELETE", query: [["uploadId", operation.uploadId]] };
+    case "head":
+      return { method: "HEAD" };
+    case "get": {
+      const headers: Record<string, string> = {
+        range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}`,
+      };
+      if (operation.etag !== null) headers["if-match"] = operation.etag;
+      return { method: "GET", headers };
+    }
+  }
+}
+
+/** The request an operation becomes, before it is signed. Pure. */
+export function describeOperation(access: StoreAccess, operation: Operation): UnsignedRequest {
+  const { origin, path } = locate(access, operation.key);
+  const { method, query = [], headers = {} } = shapeOf(operation, access.traits);
+  return { method, url: origin + path, query, headers };
+}
+
+export interface PresignInput {
+  access: StoreAccess;
+  credential: Credential;
+  operation: Operation;
+  nowMs: number;
+  lifetimeMs: number;
+}
+
+/**
+ * A signed request for one operation. `headers` are all headers to send besides `host`; content-length is among them
+ * as text, so a client that counts for itself (fetch) leaves that one out.
+ */
+export function presignOperation(input: PresignInput): SignedRequest {
+  const { access, credential, operation, nowMs } = input;
+  const { origin, path } = locate(access, operation.key);
+  const { method, query = [], headers = {} } = shapeOf(operation, access.traits);
+  const signed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;
+  const lifetimeMs = Math.min(input.lifetimeMs, MAX_LIFETIME_MS);
+  const url = presign(
+    { method, origin, path, query, headers: signed },
+    { credential, region: access.region, nowMs, lifetimeMs },
+  );
+  // The store counts from the whole second of the signature's date.
+  const expiresAt = Math.floor(nowMs / 1000) * 1000 + Math.max(1, Math.floor(lifetimeMs / 1000)) * 1000;
+  return { method, url, headers, expiresAt };
+}
+
+/** Direct mode: the keys are here, so signing is a function call. */
+export function createDirectSource(input: {
+  access: StoreAccess;
+  credential: Credential;
+  now?: () => number;
+  lifetimeMs?: number;
+}): RequestSource {
+  const { access, credential, now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
+  return {
+    sign: async (operations) =>
+      operations.map((operation) => presignOperation({ access, credential, operation, nowMs: now(), lifetimeMs })),
+  };
+}
