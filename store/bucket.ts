@@ -1,0 +1,112 @@
+/** The operations on buckets themselves, and their cross-origin rules. */
+import { requireBucket, type Call, type Store } from "./call.ts";
+import { createBucket, listBuckets, removeBucket, setBucketCors } from "./catalog-objects.ts";
+import { corsElements, readCorsRules, storedRules } from "./cors.ts";
+import { receiveDocument } from "./receive.ts";
+import { emptyReply, xmlReply, type Reply } from "./reply.ts";
+import { S3Error } from "./s3-error.ts";
+import { branch, leaf, parseXml } from "./xml.ts";
+
+const MAX_DOCUMENT_BYTES = 64 * 1024;
+
+/** Whether a name may be a bucket's. Source: the S3 user guide, "Bucket naming rules". */
+export function bucketNameProblem(name: string): string | undefined {
+  if (name.length < 3 || name.length > 63) return "A bucket name has 3 to 63 characters.";
+  if (!/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/.test(name) || name.includes("..")) {
+    return "A bucket name has lower-case letters, digits, dots and hyphens only, and starts and ends with a letter or digit.";
+  }
+  return /^\d+\.\d+\.\d+\.\d+$/.test(name) ? "A bucket name must not look like an IP address." : undefined;
+}
+
+/** Answers ListBuckets. */
+export function listAllBuckets(store: Store): Reply {
+  const buckets = listBuckets(store.database).map((bucket) =>
+    branch("Bucket", [leaf("Name", bucket.name), leaf("CreationDate", new Date(bucket.createdMs).toISOString())]),
+  );
+  const owner = branch("Owner", [leaf("ID", "tidemark"), leaf("DisplayName", "tidemark")]);
+  return xmlReply("ListAllMyBucketsResult", [owner, branch("Buckets", buckets)]);
+}
+
+/** Answers CreateBucket. */
+export async function createNewBucket(store: Store, call: Call): Promise<Reply> {
+  const problem = bucketNameProblem(call.bucket);
+  if (problem !== undefined) throw new S3Error("InvalidBucketName", problem, { fields: { BucketName: call.bucket } });
+  const documentXml = await receiveDocument(call, MAX_DOCUMENT_BYTES);
+  if (documentXml !== "") parseXml(documentXml);
+  if (createBucket(store.database, { name: call.bucket, createdMs: store.now() }) === "existed") {
+    throw new S3Error(
+      "BucketAlreadyOwnedByYou",
+      "Your previous request to create the named bucket succeeded and you already own it.",
+      {
+        fields: { BucketName: call.bucket },
+      },
+    );
+  }
+  return emptyReply(200, { location: `/${call.bucket}` });
+}
+
+/** Answers HeadBucket. */
+export function headBucket(store: Store, call: Call): Reply {
+  requireBucket(store, call.bucket);
+  return emptyReply(200, { "x-amz-bucket-region": store.quirks.region ?? "us-east-1" });
+}
+
+/** Answers DeleteBucket. */
+export function deleteBucket(store: Store, call: Call): Reply {
+  requireBucket(store, call.bucket);
+  if (removeBucket(store.database, call.bucket) === "not-empty") {
+    throw new S3Error("BucketNotEmpty", "The bucket you tried to delete is not empty", {
+      fields: { BucketName: call.bucket },
+    });
+  }
+  return emptyReply(204);
+}
+
+/** Answers GetBucketLocation: the default region is shown as nothing, as S3 has it. */
+export function getBucketLocation(store: Store, call: Call): Reply {
+  requireBucket(store, call.bucket);
+  const region = store.quirks.region ?? "us-east-1";
+  return xmlReply("LocationConstraint", region === "us-east-1" ? [] : [region]);
+}
+
+/** Answers GetBucketVersioning: never switched on. */
+export function getBucketVersioning(store: Store, call: Call): Reply {
+  requireBucket(store, call.bucket);
+  return xmlReply("VersioningConfiguration", []);
+}
+
+function requireCorsApi(store: Store): void {
+  if (store.quirks.noCorsApi === "on") {
+    throw new S3Error("NotImplemented", "A header you provided implies functionality that is not implemented");
+  }
+}
+
+/** Answers GetBucketCors. */
+export function getBucketCors(store: Store, call: Call): Reply {
+  requireCorsApi(store);
+  const bucket = requireBucket(store, call.bucket);
+  const rules = storedRules(bucket.cors);
+  if (rules.length === 0) {
+    throw new S3Error("NoSuchCORSConfiguration", "The CORS configuration does not exist", {
+      fields: { BucketName: call.bucket },
+    });
+  }
+  return xmlReply("CORSConfiguration", corsElements(rules));
+}
+
+/** Answers PutBucketCors. */
+export async function putBucketCors(store: Store, call: Call): Promise<Reply> {
+  requireCorsApi(store);
+  requireBucket(store, call.bucket);
+  const rules = readCorsRules(parseXml(await receiveDocument(call, MAX_DOCUMENT_BYTES)));
+  setBucketCors(store.database, call.bucket, JSON.stringify(rules));
+  return emptyReply(200);
+}
+
+/** Answers DeleteBucketCors. */
+export function deleteBucketCors(store: Store, call: Call): Reply {
+  requireCorsApi(store);
+  requireBucket(store, call.bucket);
+  setBucketCors(store.database, call.bucket, undefined);
+  return emptyReply(204);
+}

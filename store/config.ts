@@ -1,0 +1,103 @@
+/** Reads the command line and the environment into one configuration, or says in one sentence what is wrong. */
+import { parseArgs } from "node:util";
+import type { Durability } from "./database.ts";
+import { readQuirks, type Quirks } from "./quirks.ts";
+
+/** Everything a store is started with. */
+export type StoreConfig = {
+  readonly dataFolder: string;
+  readonly host: string;
+  readonly port: number;
+  readonly accessKey: string;
+  readonly secretKey: string;
+  readonly buckets: readonly string[];
+  readonly corsOrigins: readonly string[];
+  readonly controlToken: string | undefined;
+  readonly quirks: Quirks;
+  readonly durability: Durability;
+  readonly upBytesPerSecond: number | undefined;
+  readonly downBytesPerSecond: number | undefined;
+};
+
+/** A configuration, or the sentence to show. */
+export type ConfigResult = { readonly config: StoreConfig } | { readonly problem: string };
+
+export const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1]
+  --access-key K --secret-key S   or TIDEMARK_STORE_ACCESS_KEY and TIDEMARK_STORE_SECRET_KEY
+  --bucket NAME                   created at start; may be repeated
+  --cors-origin ORIGIN            a browser origin that may use every bucket; may be repeated
+  --control TOKEN                 opens /_control (faults, counters) to this bearer token
+  --quirks LIST                   departures from AWS, such as equal-parts,max-parts=1000
+  --rate-up N, --rate-down N      bytes per second over all connections
+  --no-fsync                      leave syncing to the system: survives a kill, not a power cut`;
+
+const OPTIONS = {
+  data: { type: "string" },
+  port: { type: "string", default: "0" },
+  host: { type: "string", default: "127.0.0.1" },
+  "access-key": { type: "string" },
+  "secret-key": { type: "string" },
+  bucket: { type: "string", multiple: true, default: [] as string[] },
+  "cors-origin": { type: "string", multiple: true, default: [] as string[] },
+  control: { type: "string" },
+  quirks: { type: "string", default: "" },
+  "rate-up": { type: "string" },
+  "rate-down": { type: "string" },
+  "no-fsync": { type: "boolean", default: false },
+} as const;
+
+function parse(argv: readonly string[]) {
+  return parseArgs({ args: [...argv], options: OPTIONS, strict: true, allowPositionals: false }).values;
+}
+
+function rate(text: string | undefined): number | "wrong" | undefined {
+  if (text === undefined) return undefined;
+  return /^[1-9]\d*$/.test(text) ? Number(text) : "wrong";
+}
+
+/** Reads `argv` (without the program) and the environment. */
+export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): ConfigResult {
+  let values: ReturnType<typeof parse>;
+  try {
+    values = parse(argv);
+  } catch (error) {
+    return { problem: `${error instanceof Error ? error.message : "The command line is wrong."}\n${USAGE}` };
+  }
+  if (values.data === undefined)
+    return { problem: `--data DIR is missing: it is the folder that keeps the objects.\n${USAGE}` };
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) {
+    return { problem: `--port must be a number from 0 to 65535 (0 chooses a free one), not "${values.port}".` };
+  }
+  const accessKey = values["access-key"] ?? env["TIDEMARK_STORE_ACCESS_KEY"] ?? "";
+  const secretKey = values["secret-key"] ?? env["TIDEMARK_STORE_SECRET_KEY"] ?? "";
+  if (accessKey === "" || secretKey === "") {
+    return {
+      problem:
+        "The store needs a key pair: give --access-key and --secret-key, or set TIDEMARK_STORE_ACCESS_KEY and TIDEMARK_STORE_SECRET_KEY.",
+    };
+  }
+  const quirks = readQuirks(values.quirks);
+  if ("problem" in quirks) return quirks;
+  const up = rate(values["rate-up"]);
+  const down = rate(values["rate-down"]);
+  if (up === "wrong" || down === "wrong") {
+    return { problem: "--rate-up and --rate-down must be whole numbers of bytes per second." };
+  }
+  return {
+    config: {
+      dataFolder: values.data,
+      host: values.host,
+      port,
+      accessKey,
+      secretKey,
+      buckets: values.bucket,
+      corsOrigins: values["cors-origin"],
+      controlToken: values.control === "" ? undefined : values.control,
+      quirks: quirks.quirks,
+      durability: values["no-fsync"] ? "process-kill" : "power-cut",
+      upBytesPerSecond: up,
+      downBytesPerSecond: down,
+    },
+  };
+}

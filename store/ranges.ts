@@ -1,0 +1,31 @@
+/** Reads a `Range` header the way S3 does: one range only, several or a malformed one mean the whole object. */
+import { S3Error } from "./s3-error.ts";
+
+/** Bytes first..last, both included. */
+export type ByteRange = { readonly first: number; readonly last: number };
+
+/**
+ * The range asked of an object of `sizeBytes`; undefined when the whole object is meant.
+ * Throws InvalidRange (416) when the range starts behind the end. Source: RFC 9110 section 14.
+ */
+export function readRange(header: string | undefined, sizeBytes: number): ByteRange | undefined {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? "");
+  if (match === null) return undefined;
+  const [, start = "", end = ""] = match;
+  if (start === "" && end === "") return undefined;
+  const unsatisfiable = (): S3Error =>
+    new S3Error("InvalidRange", "The requested range is not satisfiable", {
+      fields: { RangeRequested: header ?? "", ActualObjectSize: String(sizeBytes) },
+      headers: { "content-range": `bytes */${sizeBytes}` },
+    });
+  if (start === "") {
+    const suffixBytes = Number(end);
+    if (suffixBytes === 0 || sizeBytes === 0) throw unsatisfiable();
+    return { first: Math.max(0, sizeBytes - suffixBytes), last: sizeBytes - 1 };
+  }
+  const first = Number(start);
+  const last = end === "" ? sizeBytes - 1 : Math.min(Number(end), sizeBytes - 1);
+  if (end !== "" && Number(end) < first) return undefined;
+  if (first >= sizeBytes) throw unsatisfiable();
+  return { first, last };
+}

@@ -1,0 +1,89 @@
+/** GetObject and HeadObject: whole objects, byte ranges and single parts, under conditions. */
+import type { BlobSlice } from "./blobs.ts";
+import { requireBucket, type Call, type Store } from "./call.ts";
+import { findObject, segmentsOf, type Segment, type StoredObject } from "./catalog-objects.ts";
+import { checkReadConditions } from "./conditions.ts";
+import { answerHeaders } from "./object-headers.ts";
+import { readRange, type ByteRange } from "./ranges.ts";
+import { emptyReply, type Reply, type ReplyBody } from "./reply.ts";
+import { S3Error } from "./s3-error.ts";
+
+/** The object a call names. Throws NoSuchBucket or NoSuchKey. */
+export function requireObject(store: Store, bucket: string, key: string): StoredObject {
+  requireBucket(store, bucket);
+  const object = findObject(store.database, bucket, key);
+  if (object === undefined) {
+    throw new S3Error("NoSuchKey", "The specified key does not exist.", { fields: { Key: key } });
+  }
+  return object;
+}
+
+/** The pieces of blobs that make up a range of an object. */
+export function slicesOf(segments: readonly Segment[], range: ByteRange): readonly BlobSlice[] {
+  const slices: BlobSlice[] = [];
+  let start = 0;
+  for (const segment of segments) {
+    const first = Math.max(range.first, start);
+    const last = Math.min(range.last, start + segment.sizeBytes - 1);
+    if (first <= last) slices.push({ blob: segment.blob, offset: first - start, sizeBytes: last - first + 1 });
+    start += segment.sizeBytes;
+  }
+  return slices;
+}
+
+/** A body that streams a range; the blobs are held until it is closed. */
+export function streamBody(store: Store, segments: readonly Segment[], range: ByteRange): ReplyBody {
+  const slices = slicesOf(segments, range);
+  const release = store.blobs.hold(slices.map((slice) => slice.blob));
+  return {
+    kind: "stream",
+    sizeBytes: range.last - range.first + 1,
+    bytes: () => store.blobs.read(slices),
+    close: release,
+  };
+}
+
+function partRange(call: Call, segments: readonly Segment[]): ByteRange | undefined {
+  const text = call.request.query.get("partNumber");
+  if (text === undefined) return undefined;
+  const index = Number(text) - 1;
+  const segment = segments[index];
+  if (segment === undefined) throw new S3Error("InvalidRange", "The requested partnumber is not satisfiable");
+  const first = segments.slice(0, index).reduce((sum, earlier) => sum + earlier.sizeBytes, 0);
+  return { first, last: first + segment.sizeBytes - 1 };
+}
+
+function describe(store: Store, call: Call): { reply: Reply; segments: readonly Segment[]; range: ByteRange } {
+  const object = requireObject(store, call.bucket, call.key);
+  checkReadConditions(call.headers, object);
+  const segments = segmentsOf(store.database, object.id);
+  if (store.quirks.noPartNumber === "on" && call.request.query.has("partNumber")) {
+    throw new S3Error("NotImplemented", "GET with partNumber is not supported by this endpoint.");
+  }
+  const part = partRange(call, segments);
+  const asked = part ?? readRange(call.headers.get("range"), object.sizeBytes);
+  const whole = { first: 0, last: object.sizeBytes - 1 };
+  const range = asked ?? whole;
+  const covers = range.first === whole.first && range.last === whole.last;
+  const enabled = call.headers.get("x-amz-checksum-mode")?.toUpperCase() === "ENABLED";
+  const headers = answerHeaders(object, {
+    query: call.request.query,
+    checksum: enabled && covers ? "shown" : "hidden",
+  });
+  headers["content-length"] = String(range.last - range.first + 1);
+  if (part !== undefined) headers["x-amz-mp-parts-count"] = String(segments.length);
+  if (asked !== undefined) headers["content-range"] = `bytes ${range.first}-${range.last}/${object.sizeBytes}`;
+  return { reply: emptyReply(asked === undefined ? 200 : 206, headers), segments, range };
+}
+
+/** Answers HeadObject. */
+export function headObject(store: Store, call: Call): Reply {
+  return describe(store, call).reply;
+}
+
+/** Answers GetObject with a streamed body. */
+export function getObject(store: Store, call: Call): Reply {
+  const { reply, segments, range } = describe(store, call);
+  if (range.last < range.first) return reply;
+  return { ...reply, body: streamBody(store, segments, range) };
+}

@@ -1,0 +1,92 @@
+/** Tells which S3 operation a request is, from its method, its path and its query. */
+import type { S3Request } from "./request.ts";
+
+/** The operations of this store, in S3's names. `Unknown` is answered with NotImplemented. */
+export const OPERATIONS = [
+  "ListBuckets",
+  "CreateBucket",
+  "HeadBucket",
+  "DeleteBucket",
+  "GetBucketLocation",
+  "GetBucketVersioning",
+  "GetBucketCors",
+  "PutBucketCors",
+  "DeleteBucketCors",
+  "ListObjects",
+  "ListObjectsV2",
+  "ListMultipartUploads",
+  "DeleteObjects",
+  "PutObject",
+  "CopyObject",
+  "GetObject",
+  "HeadObject",
+  "DeleteObject",
+  "CreateMultipartUpload",
+  "UploadPart",
+  "UploadPartCopy",
+  "CompleteMultipartUpload",
+  "AbortMultipartUpload",
+  "ListParts",
+  "Preflight",
+  "Unknown",
+] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** Query names that select something this store does not have; without them a request means the plain operation. */
+const FOREIGN_SUBRESOURCES = new Set(
+  `accelerate acl analytics attributes encryption intelligent-tiering inventory legal-hold lifecycle logging metrics
+   notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment restore
+   retention select tagging torrent versionId versions website`.split(/\s+/),
+);
+
+function bucketOperation(method: string, query: ReadonlyMap<string, string>): Operation {
+  switch (method) {
+    case "GET":
+      if (query.has("location")) return "GetBucketLocation";
+      if (query.has("versioning")) return "GetBucketVersioning";
+      if (query.has("cors")) return "GetBucketCors";
+      if (query.has("uploads")) return "ListMultipartUploads";
+      return query.get("list-type") === "2" ? "ListObjectsV2" : "ListObjects";
+    case "HEAD":
+      return "HeadBucket";
+    case "PUT":
+      if (query.has("cors")) return "PutBucketCors";
+      return query.has("versioning") ? "Unknown" : "CreateBucket";
+    case "DELETE":
+      return query.has("cors") ? "DeleteBucketCors" : "DeleteBucket";
+    case "POST":
+      return query.has("delete") ? "DeleteObjects" : "Unknown";
+    default:
+      return "Unknown";
+  }
+}
+
+function objectOperation(request: S3Request): Operation {
+  const { query, headers } = request;
+  const upload = query.has("uploadId");
+  const copy = headers.has("x-amz-copy-source") || query.has("x-amz-copy-source");
+  switch (request.method) {
+    case "GET":
+      return upload ? "ListParts" : "GetObject";
+    case "HEAD":
+      return "HeadObject";
+    case "PUT":
+      if (upload) return copy ? "UploadPartCopy" : "UploadPart";
+      return copy ? "CopyObject" : "PutObject";
+    case "DELETE":
+      return upload ? "AbortMultipartUpload" : "DeleteObject";
+    case "POST":
+      if (query.has("uploads")) return "CreateMultipartUpload";
+      return upload ? "CompleteMultipartUpload" : "Unknown";
+    default:
+      return "Unknown";
+  }
+}
+
+/** The operation a request asks for. */
+export function operationOf(request: S3Request): Operation {
+  if (request.method === "OPTIONS") return "Preflight";
+  for (const name of request.query.keys()) if (FOREIGN_SUBRESOURCES.has(name)) return "Unknown";
+  if (request.bucket === undefined) return request.method === "GET" ? "ListBuckets" : "Unknown";
+  return request.key === undefined ? bucketOperation(request.method, request.query) : objectOperation(request);
+}

@@ -1,0 +1,318 @@
+/**
+ * One request from its head to its end: route, faults, signature, work, answer, record.
+ * Promise: whatever goes wrong inside, the client gets an S3 error or a closed connection, and the store goes on.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { authenticate, type Identity } from "./authenticate.ts";
+import { httpDate, sweep, type Call, type Store } from "./call.ts";
+import { findBucket } from "./catalog-objects.ts";
+import { abortUpload } from "./catalog-uploads.ts";
+import { corsHeaders, matchRule, storedRules, type CorsRequest, type CorsRule } from "./cors.ts";
+import type { CredentialBook } from "./credentials.ts";
+import {
+  beforeWork,
+  changeReply,
+  dateShift,
+  framingOf,
+  newRequestId,
+  shapeHeaders,
+  shapeRequest,
+  shapeResponse,
+  type FaultScene,
+} from "./fault-apply.ts";
+import type { FaultBook } from "./fault-match.ts";
+import { ConnectionCut, type StallRoom } from "./fault-streams.ts";
+import { HANDLERS } from "./handlers.ts";
+import { createPacer, paced, type Pacer } from "./pace.ts";
+import { readRequest, type S3Request } from "./request.ts";
+import { emptyReply, errorReply, type Reply } from "./reply.ts";
+import { operationOf, type Operation } from "./route.ts";
+import { S3Error } from "./s3-error.ts";
+import { sendReply } from "./send.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** A running store with everything a request can touch. */
+export type Runtime = {
+  readonly store: Store;
+  readonly credentials: CredentialBook;
+  readonly faults: FaultBook;
+  readonly stalls: StallRoom;
+  readonly traffic: Traffic;
+  readonly corsRules: readonly CorsRule[];
+  readonly up: Pacer | undefined;
+  readonly down: Pacer | undefined;
+  readonly connectionOf: (socket: Socket) => number;
+  readonly pacersOf: (socket: Socket) => Map<string, Pacer>;
+  /** Told of an error that is a fault of the store itself. */
+  readonly report: (error: unknown) => void;
+};
+
+/** The two ends of one exchange. `expectsContinue` is true while the client waits for leave to send its body. */
+export type Wire = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly expectsContinue: boolean;
+};
+
+type Exchange = {
+  readonly wire: Wire;
+  readonly head: S3Request;
+  readonly operation: Operation;
+  readonly scene: FaultScene;
+  readonly body: () => AsyncIterable<Buffer>;
+  /** Whether the client was told to send its body; one that was not may leave it out, which ends the connection. */
+  readonly continued: () => boolean;
+};
+
+/** Reads the body without tearing the connection down when a reader stops early; grants `100 Continue` when first read. */
+function bodyReader(
+  runtime: Runtime,
+  wire: Wire,
+  count: (bytes: number) => void,
+): { readonly read: () => AsyncIterable<Buffer>; readonly continued: () => boolean } {
+  let continued = !wire.expectsContinue;
+  async function* bytes(): AsyncGenerator<Buffer> {
+    if (!continued) {
+      continued = true;
+      if (runtime.store.quirks.noContinue === "off") wire.response.writeContinue();
+    }
+    const chunks = wire.request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of chunks) {
+      count(chunk.length);
+      yield chunk;
+    }
+  }
+  const read = (): AsyncIterable<Buffer> => (runtime.up === undefined ? bytes() : paced(bytes(), [runtime.up]));
+  return { read, continued: () => continued };
+}
+
+function corsRequestOf(head: S3Request): CorsRequest | undefined {
+  const origin = head.headers.get("origin");
+  if (origin === undefined) return undefined;
+  if (head.method !== "OPTIONS") return { origin, method: head.method, headers: [] };
+  const asked = head.headers.get("access-control-request-headers") ?? "";
+  const headers = asked.split(",").map((name) => name.trim());
+  const method = head.headers.get("access-control-request-method") ?? "";
+  return { origin, method, headers: headers.filter((name) => name !== "") };
+}
+
+/** The cross-origin headers for an answer; undefined when the origin is not allowed or not given. */
+function crossOrigin(runtime: Runtime, head: S3Request): Record<string, string> | undefined {
+  const request = corsRequestOf(head);
+  if (request === undefined) return undefined;
+  const bucket = head.bucket === undefined ? undefined : findBucket(runtime.store.database, head.bucket);
+  const rule = matchRule([...storedRules(bucket?.cors), ...runtime.corsRules], request);
+  return rule === undefined ? undefined : corsHeaders(rule, request);
+}
+
+function preflight(runtime: Runtime, head: S3Request): Reply {
+  if (crossOrigin(runtime, head) !== undefined) return emptyReply(200);
+  throw new S3Error("AccessForbidden", "CORSResponse: This CORS request is not allowed.");
+}
+
+function checkStrictSigning(runtime: Runtime, head: S3Request): void {
+  if (runtime.store.quirks.strictSigning === "off") return;
+  const signed = /SignedHeaders=([^,]*)/.exec(head.headers.get("authorization") ?? "")?.[1] ?? "";
+  if (!head.query.has("x-id") && !signed.split(";").includes("accept-encoding")) return;
+  throw new S3Error(
+    "SignatureDoesNotMatch",
+    "The request signature we calculated does not match the signature you provided.",
+  );
+}
+
+function identify(runtime: Runtime, head: S3Request): Identity {
+  checkStrictSigning(runtime, head);
+  const { quirks, now } = runtime.store;
+  return authenticate(head, { credentials: runtime.credentials, nowMs: now(), region: quirks.region });
+}
+
+async function work(runtime: Runtime, exchange: Exchange): Promise<Reply> {
+  const { head, operation, scene } = exchange;
+  const instead = await beforeWork(scene);
+  if (instead !== undefined) return instead;
+  if (operation === "Preflight") return preflight(runtime, head);
+  const identity = identify(runtime, head);
+  const call: Call = {
+    request: head,
+    identity,
+    headers: shapeHeaders(scene, identity.headers),
+    bucket: head.bucket ?? "",
+    key: head.key ?? "",
+    body: () => shapeRequest(scene, exchange.body()),
+  };
+  return changeReply(scene, await HANDLERS[operation](runtime.store, call));
+}
+
+function refuse(runtime: Runtime, error: unknown, fields: Readonly<Record<string, string>>): Reply {
+  if (error instanceof S3Error) return errorReply(error, fields);
+  runtime.report(error);
+  return errorReply(new S3Error("InternalError", "We encountered an internal error. Please try again."), fields);
+}
+
+function isDisconnect(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ECONNRESET" || code === "ERR_STREAM_PREMATURE_CLOSE" || code === "EPIPE";
+}
+
+function partNumberOf(head: S3Request): number | undefined {
+  const number = Number(head.query.get("partNumber") ?? Number.NaN);
+  return Number.isInteger(number) ? number : undefined;
+}
+
+function sceneFor(
+  runtime: Runtime,
+  wire: Wire,
+  given: { head: S3Request; operation: Operation; inFlight: number; readAll: () => Promise<void> },
+): FaultScene {
+  const { head, operation } = given;
+  const { store } = runtime;
+  const bucket = head.bucket ?? "";
+  const key = head.key ?? "";
+  const gone = new AbortController();
+  wire.response.once("close", () => gone.abort());
+  return {
+    fired: runtime.faults.match({ operation, bucket, key, partNumber: partNumberOf(head) }),
+    stalls: runtime.stalls,
+    gone: gone.signal,
+    requestId: newRequestId(),
+    inFlight: given.inFlight,
+    readAll: given.readAll,
+    presigned: head.query.has("X-Amz-Signature") ? "presigned" : "header",
+    loseUpload: () => {
+      sweep(store, abortUpload(store.database, { bucket, key, id: head.query.get("uploadId") ?? "" }));
+    },
+    pacerFor: (ruleId, bytesPerSecond) => {
+      const pacers = runtime.pacersOf(wire.request.socket);
+      const pacer = pacers.get(ruleId) ?? createPacer(bytesPerSecond);
+      pacers.set(ruleId, pacer);
+      return pacer;
+    },
+  };
+}
+
+/** Headers that every answer carries. */
+function commonHeaders(runtime: Runtime, scene: FaultScene, response: ServerResponse): Record<string, string> {
+  const { shiftMs, header } = dateShift(scene);
+  response.sendDate = false;
+  const date: Record<string, string> = header === "hide" ? {} : { date: httpDate(runtime.store.now() + shiftMs) };
+  return {
+    ...date,
+    "x-amz-request-id": scene.requestId,
+    "x-amz-id-2": scene.requestId.toLowerCase(),
+    server: "tidemark-store",
+  };
+}
+
+async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: number) => void): Promise<void> {
+  const { wire, head, scene } = exchange;
+  const fields = {
+    Resource: `/${head.bucket ?? ""}${head.key === undefined ? "" : `/${head.key}`}`,
+    RequestId: scene.requestId,
+  };
+  let reply: Reply;
+  try {
+    reply = await work(runtime, exchange);
+  } catch (error) {
+    if (error instanceof ConnectionCut || isDisconnect(error)) throw error;
+    reply = refuse(runtime, error, fields);
+  }
+  const headers = { ...commonHeaders(runtime, scene, wire.response), ...crossOrigin(runtime, head), ...reply.headers };
+  const { down } = runtime;
+  if (!exchange.continued()) wire.response.shouldKeepAlive = false;
+  await sendReply(
+    wire.response,
+    { ...reply, headers },
+    {
+      method: head.method,
+      framing: framingOf(scene),
+      count,
+      shape: (bytes) => shapeResponse(scene, down === undefined ? bytes : paced(bytes, [down])),
+    },
+  );
+}
+
+/** Serves one S3 request to its end; never rejects. */
+export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> {
+  const { request, response } = wire;
+  const { traffic, store } = runtime;
+  const startedMs = performance.now();
+  const inFlight = traffic.requestBegan();
+  let receivedBytes = 0;
+  let sentBytes = 0;
+  let head: S3Request = {
+    method: request.method ?? "GET",
+    rawPath: "/",
+    rawQuery: "",
+    bucket: undefined,
+    key: undefined,
+    query: new Map(),
+    headers: new Map(),
+  };
+  let operation: Operation = "Unknown";
+  let scene: FaultScene | undefined;
+  const body = bodyReader(runtime, wire, (bytes) => {
+    receivedBytes += bytes;
+  });
+  try {
+    let problem: unknown;
+    try {
+      head = readRequest({ method: head.method, url: request.url ?? "/", headers: request.headersDistinct });
+      operation = operationOf(head);
+    } catch (error) {
+      problem = error;
+    }
+    const readAll = async (): Promise<void> => {
+      for await (const _ of body.read()) continue;
+    };
+    scene = sceneFor(runtime, wire, { head, operation, inFlight, readAll });
+    const read = (): AsyncIterable<Buffer> => {
+      if (problem !== undefined) throw problem;
+      return body.read();
+    };
+    const exchange: Exchange = { wire, head, operation, scene, body: read, continued: body.continued };
+    if (problem !== undefined) throw problem;
+    response.once("finish", () => {
+      if (!request.complete) request.resume();
+    });
+    await answer(runtime, exchange, (bytes) => {
+      sentBytes += bytes;
+    });
+  } catch (error) {
+    await endBadly(runtime, wire, error);
+  } finally {
+    traffic.requestEnded({
+      atMs: store.now(),
+      durationMs: performance.now() - startedMs,
+      operation,
+      bucket: head.bucket ?? "",
+      key: head.key ?? "",
+      partNumber: partNumberOf(head),
+      status: response.headersSent ? response.statusCode : 0,
+      receivedBytes,
+      sentBytes,
+      connection: runtime.connectionOf(request.socket),
+      faults: scene?.fired.map((fired) => fired.id) ?? [],
+      headerNames: [...head.headers.keys()],
+    });
+  }
+}
+
+/** Ends an exchange that cannot be answered: cut it, or answer what could not even be read. */
+async function endBadly(runtime: Runtime, wire: Wire, error: unknown): Promise<void> {
+  const { response, request } = wire;
+  if (error instanceof S3Error && !response.headersSent) {
+    const reply = errorReply(error, { RequestId: newRequestId() });
+    response.shouldKeepAlive = false;
+    const options = {
+      method: request.method ?? "GET",
+      framing: "length",
+      count: () => undefined,
+      shape: (bytes: AsyncIterable<Buffer>) => bytes,
+    } as const;
+    await sendReply(response, reply, options).catch(() => undefined);
+    return;
+  }
+  if (!(error instanceof ConnectionCut) && !isDisconnect(error)) runtime.report(error);
+  request.socket.resetAndDestroy();
+}

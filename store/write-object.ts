@@ -1,0 +1,164 @@
+/** PutObject, CopyObject, DeleteObject and DeleteObjects. */
+import { randomBytes } from "node:crypto";
+import { requireBucket, sweep, type Call, type Store } from "./call.ts";
+import { deleteObjects, findObject, putObject, segmentsOf, type StoredObject } from "./catalog-objects.ts";
+import { checksumElement, checksumHeader, readAlgorithm } from "./checksum.ts";
+import { checkReadConditions, checkWriteConditions } from "./conditions.ts";
+import { objectHeaders } from "./object-headers.ts";
+import { receiveBlob, receiveDocument, type ReceivedBlob } from "./receive.ts";
+import { requireObject, slicesOf } from "./read-object.ts";
+import { emptyReply, xmlReply, type Reply } from "./reply.ts";
+import type { ByteRange } from "./ranges.ts";
+import { S3Error } from "./s3-error.ts";
+import { branch, childrenNamed, childText, leaf, parseXml } from "./xml.ts";
+
+const MAX_DELETE_DOCUMENT_BYTES = 4 * 1024 * 1024;
+const MAX_DELETES = 1000;
+
+/** Checks a write's conditions against what has the key now, unless a quirk ignores them. */
+export function checkWrite(store: Store, call: Call): void {
+  if (store.quirks.ignoreConditions === "on") return;
+  checkWriteConditions(call.headers, findObject(store.database, call.bucket, call.key));
+}
+
+/** The ETag for these bytes. */
+export function etagFor(store: Store, md5Hex: string): string {
+  return store.quirks.opaqueEtags === "on" ? `opaque-${randomBytes(12).toString("hex")}` : md5Hex;
+}
+
+/** Makes a received blob an object of its own, under the call's conditions. */
+async function keepAsObject(
+  store: Store,
+  call: Call,
+  given: { readonly received: ReceivedBlob; readonly headers: Readonly<Record<string, string>> },
+): Promise<StoredObject> {
+  const { received, headers } = given;
+  const object: StoredObject = {
+    bucket: call.bucket,
+    key: call.key,
+    id: randomBytes(16).toString("hex"),
+    sizeBytes: received.sizeBytes,
+    etag: etagFor(store, received.md5Hex),
+    modifiedMs: store.now(),
+    headers,
+    checksum: received.checksum === undefined ? undefined : { ...received.checksum, type: "FULL_OBJECT" },
+  };
+  try {
+    requireBucket(store, call.bucket);
+    checkWrite(store, call);
+    const { blob, sizeBytes } = received;
+    const checksum = received.checksum?.value;
+    const freed = putObject(store.database, object, [{ part: 1, blob, sizeBytes, checksum }]);
+    store.blobs.keep(blob);
+    sweep(store, freed);
+  } catch (error) {
+    await store.blobs.discard(received.blob);
+    throw error;
+  }
+  return object;
+}
+
+/** Answers PutObject. */
+export async function putWholeObject(store: Store, call: Call): Promise<Reply> {
+  requireBucket(store, call.bucket);
+  checkWrite(store, call);
+  const headers = objectHeaders(call.headers, store.quirks.maxMetadataBytes);
+  const received = await receiveBlob(store, call);
+  const object = await keepAsObject(store, call, { received, headers });
+  const answer: Record<string, string> = { etag: `"${object.etag}"` };
+  if (object.checksum !== undefined) {
+    answer[checksumHeader(object.checksum.algorithm)] = object.checksum.value;
+    answer["x-amz-checksum-type"] = object.checksum.type;
+  }
+  return emptyReply(200, answer);
+}
+
+/** The object a copy reads from, its conditions checked. Throws InvalidArgument, NoSuchKey, PreconditionFailed. */
+export function copySource(store: Store, call: Call): StoredObject {
+  const raw = (call.headers.get("x-amz-copy-source") ?? "").split("?")[0] ?? "";
+  let source: string;
+  try {
+    source = decodeURIComponent(raw).replace(/^\//, "");
+  } catch {
+    throw new S3Error("InvalidArgument", "x-amz-copy-source is not validly encoded.");
+  }
+  const slash = source.indexOf("/");
+  if (slash <= 0 || slash === source.length - 1) {
+    throw new S3Error("InvalidArgument", "Copy Source must mention the source bucket and key: sourcebucket/sourcekey");
+  }
+  const object = requireObject(store, source.slice(0, slash), source.slice(slash + 1));
+  checkReadConditions(call.headers, object, "x-amz-copy-source-");
+  return object;
+}
+
+/** Copies a range of a stored object into a new blob, as if a client had sent it. */
+export async function receiveCopy(
+  store: Store,
+  call: Call,
+  given: { readonly source: StoredObject; readonly range: ByteRange },
+): Promise<ReceivedBlob> {
+  const { source, range } = given;
+  const slices = slicesOf(segmentsOf(store.database, source.id), range);
+  const release = store.blobs.hold(slices.map((slice) => slice.blob));
+  const headers = new Map([["content-length", String(range.last - range.first + 1)]]);
+  const identity = { ...call.identity, payload: { kind: "unsigned" as const } };
+  const algorithm = readAlgorithm(call.headers.get("x-amz-checksum-algorithm")) ?? source.checksum?.algorithm;
+  try {
+    return await receiveBlob(store, { ...call, headers, identity, body: () => store.blobs.read(slices) }, algorithm);
+  } finally {
+    release();
+  }
+}
+
+/** Answers CopyObject. */
+export async function copyObject(store: Store, call: Call): Promise<Reply> {
+  requireBucket(store, call.bucket);
+  checkWrite(store, call);
+  const source = copySource(store, call);
+  const replace = call.headers.get("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
+  if (!replace && source.bucket === call.bucket && source.key === call.key) {
+    throw new S3Error(
+      "InvalidRequest",
+      "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata.",
+    );
+  }
+  const headers = replace ? objectHeaders(call.headers, store.quirks.maxMetadataBytes) : source.headers;
+  const received = await receiveCopy(store, call, { source, range: { first: 0, last: source.sizeBytes - 1 } });
+  const object = await keepAsObject(store, call, { received, headers });
+  return xmlReply("CopyObjectResult", [
+    leaf("LastModified", new Date(object.modifiedMs).toISOString()),
+    leaf("ETag", `"${object.etag}"`),
+    ...(object.checksum === undefined
+      ? []
+      : [leaf(checksumElement(object.checksum.algorithm), object.checksum.value), leaf("ChecksumType", "FULL_OBJECT")]),
+  ]);
+}
+
+/** Answers DeleteObject; deleting what is not there succeeds, as S3 has it. */
+export function deleteObject(store: Store, call: Call): Reply {
+  requireBucket(store, call.bucket);
+  const ifMatch = call.headers.get("if-match");
+  if (ifMatch !== undefined) checkWrite(store, call);
+  sweep(store, deleteObjects(store.database, call.bucket, [call.key]));
+  return emptyReply(204);
+}
+
+/** Answers DeleteObjects: up to 1,000 keys, each with its own result. */
+export async function deleteManyObjects(store: Store, call: Call): Promise<Reply> {
+  requireBucket(store, call.bucket);
+  const vouched =
+    call.headers.has("content-md5") || [...call.headers.keys()].some((name) => name.startsWith("x-amz-checksum-"));
+  if (!vouched && !call.headers.has("x-amz-trailer")) {
+    throw new S3Error("InvalidRequest", "Missing required header for this request: Content-MD5 OR x-amz-checksum-*");
+  }
+  const root = parseXml(await receiveDocument(call, MAX_DELETE_DOCUMENT_BYTES));
+  const keys = childrenNamed(root, "Object").map((object) => childText(object, "Key"));
+  if (root.name !== "Delete" || keys.length === 0 || keys.length > MAX_DELETES) {
+    throw new S3Error("MalformedXML", "The XML must hold between 1 and 1000 objects to delete.");
+  }
+  const named = keys.filter((key): key is string => key !== undefined && key !== "");
+  if (named.length !== keys.length) throw new S3Error("MalformedXML", "An object to delete has no key.");
+  sweep(store, deleteObjects(store.database, call.bucket, named));
+  const quiet = childText(root, "Quiet") === "true";
+  return xmlReply("DeleteResult", quiet ? [] : named.map((key) => branch("Deleted", [leaf("Key", key)])));
+}
