@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const run = runName.parse("killed");
+const MIB = 1024 * 1024;
+const CONNECTIONS = 4;
+
+test("a worker killed in mid-upload finishes after its restart and does not send stored parts again", async () => {
+  const node = { name: "gpu-1", run, flags: ["--limit-up", "24MB", "--concurrency", String(CONNECTIONS)] };
+  const worker = await stage.startNode(node);
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 100, modelBytes: 128 * MIB, optimizerBytes: 0, loss: 1 });
+
+  await waitUntil("some parts are stored", async () => {
+    const { targets } = await readCounters(stage.store, "UploadPart");
+    return targets.filter((one) => one.succeeded > 0).length >= 4;
+  });
+  await worker.stop("SIGKILL");
+  const storedAtKill = (await readCounters(stage.store, "UploadPart")).targets.filter((one) => one.succeeded > 0);
+  expect(storedAtKill.length).toBeGreaterThanOrEqual(4);
+  const state = await stage.client.runs.get.query({ run });
+  expect(state.checkpoints[0]?.state).toBe("uploading");
+
+  await stage.startNode(node);
+  await waitUntil("the checkpoint is complete", async () => {
+    const { checkpoints } = await stage.client.runs.get.query({ run });
+    return checkpoints.some((one) => one.step === 100 && one.state === "complete");
+  });
+  const after = (await readCounters(stage.store, "UploadPart")).targets;
+  expect(after.filter((one) => one.succeeded > 1)).toEqual([]);
+  const again = storedAtKill.filter((part) => {
+    const now = after.find((one) => one.key === part.key && one.partNumber === part.partNumber);
+    return now !== undefined && now.requests > part.requests;
+  });
+  expect(again).toEqual([]);
+  const creates = (await readCounters(stage.store, "CreateMultipartUpload")).targets;
+  expect(creates.every((one) => one.requests === 1)).toBe(true);
+});

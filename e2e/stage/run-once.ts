@@ -1,0 +1,32 @@
+import { spawn } from "node:child_process";
+import { ROOT } from "./start-process.ts";
+
+export interface Outcome {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one of the product's programs to its end; it is killed after `withinMs` (60 s), which shows as code null. */
+export function runOnce(
+  entry: string,
+  args: string[],
+  options: { env?: Record<string, string>; withinMs?: number } = {},
+): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [entry, ...args], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, NO_COLOR: "1", CI: "true", ...options.env },
+    });
+    const out = { stdout: "", stderr: "" };
+    child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
+    child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));
+    const timer = setTimeout(() => child.kill("SIGKILL"), options.withinMs ?? 60_000);
+    child.on("error", reject);
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      resolve({ code, ...out });
+    });
+  });
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+
+/** The control interface of the embedded store: what clients really sent, and faults to arm. */
+
+const counters = z.object({
+  requests: z.number(),
+  receivedBytes: z.number(),
+  connectionsOpened: z.number(),
+  maxInFlight: z.number(),
+  targets: z.array(
+    z.object({
+      operation: z.string(),
+      key: z.string(),
+      partNumber: z.number().optional(),
+      requests: z.number(),
+      succeeded: z.number(),
+      receivedBytes: z.number(),
+    }),
+  ),
+});
+export type Counters = z.infer<typeof counters>;
+
+interface Controlled {
+  endpoint: string;
+  control: string | null;
+}
+
+async function ask(store: Controlled, at: { method: string; path: string; body?: unknown }): Promise<unknown> {
+  const response = await fetch(`${store.endpoint}/_control${at.path}`, {
+    method: at.method,
+    headers: { authorization: `Bearer ${store.control}` },
+    ...(at.body === undefined ? {} : { body: JSON.stringify(at.body) }),
+  });
+  if (!response.ok) throw new Error(`store control ${at.method} ${at.path}: ${await response.text()}`);
+  return response.json();
+}
+
+/** What was asked so far, of one operation or of all. */
+export const readCounters = async (store: Controlled, operation?: string): Promise<Counters> =>
+  counters.parse(
+    await ask(store, { method: "GET", path: `/counters${operation === undefined ? "" : `?op=${operation}`}` }),
+  );
+
+/** Arms a fault; see store/fault-rules.ts for what a rule may say. */
+export const armFault = (store: Controlled, rule: Record<string, unknown>): Promise<unknown> =>
+  ask(store, { method: "POST", path: "/rules", body: rule });
+
+export const clearFaults = (store: Controlled): Promise<unknown> => ask(store, { method: "DELETE", path: "/rules" });
