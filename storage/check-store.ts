@@ -1,7 +1,32 @@
-import type { S3Client } from "@aws-sdk/client-s3";
-import { Fault } from "#protocol/fault.ts";
-import type { ProfileTestView } from "#protocol/views.ts";
-import type { RequestSource, StoreAccess } from "./signing.ts";
+import { randomBytes, randomUUID } from "node:crypto";
+import { GetBucketCorsCommand, type S3Client } from "@aws-sdk/client-s3";
+import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
+import type { Operation } from "#protocol/operations.ts";
+import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
+import {
+  checkRange,
+  completeBody,
+  readAbort,
+  readComplete,
+  readCreate,
+  readHead,
+  readListParts,
+  readPart,
+  readPut,
+} from "./answers.ts";
+import { CHECKS, type CheckName } from "./check-list.ts";
+import { crc32Hex } from "./crc32.ts";
+import { faultOfSdk, type HttpAnswer } from "./faults.ts";
+import { listObjects, listUploads } from "./listing.ts";
+import { deleteObject, putObjectText } from "./objects.ts";
+import { sendSigned } from "./send.ts";
+import { S3_NAMES, type RequestSource, type StoreAccess } from "./signing.ts";
+
+/**
+ * The profile test: does every operation the product needs, the way the product does it (bytes through signed requests,
+ * control through the client), under a scratch prefix of its own, and cleans up whatever happens. Each operation gets a
+ * line of its own, so a key that may do only some of them still shows which.
+ */
 
 export interface CheckStoreInput {
   client: S3Client;
@@ -15,7 +40,293 @@ export interface CheckStoreInput {
   timeoutMs?: number;
 }
 
-/** Runs every operation the product needs under a scratch prefix and says what the store answered. Never throws. */
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** The smallest first part every store takes, and a last part that may be smaller. */
+const FIRST_PART_BYTES = 5 * 1024 * 1024;
+const LAST_PART_BYTES = 1000;
+const WRONG_ETAG = '"00000000000000000000000000000000"';
+
+/** After one of these nothing else can succeed, so the rest is not tried. */
+const HOPELESS: ReadonlySet<FaultCode> = new Set<FaultCode>([
+  "NO_SUCH_BUCKET",
+  "BAD_CREDENTIALS",
+  "CREDENTIALS_EXPIRED",
+  "CLOCK_SKEW",
+  "WRONG_REGION",
+  "LINK_DOWN",
+  "STALLED",
+  "NAME_NOT_RESOLVED",
+  "TLS_FAILED",
+  "INTERCEPTED",
+]);
+
+interface Scratch {
+  folder: string;
+  small: string;
+  once: string;
+  large: string;
+  dropped: string;
+}
+
+interface Bench extends CheckStoreInput {
+  now: () => number;
+  timeoutMs: number;
+  scratch: Scratch;
+  /** Keys that may exist and uploads that may be open: what has to be cleaned up. */
+  written: Set<string>;
+  uploadsStarted: Set<string>;
+  lines: Map<CheckName, ProfileCheck>;
+  hopeless: boolean;
+}
+
+/** Signs one operation and sends it. */
+async function perform(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
+  const [request] = await bench.source.sign([operation]);
+  const op = S3_NAMES[operation.op];
+  if (request === undefined) throw new Fault("INTERNAL", { op, detail: "nothing was signed" });
+  return await sendSigned(request, {
+    fetch: bench.fetch,
+    op,
+    subject: operation.key,
+    timeoutMs: bench.timeoutMs,
+    ...(body !== undefined && { body }),
+  });
+}
+
+const lineOf = (name: CheckName, rest: Pick<ProfileCheck, "outcome" | "fault" | "tookMs">): ProfileCheck => ({
+  operation: name,
+  neededFor: CHECKS[name].neededFor,
+  missingAction: rest.outcome === "refused" ? CHECKS[name].action : null,
+  ...rest,
+});
+
+function outcomeOf(fault: Fault): ProfileCheck["outcome"] {
+  if (fault.code === "ACCESS_DENIED") return "refused";
+  return fault.code === "UNSUPPORTED" || fault.code === "NOT_FOUND" ? "unsupported" : "failed";
+}
+
+/** Runs one check and writes its line; gives what it found, or null when it was skipped or did not succeed. */
+async function check<T>(bench: Bench, name: CheckName, work: () => Promise<T>): Promise<T | null> {
+  const missing = CHECKS[name].after.some((earlier) => bench.lines.get(earlier)?.outcome !== "ok");
+  if (bench.hopeless || missing) {
+    bench.lines.set(name, lineOf(name, { outcome: "skipped", fault: null, tookMs: null }));
+    return null;
+  }
+  const startedAt = bench.now();
+  try {
+    const found = await work();
+    bench.lines.set(name, lineOf(name, { outcome: "ok", fault: null, tookMs: bench.now() - startedAt }));
+    return found;
+  } catch (error) {
+    const fault = toFault(error, { op: name });
+    bench.hopeless = HOPELESS.has(fault.code);
+    const line = { outcome: outcomeOf(fault), fault: fault.toData(), tookMs: bench.now() - startedAt };
+    bench.lines.set(name, lineOf(name, line));
+    return null;
+  }
+}
+
+/** The store's clock minus ours, from the Date of any answer; null when there is none. */
+async function measureSkew(bench: Bench): Promise<number | null> {
+  const sentAt = bench.now();
+  try {
+    const answer = await perform(bench, { op: "head", key: bench.scratch.small });
+    const storeTime = Date.parse(answer.headers["date"] ?? "");
+    // Date has whole seconds, so the middle of that second is the best guess.
+    return Number.isNaN(storeTime) ? null : Math.round(storeTime + 500 - (sentAt + bench.now()) / 2);
+  } catch {
+    // No answer at all: the first check says why.
+    return null;
+  }
+}
+
+async function checkListing(bench: Bench): Promise<void> {
+  const { client, access, prefix } = bench;
+  await check(bench, "ListObjectsV2", async () => {
+    await listObjects(client, { bucket: access.bucket, prefix, pageSize: 10 }).next();
+  });
+}
+
+async function checkSmallObject(bench: Bench): Promise<void> {
+  const { small: key } = bench.scratch;
+  const bytes = randomBytes(2048);
+  const nonce = randomUUID();
+  const put = await check(bench, "PutObject", async () => {
+    bench.written.add(key);
+    const operation = { op: "put", key, sizeBytes: bytes.length, crc32: crc32Hex(bytes), nonce } as const;
+    return readPut(await perform(bench, operation, bytes), key);
+  });
+  await check(bench, "HeadObject", async () => {
+    const head = readHead(await perform(bench, { op: "head", key }), key);
+    const detail = "size or nonce differ from what was written";
+    if (head.sizeBytes !== bytes.length || head.nonce !== nonce) {
+      throw new Fault("UNEXPECTED_ANSWER", { op: "HeadObject", subject: key, detail });
+    }
+  });
+  const range = { offset: 100, length: 1000, etag: put?.etag ?? null };
+  await check(bench, "GetObject", async () => {
+    const answer = await perform(bench, { op: "get", key, ...range });
+    checkRange(answer, { ...range, subject: key });
+    if (!answer.body.equals(bytes.subarray(range.offset, range.offset + range.length))) {
+      throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: key });
+    }
+  });
+  await check(bench, "GetObject if-match", async () => {
+    const answer = await perform(bench, { op: "get", key, ...range, etag: WRONG_ETAG });
+    await expectFault("OBJECT_CHANGED", () => checkRange(answer, range));
+  });
+}
+
+/** Succeeds when the work is refused with this code; UNSUPPORTED when it is let through. */
+async function expectFault(code: FaultCode, work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (isFault(error) && error.code === code) return;
+    throw error;
+  }
+  throw new Fault("UNSUPPORTED", { detail: "the store ignores the condition" });
+}
+
+async function checkConditionalPut(bench: Bench): Promise<void> {
+  const { client, access, scratch } = bench;
+  const object = { bucket: access.bucket, key: scratch.once, text: "{}", ifNoneMatch: "*" } as const;
+  await check(bench, "PutObject if-none-match", async () => {
+    bench.written.add(scratch.once);
+    await putObjectText(client, object);
+    await expectFault("ALREADY_EXISTS", () => putObjectText(client, object));
+  });
+}
+
+async function startUpload(bench: Bench, key: string, nonce: string): Promise<string> {
+  bench.written.add(key);
+  const { uploadId } = readCreate(await perform(bench, { op: "create", key, nonce }), key);
+  bench.uploadsStarted.add(uploadId);
+  return uploadId;
+}
+
+interface SentPart {
+  partNumber: number;
+  sizeBytes: number;
+  etag: string;
+  crc32: string;
+}
+
+async function checkMultipart(bench: Bench): Promise<void> {
+  const { large: key } = bench.scratch;
+  const bytes = randomBytes(FIRST_PART_BYTES + LAST_PART_BYTES);
+  const nonce = randomUUID();
+  const uploadId = (await check(bench, "CreateMultipartUpload", () => startUpload(bench, key, nonce))) ?? "";
+  const pieces = [bytes.subarray(0, FIRST_PART_BYTES), bytes.subarray(FIRST_PART_BYTES)];
+  const parts = await check(bench, "UploadPart", async () => {
+    const sent: SentPart[] = [];
+    for (const [index, piece] of pieces.entries()) {
+      const part = { partNumber: index + 1, sizeBytes: piece.length, crc32: crc32Hex(piece) };
+      const answer = await perform(bench, { op: "part", key, uploadId, ...part }, piece);
+      sent.push({ ...part, etag: readPart(answer, key).etag });
+    }
+    return sent;
+  });
+  await check(bench, "ListParts", async () => {
+    const page = readListParts(await perform(bench, { op: "parts", key, uploadId, after: 0 }), key);
+    const told = page.parts.map(({ partNumber, sizeBytes, etag }) => `${partNumber} ${sizeBytes} ${etag}`);
+    const known = parts?.map(({ partNumber, sizeBytes, etag }) => `${partNumber} ${sizeBytes} ${etag}`);
+    if (told.join("\n") !== known?.join("\n")) {
+      const detail = "the listed parts are not those that were sent";
+      throw new Fault("UNEXPECTED_ANSWER", { op: "ListParts", subject: key, detail });
+    }
+  });
+  await check(bench, "CompleteMultipartUpload", async () => {
+    const body = completeBody(parts ?? [], bench.access.traits);
+    readComplete(await perform(bench, { op: "complete", key, uploadId }, body), key);
+    bench.uploadsStarted.delete(uploadId);
+    const head = readHead(await perform(bench, { op: "head", key }), key);
+    if (head.sizeBytes !== bytes.length || head.nonce !== nonce) {
+      throw new Fault("SIZE_MISMATCH", { op: "CompleteMultipartUpload", subject: key });
+    }
+  });
+}
+
+async function checkAbort(bench: Bench): Promise<void> {
+  const { dropped: key } = bench.scratch;
+  await check(bench, "AbortMultipartUpload", async () => {
+    const uploadId = await startUpload(bench, key, randomUUID());
+    readAbort(await perform(bench, { op: "abort", key, uploadId }), key);
+    bench.uploadsStarted.delete(uploadId);
+  });
+}
+
+async function checkTheRest(bench: Bench): Promise<void> {
+  const { client, access, scratch } = bench;
+  const { bucket } = access;
+  await check(bench, "ListMultipartUploads", async () => {
+    await listUploads(client, { bucket, prefix: scratch.folder }).next();
+  });
+  await check(bench, "DeleteObject", () => deleteObject(client, { bucket, key: scratch.small }));
+  await check(bench, "GetBucketCors", async () => {
+    await client.send(new GetBucketCorsCommand({ Bucket: bucket })).catch((error: unknown) => {
+      throw faultOfSdk(error, { op: "GetBucketCors", subject: bucket });
+    });
+  });
+}
+
+/** Removes everything this test may have left. What cannot be removed shows in the lines of the test itself. */
+async function cleanUp(bench: Bench): Promise<void> {
+  const { client, access, scratch } = bench;
+  const { bucket } = access;
+  if (bench.written.size === 0) return;
+  const open: { key: string; uploadId: string }[] = [];
+  try {
+    for await (const { key, uploadId } of listUploads(client, { bucket, prefix: scratch.folder })) {
+      open.push({ key, uploadId });
+    }
+  } catch {
+    for (const uploadId of bench.uploadsStarted) open.push({ key: scratch.large, uploadId });
+    for (const uploadId of bench.uploadsStarted) open.push({ key: scratch.dropped, uploadId });
+  }
+  const tasks = [
+    ...open.map(async ({ key, uploadId }) => readAbort(await perform(bench, { op: "abort", key, uploadId }), key)),
+    ...[...bench.written].map((key) => deleteObject(client, { bucket, key })),
+  ];
+  await Promise.allSettled(tasks);
+}
+
+/**
+ * Runs every operation the product needs and says what the store answered to each. `ok` is true when all that uploading
+ * and restoring needs works. Never throws.
+ */
 export async function checkStore(input: CheckStoreInput): Promise<ProfileTestView> {
-  throw new Fault("UNSUPPORTED", { op: "checkStore", subject: input.access.bucket });
+  const folder = `${input.prefix}tidemark-check/${randomUUID()}/`;
+  const scratch: Scratch = {
+    folder,
+    small: `${folder}small object+~é.bin`,
+    once: `${folder}once.json`,
+    large: `${folder}large.bin`,
+    dropped: `${folder}dropped.bin`,
+  };
+  const bench: Bench = {
+    ...input,
+    now: input.now ?? Date.now,
+    timeoutMs: input.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+    scratch,
+    written: new Set(),
+    uploadsStarted: new Set(),
+    lines: new Map(),
+    hopeless: false,
+  };
+  const at = bench.now();
+  const clockSkewMs = await measureSkew(bench);
+  try {
+    await checkListing(bench);
+    await checkSmallObject(bench);
+    await checkConditionalPut(bench);
+    await checkMultipart(bench);
+    await checkAbort(bench);
+    await checkTheRest(bench);
+  } finally {
+    await cleanUp(bench);
+  }
+  const checks = [...bench.lines.values()];
+  const ok = [...bench.lines].every(([name, line]) => !CHECKS[name].required || line.outcome === "ok");
+  return { at, ok, checks, clockSkewMs };
 }
