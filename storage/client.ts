@@ -27,7 +27,7 @@ export interface ControlSigner {
   sign(request: ControlRequest): Promise<ControlRequest>;
 }
 
-/** Whatever else is sent (user agent, SDK bookkeeping) may be changed on the way and stays out of the signature. */
+/** Besides every `x-amz-` header, which S3 demands. Whatever else is sent may be changed on the way. */
 const SIGNED_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "content-md5",
@@ -35,8 +35,10 @@ const SIGNED_HEADERS: ReadonlySet<string> = new Set([
   "if-match",
   "if-none-match",
 ]);
-const isSigned = (name: string): boolean =>
-  SIGNED_HEADERS.has(name) || (name.startsWith("x-amz-") && name !== "x-amz-user-agent");
+const isSigned = (name: string): boolean => SIGNED_HEADERS.has(name) || name.startsWith("x-amz-");
+
+/** The SDK's bookkeeping; of no use to a store, and unsigned it makes some refuse the request. */
+const SDK_HEADERS: ReadonlySet<string> = new Set(["x-amz-user-agent", "amz-sdk-invocation-id", "amz-sdk-request"]);
 
 function splitUrl(url: string): { origin: string; path: string; query: [string, string][] } {
   const mark = url.indexOf("?");
@@ -93,11 +95,12 @@ function payloadHashOf(body: unknown): string {
   return UNSIGNED_PAYLOAD;
 }
 
-/** The SDK's request with our signature. `x-id`, the SDK's own mark, is taken out: some stores refuse it. */
+/** The SDK's request with our signature. What the SDK adds for itself is taken out. */
 async function signSdkRequest(request: SdkRequest, signer: ControlSigner): Promise<SdkRequest> {
   const query = { ...request.query };
   delete query["x-id"];
   request.query = query;
+  const headers = Object.entries(request.headers).filter(([name]) => !SDK_HEADERS.has(name.toLowerCase()));
   const port = request.port === undefined ? "" : `:${request.port}`;
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value ?? ""]).map(
@@ -108,7 +111,7 @@ async function signSdkRequest(request: SdkRequest, signer: ControlSigner): Promi
   const signed = await signer.sign({
     method: request.method,
     url: `${request.protocol}//${request.hostname}${port}${request.path}${search}`,
-    headers: request.headers,
+    headers: { ...Object.fromEntries(headers), "user-agent": `tidemark/${PRODUCT_VERSION}` },
     payloadHash: payloadHashOf(request.body),
   });
   request.headers = signed.headers;
@@ -153,7 +156,6 @@ export function createControlClient(input: ControlClientInput): S3Client {
     disableS3ExpressSessionAuth: true,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
-    customUserAgent: [["tidemark", PRODUCT_VERSION]],
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: ANSWER_TIMEOUT_MS,

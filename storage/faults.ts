@@ -25,6 +25,8 @@ const BY_CODE: Readonly<Record<string, FaultCode>> = {
   InvalidPart: "NO_SUCH_UPLOAD",
   InvalidPartOrder: "NO_SUCH_UPLOAD",
   NoSuchCORSConfiguration: "NOT_FOUND",
+  BucketAlreadyExists: "ALREADY_EXISTS",
+  BucketAlreadyOwnedByYou: "ALREADY_EXISTS",
 
   AccessDenied: "ACCESS_DENIED",
   AccountProblem: "ACCESS_DENIED",
