@@ -71,7 +71,10 @@ const ownNode = at("node_modules", "node", "bin", process.platform === "win32" ?
 
 once("node_modules/.tidemark-installed", digest("package-lock.json", "package.json"), () => {
   // Install scripts stay off: the only one that matters puts the project's Node in place and is run by name below.
-  run("installing packages", ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+  // `install --no-save` and not `ci`: the lock file names what it could see of other platforms' optional binaries, and
+  // `ci` refuses to go on where that list differs.
+  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  run("installing packages", ["npm", "install", "--no-save", ...quiet]);
   if (!existsSync(ownNode)) {
     run("installing Node 24", [process.execPath, "installArchSpecificPackage.js"], { cwd: at("node_modules", "node") });
   }
