@@ -7,7 +7,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -78,6 +78,8 @@ once("node_modules/.tidemark-installed", digest("package-lock.json", "package.js
   if (!existsSync(ownNode)) {
     run("installing Node 24", [process.execPath, "installArchSpecificPackage.js"], { cwd: at("node_modules", "node") });
   }
+  const link = at("node_modules", ".bin", "node");
+  if (process.platform !== "win32" && !existsSync(link)) symlinkSync("../node/bin/node", link);
 });
 once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.json"), () => {
   // `generate` never runs the schema engine; naming any existing file keeps it from trying to download one.
