@@ -1,10 +1,9 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { formatRate, type RateUnit } from "#protocol/units.ts";
+import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";
 
 /** Choices of this browser, kept as cookies so that the first paint already knows them. Nothing secret. */
-
-export type Theme = "system" | "light" | "dark";
 
 const YEAR_S = 31_536_000;
 const listeners = new Set<() => void>();
@@ -24,11 +23,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export const THEME_COOKIE = "tidemark-theme";
 const UNIT_COOKIE = "tidemark-rate";
-
-export const parseTheme = (text: string | null | undefined): Theme =>
-  text === "light" || text === "dark" ? text : "system";
 
 export const useTheme = (): Theme =>
   useSyncExternalStore(

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { EventRow, NodeRow, TransferRow } from "#protocol/views.ts";
+import type { EventRow, LiveMessage, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, mergeLive, messagesOf } from "./live-merge.ts";
 import { livenessOf } from "./live.tsx";
 
@@ -115,11 +115,12 @@ test("no list yet and an empty list are different", () => {
 });
 
 test("a tab that joins is told everything the leading tab knows", () => {
-  const leading = [
-    { type: "nodes", whole: true, nodes: [node("a")] } as const,
-    { type: "transfers", whole: true, transfers: [transfer("t1", "running")] } as const,
-    { type: "events", events: [event(1)] } as const,
-  ].reduce((state, message) => mergeLive(state, { ...message } as Parameters<typeof mergeLive>[1]), EMPTY_LIVE);
+  const told: LiveMessage[] = [
+    { type: "nodes", whole: true, nodes: [node("a")] },
+    { type: "transfers", whole: true, transfers: [transfer("t1", "running")] },
+    { type: "events", events: [event(1)] },
+  ];
+  const leading = told.reduce(mergeLive, EMPTY_LIVE);
   expect(messagesOf(leading).reduce(mergeLive, EMPTY_LIVE)).toEqual(leading);
 });
 

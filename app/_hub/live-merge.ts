@@ -75,12 +75,11 @@ const sameRow = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.
 
 /** The messages that bring an empty page to this state: what a tab that leads tells one that has just opened. */
 export function messagesOf(state: LiveState): LiveMessage[] {
-  return [
-    ...(state.fleet === null ? [] : [{ type: "fleet", fleet: state.fleet } as const]),
-    ...(state.nodes === null ? [] : [{ type: "nodes", whole: true, nodes: [...state.nodes.values()] } as const]),
-    ...(state.transfers === null
-      ? []
-      : [{ type: "transfers", whole: true, transfers: [...state.transfers.values()] } as const]),
-    ...(state.events === null ? [] : [{ type: "events", events: [...state.events] } as const]),
-  ];
+  const messages: LiveMessage[] = [];
+  if (state.fleet !== null) messages.push({ type: "fleet", fleet: state.fleet });
+  if (state.nodes !== null) messages.push({ type: "nodes", whole: true, nodes: [...state.nodes.values()] });
+  if (state.transfers !== null)
+    messages.push({ type: "transfers", whole: true, transfers: [...state.transfers.values()] });
+  if (state.events !== null) messages.push({ type: "events", events: [...state.events] });
+  return messages;
 }

@@ -1,0 +1,91 @@
+"use client";
+import { useDeferredValue } from "react";
+import { formatCount } from "#protocol/units.ts";
+import { useAddressWord } from "../../_hub/address.ts";
+import { useNodes } from "../../_hub/live.tsx";
+import { byBacklogAge } from "../../_hub/risk-words.ts";
+import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
+import { NodeTable } from "../../_nodes/node-table.tsx";
+import { Button } from "../../_ui/button.tsx";
+import { FilterWords } from "../../_ui/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/panel.tsx";
+import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { useDialogs } from "../../_shell/dialogs.tsx";
+
+/** Every node, those with the oldest unsafe work first. */
+export function NodesView() {
+  const nodes = useNodes();
+  const dialogs = useDialogs();
+  const [show, setShow] = useAddressWord("show", "all");
+  const [typed, setTyped] = useAddressWord("q", "");
+  const filter = parseNodeFilter(show);
+  const words = useDeferredValue(typed);
+  const all = [...(nodes?.values() ?? [])];
+  const found = words === "" ? all : all.filter((node) => matchesWords(node, words));
+  const ids = found
+    .filter((node) => passesFilter(node, filter))
+    .sort(byBacklogAge)
+    .map((node) => node.id);
+  const online = all.filter((node) => node.state === "online").length;
+
+  return (
+    <>
+      <PageHead
+        title="Nodes"
+        about={nodes === null ? "" : `${formatCount(online)} of ${formatCount(all.filter((node) => node.state !== "revoked").length)} online, by backlog age`}
+        actions={
+          <Button look="main" onClick={dialogs.addNode}>
+            Add node
+          </Button>
+        }
+      />
+      <Panel label="Nodes">
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
+          <SearchField label="Filter nodes" value={typed} onChange={setTyped} placeholder="Name, GPU, run, label" />
+          <FilterWords
+            label="Show"
+            value={filter}
+            onChange={setShow}
+            words={NODE_FILTERS.map((one) => ({
+              ...one,
+              count: nodes === null ? undefined : found.filter((node) => passesFilter(node, one.id)).length,
+            })).filter((word) => word.id === "all" || word.id === "risk" || word.id === filter || (word.count ?? 0) > 0)}
+          />
+        </div>
+        {nodes === null ? (
+          <SkeletonRows rows={8} label="Loading nodes" />
+        ) : all.length === 0 ? (
+          <Empty
+            title="No node yet"
+            action={
+              <Button look="main" onClick={dialogs.addNode}>
+                Add node
+              </Button>
+            }
+          >
+            A node is a machine that runs the Tidemark worker. Add one and its checkpoints are kept safe from then on.
+          </Empty>
+        ) : ids.length === 0 ? (
+          <Empty
+            title="No node matches"
+            action={
+              <Button
+                onClick={() => {
+                  if (typed !== "") setTyped("");
+                  else setShow("all");
+                }}
+              >
+                {typed === "" ? "Show all nodes" : "Clear the filter"}
+              </Button>
+            }
+          >
+            {formatCount(all.length)} nodes are known; none fits this filter.
+          </Empty>
+        ) : (
+          <NodeTable ids={ids} label="Nodes" />
+        )}
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,62 @@
+"use client";
+import { useState } from "react";
+import type { TokenView } from "#protocol/views.ts";
+import { CodeBlock } from "../_ui/code-block.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Tabs } from "../_ui/tabs.tsx";
+import { nodeLines, repositoryLine } from "./node-lines.ts";
+import { WaitForNode } from "./wait-for-node.tsx";
+
+interface NodeLinesViewProps {
+  created: { view: TokenView; token: string; hubUrl: string };
+  run: string;
+  runTyped: string;
+  runWrong: string | undefined;
+  watchFolder: string;
+  onRun: (run: string) => void;
+  onWatchFolder: (folder: string) => void;
+}
+
+/** The lines to paste, everything the node needs in them, and whether it has come. */
+export function NodeLinesView(props: NodeLinesViewProps) {
+  const { created, run, watchFolder } = props;
+  const [tab, setTab] = useState("docker");
+  const input = { hubUrl: created.hubUrl, token: created.token, run, watchFolder };
+  return (
+    <div className="flex flex-col gap-3">
+      <div className="grid gap-x-4 sm:grid-cols-2">
+        <Field label="Run" error={props.runWrong}>
+          {(ids) => <TextInput {...ids} kind="code" value={props.runTyped} onChange={(event) => props.onRun(event.target.value)} />}
+        </Field>
+        <Field label="Watched folder">
+          {(ids) => (
+            <TextInput {...ids} kind="code" value={watchFolder} onChange={(event) => props.onWatchFolder(event.target.value)} />
+          )}
+        </Field>
+      </div>
+      <Tabs
+        label="Ways to start the worker"
+        value={tab}
+        onChange={setTab}
+        items={nodeLines(input).map((line) => ({
+          id: line.id,
+          label: line.label,
+          body: (
+            <div className="flex flex-col gap-2">
+              <p className="text-soft">{line.about}</p>
+              <CodeBlock text={line.text} label={`${line.label} lines`} />
+              {line.id === "node" && (
+                <>
+                  <p className="text-soft">In a clone of the repository, without building anything:</p>
+                  <CodeBlock text={repositoryLine(input)} label="repository line" />
+                </>
+              )}
+            </div>
+          ),
+        }))}
+      />
+      <p className="text-12 text-faint">The token is shown only here. It can be revoked under Settings.</p>
+      <WaitForNode token={created.view} />
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { useState } from "react";
+import { formatDuration } from "#protocol/units.ts";
+import type { TokenView } from "#protocol/views.ts";
+import { hubNow, useHubNow, useNodes } from "../_hub/live.tsx";
+import { tokensQuery } from "../_hub/queries.ts";
+import { nodeFactsLine } from "../_nodes/node-filter.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+const PATIENCE_MS = 90_000;
+
+/** Waits for nodes that enrol with this token: turns green by itself, or says what keeps it. */
+export function WaitForNode({ token }: { token: TokenView }) {
+  const nodes = useNodes();
+  const tokens = useQuery({ ...tokensQuery(), refetchInterval: 3000 });
+  const now = useHubNow(1000);
+  const [startedAt] = useState(hubNow);
+  const stored = tokens.data?.find((one) => one.id === token.id) ?? token;
+  const joined = [...(nodes?.values() ?? [])].filter(
+    (node) => node.enrolledAt >= token.createdAt - 1000 && node.profileId === token.profileId,
+  );
+  if (stored.uses > 0 && joined.length > 0)
+    return (
+      <Banner
+        tone="safe"
+        title={
+          <>
+            {joined.map((node, index) => (
+              <span key={node.id}>
+                {index > 0 && ", "}
+                <Link href={`/nodes/${encodeURIComponent(node.id)}`} className="underline">
+                  {visibleText(node.name)}
+                </Link>
+              </span>
+            ))}{" "}
+            {joined.length === 1 ? "has joined." : "have joined."}
+          </>
+        }
+      >
+        {joined.length === 1 && joined[0] !== undefined && visibleText(nodeFactsLine(joined[0]))}
+        {stored.uses < stored.maxUses && ` ${stored.maxUses - stored.uses} more may use this token.`}
+      </Banner>
+    );
+  if (stored.revokedAt !== null) return <Banner tone="lost" title="The token was revoked.">Create a new one.</Banner>;
+  if (now > stored.expiresAt) return <Banner tone="lost" title="The token has expired.">Create a new one.</Banner>;
+  if (stored.uses > 0)
+    return <Banner tone="moving" title="The token was used.">The node says hello in a moment.</Banner>;
+  return (
+    <Banner tone="moving" title="Waiting for the node.">
+      This turns green by itself; the token is valid for {formatDuration(Math.max(0, stored.expiresAt - now))}.
+      {now - startedAt > PATIENCE_MS &&
+        " Nothing has enrolled yet: look at the worker's output. It says when the hub cannot be reached, or why it was refused."}
+    </Banner>
+  );
+}

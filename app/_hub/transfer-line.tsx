@@ -1,0 +1,114 @@
+"use client";
+import Link from "next/link";
+import type { TransferRow } from "#protocol/views.ts";
+import { formatCount } from "#protocol/units.ts";
+import { Button } from "../_ui/button.tsx";
+import { Mark } from "../_ui/mark.tsx";
+import { PieceMap } from "../_ui/piece-map.tsx";
+import { say } from "../_ui/toast.tsx";
+import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { hub } from "./client.ts";
+import { useRateUnit } from "./choices.ts";
+import { FaultDetails } from "./fault-note.tsx";
+import { faultOf, wordsOf } from "./fault-of.ts";
+import { useWhyNot } from "./person.tsx";
+import { actionsFor, factsOf, paceOf, placeOf, toneOf, type TransferAction } from "./transfer-words.ts";
+import { newRequestId, useAction } from "./use-action.ts";
+
+const WORD: Record<TransferAction, string> = { pause: "Pause", cancel: "Cancel", resume: "Resume", retry: "Retry" };
+
+interface TransferLineProps {
+  row: TransferRow;
+  /** Whether the node's name is part of the sentence: not on the node's own page. */
+  subject?: "with-node" | "without-node";
+}
+
+/** One transfer as a sentence with its piece map, what is wrong with it, and what can be done. */
+export function TransferLine({ row, subject = "with-node" }: TransferLineProps) {
+  const unit = useRateUnit();
+  const { verb, place, file } = placeOf(row);
+  const words = row.fault === null ? null : wordsOf(row.fault);
+  const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
+  return (
+    <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${row.run} step ${row.step} on ${row.nodeName}`}>
+      <Mark tone={toneOf(row)} className="mt-[5px]" label={row.state} />
+      <div className="min-w-0 flex-1">
+        <div className="flex flex-wrap items-baseline gap-x-4">
+          <div className="min-w-0 flex-1 basis-72">
+            {row.direction === "download" && <span className="text-soft">restore </span>}
+            {subject === "with-node" && row.direction === "upload" && (
+              <>
+                <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
+                  {visibleText(row.nodeName)}
+                </Link>{" "}
+              </>
+            )}
+            <Link href={`/runs/${encodeURIComponent(row.run)}`} className="hover:underline">
+              {visibleText(row.run)}
+            </Link>{" "}
+            <Link href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`} className="nums font-mid hover:underline">
+              step {formatCount(row.step)}
+            </Link>
+            <span className="text-faint"> → </span>
+            {row.direction === "download" && subject === "with-node" && (
+              <>
+                <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
+                  {visibleText(row.nodeName)}
+                </Link>{" "}
+              </>
+            )}
+            <span className="font-mono text-12">{place}</span>
+            {file !== null && <span className="nums text-soft">, {file}</span>}
+          </div>
+          <span className="nums dim-when-stale whitespace-nowrap text-soft">{paceOf(row, unit)}</span>
+        </div>
+        {!ended && row.pieces !== "" && (
+          <div className="dim-when-stale pt-1.5">
+            <PieceMap pieces={row.pieces} />
+          </div>
+        )}
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1">
+          <span className="nums min-w-0 flex-1 basis-64 text-12 text-faint">
+            {factsOf(row, unit)}
+            {row.state === "running" && row.currentPath !== null && (
+              <span className="font-mono"> · {shortText(row.currentPath, 48)}</span>
+            )}
+          </span>
+          <TransferActions row={row} />
+        </div>
+        {words !== null && row.fault !== null && (
+          <div className="pt-1 text-12 text-soft">
+            {visibleText(words.says)} {words.next}
+            <FaultDetails fault={row.fault} />
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function TransferActions({ row }: { row: TransferRow }) {
+  const whyNot = useWhyNot("operator");
+  const act = useAction((action: TransferAction) =>
+    hub.transfers.act.mutate({ requestId: newRequestId(), transferId: row.id, action }).catch((error: unknown) => {
+      say("lost", wordsOf(faultOf(error)).says);
+      throw error;
+    }),
+  );
+  return (
+    <span className="flex gap-1.5">
+      {actionsFor(row.state).map((action) => (
+        <Button
+          key={action}
+          size="small"
+          disabled={whyNot !== null || act.busy}
+          title={whyNot ?? undefined}
+          aria-label={`${WORD[action]} ${row.run} step ${row.step}`}
+          onClick={() => act.run(action)}
+        >
+          {WORD[action]}
+        </Button>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,73 @@
+import type { NodeRow } from "#protocol/views.ts";
+
+/** The filters of the node list, as words. */
+export const NODE_FILTERS = [
+  { id: "all", label: "All" },
+  { id: "risk", label: "At risk" },
+  { id: "moving", label: "Uploading" },
+  { id: "silent", label: "Silent" },
+  { id: "offline", label: "Offline" },
+  { id: "revoked", label: "Revoked" },
+] as const;
+export type NodeFilter = (typeof NODE_FILTERS)[number]["id"];
+
+export const parseNodeFilter = (text: string): NodeFilter => NODE_FILTERS.find((filter) => filter.id === text)?.id ?? "all";
+
+/** Revoked nodes are seen only when asked for. */
+export function passesFilter(node: NodeRow, filter: NodeFilter): boolean {
+  switch (filter) {
+    case "all":
+      return node.state !== "revoked";
+    case "risk":
+      return node.state !== "revoked" && (node.work === "risk" || node.work === "lost");
+    case "moving":
+      return node.state === "online" && node.activeTransfers > 0;
+    case "silent":
+    case "offline":
+    case "revoked":
+      return node.state === filter;
+  }
+}
+
+/** Whether every word typed is in the node's name, GPU, labels, run or host name. */
+export function matchesWords(node: NodeRow, typed: string): boolean {
+  const text = [
+    node.name,
+    node.facts.gpu ?? "",
+    node.facts.hostname,
+    node.profileName ?? "",
+    ...Object.values(node.facts.labels),
+    ...node.runs.map((run) => run.run),
+  ]
+    .join("\n")
+    .toLowerCase();
+  return typed
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+/** `RTX 4090 · us-east`: the quiet line under a node's name. */
+export function nodeFactsLine(node: Pick<NodeRow, "facts">): string {
+  const { gpu, labels, cpus, platform } = node.facts;
+  const region = labels["region"];
+  return [gpu ?? `${cpus} CPUs, ${platform}`, ...(region === undefined ? [] : [region])].join(" · ");
+}
+
+/** Said in place of rows when a filter holds none: good news is said as such. */
+export function matchesNothing(filter: NodeFilter): string {
+  switch (filter) {
+    case "all":
+      return "No node is active.";
+    case "risk":
+      return "No node is at risk.";
+    case "moving":
+      return "No node is uploading now.";
+    case "silent":
+      return "No node is silent.";
+    case "offline":
+      return "No node is offline.";
+    case "revoked":
+      return "No node was revoked.";
+  }
+}

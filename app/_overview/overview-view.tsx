@@ -1,0 +1,136 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { FleetView, NodeRow } from "#protocol/views.ts";
+import { EventsPanel } from "../_hub/events-panel.tsx";
+import { useFleet, useNodes } from "../_hub/live.tsx";
+import { profilesQuery } from "../_hub/queries.ts";
+import { byBacklogAge, fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
+import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter } from "../_nodes/node-filter.ts";
+import { NodeTable } from "../_nodes/node-table.tsx";
+import { useAddressWord } from "../_hub/address.ts";
+import { useDialogs } from "../_shell/dialogs.tsx";
+import { PageHead } from "../_shell/page-head.tsx";
+import { Button, ButtonLink } from "../_ui/button.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { FirstSteps } from "./first-steps.tsx";
+import { TidePanel } from "./tide-panel.tsx";
+
+const NODES_SHOWN = 12;
+
+/** What would be lost right now, and where. */
+export function OverviewView() {
+  const fleet = useFleet();
+  const nodes = useNodes();
+  const profiles = useQuery(profilesQuery());
+  if (fleet === null || nodes === null || profiles.data === undefined) return <OverviewSkeleton />;
+  if (fleet.nodes === 0 || fleet.checkpointsComplete === 0)
+    return <FirstSteps fleet={fleet} profiles={profiles.data} nodes={[...nodes.values()]} />;
+  return <Overview fleet={fleet} nodes={[...nodes.values()]} />;
+}
+
+function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
+  const dialogs = useDialogs();
+  const [show, setShow] = useAddressWord("show", "all");
+  const filter = parseNodeFilter(show);
+  const headline = fleetHeadline(fleet);
+  const ids = nodes
+    .filter((node) => passesFilter(node, filter))
+    .sort(byBacklogAge)
+    .map((node) => node.id);
+  return (
+    <>
+      <PageHead
+        title={
+          <>
+            {headline.before}
+            {headline.number !== null && <em className="nums dim-when-stale text-risk not-italic">{headline.number}</em>}
+            {headline.after}
+          </>
+        }
+        about={<WorstSentence fleet={fleet} />}
+        actions={
+          <>
+            {fleet.byWork.risk + fleet.byWork.lost > 0 && <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>}
+            <Button look="main" onClick={dialogs.addNode}>
+              Add node
+            </Button>
+          </>
+        }
+      />
+      <TidePanel fleet={fleet} />
+      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
+        <Panel
+          title="Nodes"
+          note="by backlog age"
+          side={
+            <FilterWords
+              label="Show"
+              value={filter}
+              onChange={setShow}
+              words={NODE_FILTERS.slice(0, 4).map((one) => ({
+                ...one,
+                count: one.id === "all" ? undefined : nodes.filter((node) => passesFilter(node, one.id)).length,
+              }))}
+            />
+          }
+        >
+          {ids.length === 0 ? (
+            <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
+          ) : (
+            <NodeTable ids={ids.slice(0, NODES_SHOWN)} label="Nodes by backlog age" />
+          )}
+          {ids.length > NODES_SHOWN && (
+            <p className="border-t border-line px-4 py-2.5 text-soft">
+              <Link href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`} className="hover:text-ink hover:underline">
+                All {formatCount(ids.length)} nodes
+              </Link>
+            </p>
+          )}
+        </Panel>
+        <EventsPanel nodeId={null} run={null} />
+      </div>
+    </>
+  );
+}
+
+/** Why the number is what it is: what is not safe, and on which node most of it. */
+function WorstSentence({ fleet }: { fleet: FleetView }) {
+  const unsafe = unsafeWords(fleet.risk);
+  const worst = fleet.worstNode;
+  return (
+    <span className="nums">
+      {unsafe === null ? "Everything captured is safe" : unsafe}
+      {worst !== null && worst.lossMs >= 1000 && (
+        <>
+          {unsafe === null ? "; what was trained since then on " : "; the most, "}
+          {unsafe !== null && <>{formatDuration(worst.lossMs)}, on </>}
+          <Link href={`/nodes/${encodeURIComponent(worst.id)}`} className="font-mid text-ink hover:underline">
+            {visibleText(worst.name)}
+          </Link>
+          {unsafe === null && <> is {formatDuration(worst.lossMs)}</>}
+        </>
+      )}
+      .
+    </span>
+  );
+}
+
+function OverviewSkeleton() {
+  return (
+    <div role="status" aria-label="Loading the overview" className="flex flex-col gap-5">
+      <div className="flex flex-col gap-2">
+        <Skeleton className="h-9 w-[min(620px,90%)]" />
+        <Skeleton className="h-4 w-[min(420px,70%)]" />
+      </div>
+      <div className="h-[300px] rounded-2 border border-line bg-panel" />
+      <div className="rounded-2 border border-line bg-panel">
+        <SkeletonRows rows={6} />
+      </div>
+    </div>
+  );
+}

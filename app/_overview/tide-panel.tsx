@@ -1,0 +1,124 @@
+"use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { FleetView } from "#protocol/views.ts";
+import { useAddressWord } from "../_hub/address.ts";
+import { useRate } from "../_hub/choices.ts";
+import { faultOf } from "../_hub/fault-of.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useHubNow, useLiveEvents } from "../_hub/live.tsx";
+import { fleetSamplesQuery } from "../_hub/queries.ts";
+import { RANGES, rangeOf } from "../_hub/ranges.ts";
+import { Chart } from "../_ui/chart.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { Skeleton } from "../_ui/skeleton.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/** What was at risk and what was made safe over time, and five numbers of now. */
+export function TidePanel({ fleet }: { fleet: FleetView }) {
+  const [word, setWord] = useAddressWord("range", "1h");
+  const range = rangeOf(word);
+  const now = useHubNow(10_000);
+  const rate = useRate();
+  const events = useLiveEvents();
+  const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
+  const points = samples.data ?? [];
+  const to = Math.max(now, points.at(-1)?.at ?? 0);
+  const markers = (events ?? [])
+    .filter((event) => event.kind === "node-silent" || event.kind === "restore-done")
+    .slice(0, 4)
+    .map((event) => ({
+      at: event.at,
+      tone: event.work,
+      label: `${visibleText(event.nodeName ?? "")} ${event.kind === "node-silent" ? "went silent" : "restored"}`,
+    }));
+  return (
+    <Panel
+      title={`Tide, last ${range.words}`}
+      side={
+        <>
+          <span className="flex flex-wrap gap-2">
+            <Tag tone="risk">at risk</Tag>
+            <Tag tone="safe">made safe</Tag>
+          </span>
+          <FilterWords label="Range" words={RANGES} value={range.id} onChange={setWord} />
+        </>
+      }
+    >
+      <div className="px-2 pt-3 pb-2 sm:px-4">
+        {samples.isError && samples.data === undefined ? (
+          <FaultNote fault={faultOf(samples.error)} onRetry={() => void samples.refetch()} />
+        ) : samples.data === undefined ? (
+          <Skeleton className="h-[172px] w-full" />
+        ) : (
+          <Chart
+            label={`Bytes at risk and upload rate of all nodes, last ${range.words}`}
+            times={points.map((point) => point.at)}
+            from={to - range.minutes * 60_000}
+            to={to}
+            markers={markers}
+            series={[
+              {
+                key: "risk",
+                label: "at risk",
+                tone: "risk",
+                fill: "area",
+                values: points.map((point) => point.atRiskBytes),
+                format: formatBytes,
+                scale: { name: "bytes", base: 1024 },
+              },
+              {
+                key: "up",
+                label: "made safe",
+                tone: "safe",
+                values: points.map((point) => point.upBytesPerSecond),
+                format: rate,
+                scale: { name: "rate", base: 10 },
+              },
+            ]}
+          />
+        )}
+      </div>
+      <dl className="nums dim-when-stale grid grid-cols-2 border-t border-line sm:grid-cols-3 lg:grid-cols-5 [&>div]:-ml-px [&>div]:-mt-px [&>div]:border-t [&>div]:border-l [&>div]:border-line overflow-hidden rounded-b-2">
+        <Stat value={formatCount(fleet.online)} of={`of ${formatCount(fleet.nodes)} nodes`} about={workCounts(fleet)} />
+        <Stat
+          value={formatBytes(fleet.risk.bytes)}
+          about={`not safe yet, ${formatCount(fleet.risk.files)} ${fleet.risk.files === 1 ? "file" : "files"}`}
+        />
+        <Stat
+          value={rate(fleet.upBytesPerSecond)}
+          about={`up now, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"}`}
+        />
+        <Stat value={formatCount(fleet.failedLastDay)} about={`failed in 24 h, ${formatCount(fleet.doneLastDay)} done`} />
+        <Stat value={formatCount(fleet.checkpointsComplete)} about="complete checkpoints" />
+      </dl>
+    </Panel>
+  );
+}
+
+function Stat({ value, of, about }: { value: string; of?: string; about: string }) {
+  return (
+    <div className="flex flex-col-reverse justify-end px-4 py-3">
+      <dt className="text-12 text-soft">{about}</dt>
+      <dd className="text-20 font-semibold tracking-[-.01em]">
+        {value} {of !== undefined && <span className="text-13 font-normal tracking-normal text-faint">{of}</span>}
+      </dd>
+    </div>
+  );
+}
+
+function workCounts(fleet: FleetView): string {
+  const { safe, moving, risk, lost } = fleet.byWork;
+  return [
+    [safe, "safe"],
+    [moving, "moving"],
+    [risk, "at risk"],
+    [lost, "lost"],
+    [fleet.silent, "silent"],
+  ]
+    .filter(([count]) => count !== 0)
+    .map(([count, word]) => `${count} ${word}`)
+    .join(", ");
+}

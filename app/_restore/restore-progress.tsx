@@ -1,0 +1,47 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { checkpointQuery } from "../_hub/queries.ts";
+import { useLiveTransfer } from "../_hub/live.tsx";
+import { TransferLine } from "../_hub/transfer-line.tsx";
+import { Banner } from "../_ui/banner.tsx";
+import { Copy } from "../_ui/copy.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+interface RestoreProgressProps {
+  transferId: string;
+  checkpoint: CheckpointRow;
+  nodeName: string;
+  targetPath: string;
+}
+
+/** The restore as it runs: a sentence, and at the end the verified result. */
+export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath }: RestoreProgressProps) {
+  const live = useLiveTransfer(transferId);
+  const stored = useQuery({ ...checkpointQuery(checkpoint.id), refetchInterval: live === null ? 2000 : false });
+  const row = live ?? stored.data?.restores.find((one) => one.id === transferId) ?? null;
+  if (row === null)
+    return (
+      <Banner tone="moving" title={`Waiting for ${visibleText(nodeName)} to take it.`}>
+        The order is stored at the hub; the node gets it as soon as it answers.
+      </Banner>
+    );
+  if (row.state === "done") {
+    const tookMs = row.startedAt === null || row.endedAt === null ? null : row.endedAt - row.startedAt;
+    return (
+      <Banner
+        tone="safe"
+        title={`Restored and verified: ${formatCount(checkpoint.fileCount)} ${checkpoint.fileCount === 1 ? "file" : "files"}, ${formatBytes(checkpoint.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
+        action={<Copy text={targetPath} label="Copy the path" />}
+      >
+        It lies on {visibleText(nodeName)} at <span className="font-mono text-12">{visibleText(targetPath)}</span>.
+      </Banner>
+    );
+  }
+  return (
+    <ul className="-mx-4">
+      <TransferLine row={row} />
+    </ul>
+  );
+}

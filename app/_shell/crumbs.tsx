@@ -1,0 +1,32 @@
+"use client";
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import { useNode } from "../_hub/live.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { PLACES } from "./nav.tsx";
+
+/** Where you are: "Nodes / gpu-7". */
+export function Crumbs() {
+  const path = usePathname();
+  const [, first = "", second] = path.split("/");
+  const id = second === undefined ? "" : decodeURIComponent(second);
+  const node = useNode(first === "nodes" ? id : "");
+  const place = first === "checkpoints" ? PLACES.find((one) => one.href === "/runs") : PLACES.find((one) => one.href === `/${first}`);
+  const leaf = first === "nodes" ? (node?.name ?? "node") : first === "checkpoints" ? "checkpoint" : id;
+  return (
+    <div className="flex min-w-0 items-center gap-1.5 text-soft" aria-label="You are here">
+      {place !== undefined &&
+        (second === undefined ? (
+          <span className="truncate">{place.label}</span>
+        ) : (
+          <>
+            <Link href={place.href} className="hover:text-ink">
+              {place.label}
+            </Link>
+            <span className="text-faint">/</span>
+            <span className="truncate font-mid text-ink">{visibleText(leaf)}</span>
+          </>
+        ))}
+    </div>
+  );
+}

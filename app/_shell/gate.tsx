@@ -1,0 +1,56 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { usePathname, useRouter } from "next/navigation";
+import { useEffect, type ReactNode } from "react";
+import { faultOf } from "../_hub/fault-of.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { LiveLink } from "../_hub/live-link.ts";
+import { liveStore } from "../_hub/live-store.ts";
+import { PersonProvider } from "../_hub/person.tsx";
+import { refreshTopics, statusQuery } from "../_hub/queries.ts";
+import { Shell, ShellSkeleton } from "./shell.tsx";
+
+/** Lets those in who are signed in and keeps the page's live link; the others go to the door. */
+export function Gate({ children }: { children: ReactNode }) {
+  const router = useRouter();
+  const path = usePathname();
+  const client = useQueryClient();
+  const status = useQuery(statusQuery());
+  const person = status.data?.person ?? null;
+  const door =
+    status.data === undefined
+      ? null
+      : status.data.needsSetup
+        ? "/first-run"
+        : person === null
+          ? `/sign-in${path === "/" ? "" : `?next=${encodeURIComponent(path)}`}`
+          : null;
+  useEffect(() => {
+    if (door !== null) router.replace(door);
+  }, [door, router]);
+
+  const personId = person?.id ?? null;
+  useEffect(() => {
+    if (personId === null) return;
+    const link = new LiveLink({
+      store: liveStore,
+      onStale: (topics) => refreshTopics(client, topics),
+      onSignedOut: () => void client.invalidateQueries({ queryKey: ["account"] }),
+    });
+    link.start();
+    return () => link.stop();
+  }, [personId, client]);
+
+  if (status.isError && status.data === undefined)
+    return (
+      <main className="mx-auto max-w-[720px] p-6">
+        <FaultNote fault={faultOf(status.error)} onRetry={() => void status.refetch()} />
+      </main>
+    );
+  if (person === null || status.data === undefined) return <ShellSkeleton />;
+  return (
+    <PersonProvider person={person}>
+      <Shell>{children}</Shell>
+    </PersonProvider>
+  );
+}

@@ -1,0 +1,86 @@
+"use client";
+import { useEffect, useEffectEvent } from "react";
+
+/** Keys that work on every page. None of them acts while somebody types, except Ctrl/Cmd-K. */
+export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
+  { keys: ["Ctrl K"], does: "find a node, run or action" },
+  { keys: ["/"], does: "go to the filter of the page" },
+  { keys: ["j", "k"], does: "next and previous row" },
+  { keys: ["Enter"], does: "open the row" },
+  { keys: ["g", "then", "o n r b t s"], does: "overview, nodes, runs, buckets, transfers, settings" },
+  { keys: ["?"], does: "this help" },
+  { keys: ["Esc"], does: "close what is open" },
+];
+
+export const GO: Record<string, string> = {
+  o: "/",
+  n: "/nodes",
+  r: "/runs",
+  b: "/buckets",
+  t: "/transfers",
+  s: "/settings",
+};
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName));
+
+function walkRows(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>("main [data-row-link]")];
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const next = at === -1 ? (step === 1 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + step));
+  rows[next]?.focus();
+  rows[next]?.scrollIntoView({ block: "nearest" });
+}
+
+interface KeyActions {
+  onPalette: () => void;
+  onHelp: () => void;
+  onGo: (path: string) => void;
+}
+
+export function useKeys({ onPalette, onHelp, onGo }: KeyActions): void {
+  const press = useEffectEvent((event: KeyboardEvent, went: boolean): boolean => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      onPalette();
+      return false;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return false;
+    if (document.querySelector("[role=dialog]") !== null) return false;
+    const path = GO[event.key];
+    if (went && path !== undefined) {
+      event.preventDefault();
+      onGo(path);
+      return false;
+    }
+    switch (event.key) {
+      case "g":
+        return true;
+      case "?":
+        onHelp();
+        return false;
+      case "/": {
+        event.preventDefault();
+        document.querySelector<HTMLElement>("[data-page-filter]")?.focus();
+        return false;
+      }
+      case "j":
+        walkRows(1);
+        return false;
+      case "k":
+        walkRows(-1);
+        return false;
+      default:
+        return false;
+    }
+  });
+  useEffect(() => {
+    let went = false;
+    const listen = (event: KeyboardEvent): void => {
+      went = press(event, went);
+    };
+    window.addEventListener("keydown", listen);
+    return () => window.removeEventListener("keydown", listen);
+  }, []);
+}

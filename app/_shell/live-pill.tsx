@@ -1,0 +1,43 @@
+"use client";
+import { useEffect, useRef } from "react";
+import { formatDuration } from "#protocol/units.ts";
+import { useLiveness } from "../_hub/live.tsx";
+import { Banner } from "../_ui/banner.tsx";
+import { Mark } from "../_ui/mark.tsx";
+import { say } from "../_ui/toast.tsx";
+
+/** How old the numbers are: "live, 0.4 s ago". */
+export function LivePill() {
+  const { state, silentMs } = useLiveness(250);
+  return (
+    <span className="nums flex items-center gap-1.5 whitespace-nowrap text-soft">
+      <Mark tone={state === "live" ? "safe" : state === "stale" ? "risk" : "quiet"} />
+      {state === "connecting" || silentMs === null ? (
+        "connecting"
+      ) : (
+        <>
+          {state === "live" ? "live" : "not live"}
+          <span className="inline-block min-w-[62px] max-sm:hidden">
+            {silentMs < 10_000 ? `${(silentMs / 1000).toFixed(1)} s ago` : `${formatDuration(silentMs)} ago`}
+          </span>
+        </>
+      )}
+    </span>
+  );
+}
+
+/** Says once when the link is lost and once when it is back; the banner stays in between. */
+export function StaleBanner() {
+  const { state, silentMs } = useLiveness(1000);
+  const before = useRef(state);
+  useEffect(() => {
+    if (before.current === "stale" && state === "live") say("safe", "Live again.");
+    before.current = state;
+  }, [state]);
+  if (state !== "stale" || silentMs === null) return null;
+  return (
+    <Banner tone="risk" title={`Last update ${formatDuration(silentMs)} ago.`}>
+      The numbers below are from then. Nodes go on saving by themselves; this page reconnects on its own.
+    </Banner>
+  );
+}

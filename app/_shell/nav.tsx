@@ -1,0 +1,116 @@
+"use client";
+import { Activity, ArrowUpDown, Database, Flag, Server, SlidersHorizontal, type LucideIcon } from "lucide-react";
+import Link from "next/link";
+import { usePathname } from "next/navigation";
+import { useFleet, useLiveTransfers } from "../_hub/live.tsx";
+import { isEnded } from "../_hub/transfer-words.ts";
+import { classNames } from "../_ui/class-names.ts";
+
+export interface Place {
+  href: string;
+  label: string;
+  icon: LucideIcon;
+}
+
+export const PLACES: readonly Place[] = [
+  { href: "/", label: "Overview", icon: Activity },
+  { href: "/nodes", label: "Nodes", icon: Server },
+  { href: "/runs", label: "Runs", icon: Flag },
+  { href: "/buckets", label: "Buckets", icon: Database },
+  { href: "/transfers", label: "Transfers", icon: ArrowUpDown },
+  { href: "/settings", label: "Settings", icon: SlidersHorizontal },
+];
+
+const isAt = (path: string, href: string): boolean =>
+  href === "/"
+    ? path === "/"
+    : path === href || path.startsWith(`${href}/`) || (href === "/runs" && path.startsWith("/checkpoints/"));
+
+function useCounts(): Record<string, number | undefined> {
+  const fleet = useFleet();
+  const transfers = useLiveTransfers();
+  const now = transfers === null ? undefined : [...transfers.values()].filter((row) => !isEnded(row.state)).length;
+  return { "/nodes": fleet?.nodes, "/transfers": now };
+}
+
+/** At the left on wide screens; pictures only on middling ones. */
+export function SideNav() {
+  const path = usePathname();
+  const counts = useCounts();
+  return (
+    <nav
+      aria-label="Main"
+      className="sticky top-0 flex h-dvh flex-col gap-0.5 border-r border-line bg-sunk px-2 py-4 max-md:hidden lg:px-3"
+    >
+      <Link href="/" className="flex items-center gap-2.5 px-2 pt-1 pb-4 text-15 font-semibold tracking-[-.01em] max-lg:justify-center">
+        <Brand />
+        <span className="max-lg:sr-only">Tidemark</span>
+      </Link>
+      {PLACES.map((place) => (
+        <Link
+          key={place.href}
+          href={place.href}
+          aria-current={isAt(path, place.href) ? "page" : undefined}
+          title={place.label}
+          className={classNames(
+            "flex items-center gap-2.5 rounded-md border px-2 py-1.5 max-lg:justify-center",
+            place.href === "/settings" && "mt-auto",
+            isAt(path, place.href)
+              ? "border-line bg-panel font-mid text-ink"
+              : "border-transparent text-soft hover:text-ink",
+          )}
+        >
+          <place.icon size={16} strokeWidth={1.6} className="shrink-0" aria-hidden />
+          <span className="max-lg:sr-only">{place.label}</span>
+          {(counts[place.href] ?? 0) > 0 && (
+            <span className="nums ml-auto text-12 font-normal text-faint max-lg:hidden">
+              {counts[place.href]?.toLocaleString("en-US")}
+            </span>
+          )}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** At the bottom on narrow screens. */
+export function BottomNav() {
+  const path = usePathname();
+  return (
+    <nav
+      aria-label="Main"
+      className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-6 border-t border-line bg-sunk pb-[env(safe-area-inset-bottom)] md:hidden"
+    >
+      {PLACES.map((place) => (
+        <Link
+          key={place.href}
+          href={place.href}
+          aria-current={isAt(path, place.href) ? "page" : undefined}
+          className={classNames(
+            "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11",
+            isAt(path, place.href) ? "font-mid text-accent" : "text-soft",
+          )}
+        >
+          <place.icon size={18} strokeWidth={1.6} aria-hidden />
+          <span className="max-w-full truncate px-0.5">{place.label}</span>
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+export function Brand() {
+  return (
+    <svg width="22" height="22" viewBox="0 0 22 22" aria-hidden className="shrink-0">
+      <rect width="22" height="22" rx="6" className="fill-accent" />
+      <path
+        d="M3 13c2.7 0 2.7-2 5.3-2s2.7 2 5.4 2 2.6-2 5.3-2"
+        className="stroke-accent-ink"
+        strokeWidth="2"
+        fill="none"
+        strokeLinecap="round"
+      />
+      <path d="M6 7h10" className="stroke-accent-ink" strokeWidth="2" strokeLinecap="round" opacity=".6" />
+    </svg>
+  );
+}

@@ -1,0 +1,89 @@
+"use client";
+import { Search } from "lucide-react";
+import dynamic from "next/dynamic";
+import { useRouter } from "next/navigation";
+import { useState, type ReactNode } from "react";
+import { useLiveness } from "../_hub/live.tsx";
+import { Key } from "../_ui/button.tsx";
+import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
+import { Crumbs } from "./crumbs.tsx";
+import { DialogsProvider } from "./dialogs.tsx";
+import { useKeys } from "./keys.ts";
+import { LivePill, StaleBanner } from "./live-pill.tsx";
+import { BottomNav, SideNav } from "./nav.tsx";
+
+const Palette = dynamic(() => import("./palette.tsx").then((module) => module.Palette), { ssr: false });
+const KeyHelp = dynamic(() => import("./key-help.tsx").then((module) => module.KeyHelp), { ssr: false });
+
+const FRAME = "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";
+
+/** The frame of every page behind the door: places at the side, where you are and how live it is on top. */
+export function Shell({ children }: { children: ReactNode }) {
+  const [over, setOver] = useState<"palette" | "keys" | null>(null);
+  const router = useRouter();
+  useKeys({
+    onPalette: () => setOver("palette"),
+    onHelp: () => setOver("keys"),
+    onGo: (path) => router.push(path),
+  });
+  const { state } = useLiveness(1000);
+  return (
+    <DialogsProvider>
+      <a
+        href="#content"
+        className="fixed top-2 left-2 z-[90] -translate-y-16 rounded-md border border-line bg-panel px-3 py-2 focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <div className={FRAME}>
+        <SideNav />
+        <div className="flex min-w-0 flex-col max-md:pb-20">
+          <header className="sticky top-0 z-20 flex h-12 items-center gap-4 border-b border-line bg-bg px-4 md:px-6">
+            <Crumbs />
+            <button
+              type="button"
+              onClick={() => setOver("palette")}
+              aria-label="Find a node, run or action"
+              className="ml-auto flex h-[34px] items-center gap-2 rounded-md border border-line bg-panel px-2.5 text-faint hover:border-edge md:w-[300px]"
+            >
+              <Search size={14} aria-hidden />
+              <span className="max-md:hidden">Find a node, run or action</span>
+              <span className="ml-auto max-md:hidden">
+                <Key>Ctrl K</Key>
+              </span>
+            </button>
+            <LivePill />
+          </header>
+          <main
+            id="content"
+            tabIndex={-1}
+            data-stale={state === "stale"}
+            className="mx-auto flex w-full max-w-[1720px] flex-col gap-5 p-4 outline-none md:p-6"
+          >
+            <StaleBanner />
+            {children}
+          </main>
+        </div>
+        <BottomNav />
+      </div>
+      {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
+      {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
+    </DialogsProvider>
+  );
+}
+
+/** While it is not known yet who is there. */
+export function ShellSkeleton() {
+  return (
+    <div className={FRAME} role="status" aria-label="Loading">
+      <div className="border-r border-line bg-sunk max-md:hidden" />
+      <div className="flex flex-col gap-5 p-4 pt-[72px] md:p-6 md:pt-[72px]">
+        <Skeleton className="h-8 w-3/5" />
+        <Skeleton className="h-4 w-2/5" />
+        <div className="rounded-2 border border-line bg-panel">
+          <SkeletonRows rows={6} />
+        </div>
+      </div>
+    </div>
+  );
+}
