@@ -1,0 +1,77 @@
+import { Fault } from "#protocol/fault.ts";
+import { COMMANDS, FLAGS, flagsOf, isCommand, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import { closest } from "./suggest.ts";
+
+/** A command line, taken apart. Values are still text; `config.ts` reads them. */
+export interface Invocation {
+  command: CommandName;
+  flags: Map<FlagName, string[]>;
+  operands: string[];
+}
+
+const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
+
+/**
+ * Reads `--flag value`, `--flag=value`, switches, and `--` before operands.
+ * @throws Fault BAD_INPUT with a suggestion for unknown commands and flags.
+ */
+export function parseCommandLine(args: readonly string[]): Invocation {
+  const [first, ...rest] = args;
+  if (first === undefined) return { command: "help", flags: new Map(), operands: [] };
+  if (first === "--help" || first === "-h") return { command: "help", flags: new Map(), operands: [] };
+  if (first === "--version" || first === "-V") return { command: "version", flags: new Map(), operands: [] };
+  if (!isCommand(first)) {
+    const near = closest(first, Object.keys(COMMANDS));
+    throw usage(
+      first,
+      near === null
+        ? "there is no such command; `tidemark help` lists them"
+        : `there is no such command; did you mean ${near}?`,
+    );
+  }
+  return parseRest(first, rest);
+}
+
+function parseRest(command: CommandName, args: readonly string[]): Invocation {
+  const known = new Map<string, FlagSpec>(flagsOf(command));
+  const flags = new Map<FlagName, string[]>();
+  const operands: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const arg = args[at] ?? "";
+    if (arg === "--") {
+      operands.push(...args.slice(at + 1));
+      break;
+    }
+    if (arg === "-h") {
+      flags.set("help", ["true"]);
+      continue;
+    }
+    if (!arg.startsWith("-") || arg === "-") {
+      operands.push(arg);
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const name = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
+    const spec = known.get(name);
+    if (!arg.startsWith("--") || spec === undefined || !isFlag(name)) throw unknownFlag(command, name);
+    let value = equals < 0 ? null : arg.slice(equals + 1);
+    if (spec.kind === "switch") value ??= "true";
+    else if (value === null) {
+      value = args[++at] ?? null;
+      if (value === null) throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
+    }
+    const earlier = flags.get(name);
+    if (earlier !== undefined && spec.kind !== "list") throw usage(`--${name}`, "it was given twice");
+    flags.set(name, [...(earlier ?? []), value]);
+  }
+  return { command, flags, operands };
+}
+
+const isFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);
+
+function unknownFlag(command: CommandName, name: string): Fault {
+  const own = flagsOf(command).map(([flag]) => flag);
+  const near = closest(name, own);
+  if (near !== null) return usage(`--${name}`, `${command} has no such flag; did you mean --${near}?`);
+  return usage(`--${name}`, `${command} has no such flag; \`tidemark help ${command}\` lists them`);
+}

@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { Fault } from "#protocol/fault.ts";
+import { parseDuration, parseSize } from "#protocol/units.ts";
+import { envName, FLAGS, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+
+/**
+ * What is set, by whom. Precedence: flag, environment, file named by `..._FILE` (secrets), names other tools use, default.
+ * This is the only file of the worker that reads the environment.
+ */
+
+export interface Setting {
+  name: FlagName;
+  spec: FlagSpec;
+  values: readonly string[];
+  /** `--part-size`, `TIDEMARK_PART_SIZE`, `AWS_REGION`, `default`, or null when it is not set. */
+  source: string | null;
+}
+
+export interface Config {
+  readonly settings: readonly Setting[];
+  text(name: FlagName): string | null;
+  list(name: FlagName): readonly string[];
+  isOn(name: FlagName): boolean;
+  /** Bytes, or bytes per second. */
+  size(name: FlagName): number | null;
+  durationMs(name: FlagName): number;
+  count(name: FlagName): number;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
+export function resolveConfig(input: {
+  command: CommandName;
+  flags: ReadonlyMap<FlagName, string[]>;
+  env: Environment;
+}): Config {
+  const settings = flagsOf(input.command).map(([name, spec]) => resolveOne({ name, spec }, input));
+  const byName = new Map(settings.map((setting) => [setting.name, setting]));
+  const text = (name: FlagName) => byName.get(name)?.values[0] ?? null;
+  const reading = <T>(name: FlagName, read: (value: string) => T): T | null => {
+    const setting = byName.get(name);
+    const value = setting?.values[0];
+    if (setting === undefined || value === undefined) return null;
+    try {
+      return read(value);
+    } catch (error) {
+      const detail = error instanceof Fault ? error.context.detail : undefined;
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject: `${setting.source ?? name} ${value}`,
+        ...(detail && { detail }),
+      });
+    }
+  };
+  const config: Config = {
+    settings,
+    text,
+    list: (name) => byName.get(name)?.values ?? [],
+    isOn: (name) => ["true", "1", "yes", "on"].includes((text(name) ?? "").toLowerCase()),
+    size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
+    durationMs: (name) => reading(name, parseDuration) ?? 0,
+    count: (name) => reading(name, parseCount) ?? 0,
+  };
+  for (const { name, spec } of settings) readOnce(config, name, spec);
+  return config;
+}
+
+/** Reads every value once, so that a bad one is refused before anything starts. */
+function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
+  if (spec.kind === "size" || spec.kind === "rate") config.size(name);
+  if (spec.kind === "duration") config.durationMs(name);
+  if (spec.kind === "count") config.count(name);
+}
+
+function parseCount(value: string): number {
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= 1 && count <= 256) return count;
+  throw new Fault("BAD_INPUT", { detail: "a whole number from 1 to 256" });
+}
+
+function resolveOne(
+  flag: { name: FlagName; spec: FlagSpec },
+  from: { flags: ReadonlyMap<FlagName, string[]>; env: Environment },
+): Setting {
+  const { name, spec } = flag;
+  const given = from.flags.get(name);
+  if (given !== undefined) return { name, spec, values: given, source: `--${name}` };
+  const own = envName(name);
+  for (const variable of [own, ...(spec.alsoEnv ?? [])]) {
+    const value = from.env[variable];
+    if (value !== undefined && value !== "") return { name, spec, values: split(value, flag), source: variable };
+    const file = variable === own && spec.kind === "secret" ? from.env[`${variable}_FILE`] : undefined;
+    if (file !== undefined && file !== "") {
+      return { name, spec, values: [readSecret(file, `${variable}_FILE`)], source: `${variable}_FILE` };
+    }
+  }
+  return spec.default === undefined
+    ? { name, spec, values: [], source: null }
+    : { name, spec, values: [spec.default], source: "default" };
+}
+
+const split = (value: string, { name, spec }: { name: FlagName; spec: FlagSpec }): string[] =>
+  spec.kind === "list" ? value.split(name === "watch" ? ":" : ",").filter((part) => part !== "") : [value];
+
+function readSecret(path: string, variable: string): string {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: variable,
+      detail: `the file ${path} cannot be read`,
+      cause: error,
+    });
+  }
+}
+
+/** A setting as a person may see it. */
+export function shownValue(setting: Setting): string {
+  if (setting.values.length === 0) return "(not set)";
+  if (setting.spec.kind !== "secret") return setting.values.join(", ");
+  return (setting.values[0] ?? "").length > 12 ? `${(setting.values[0] ?? "").slice(0, 3)}...` : "***";
+}
+
+/** How the terminal wants to be spoken to. */
+export function terminalWishes(env: Environment): { plain: boolean } {
+  const isSet = (name: string) => env[name] !== undefined && env[name] !== "";
+  return { plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb" };
+}
+
+/** Facts that a platform puts into the environment. */
+export function platformFacts(env: Environment): { machineId: string | null; home: string | null } {
+  return { machineId: env["SALAD_MACHINE_ID"] ?? null, home: env["HOME"] ?? null };
+}
+
+export const isKnownFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);

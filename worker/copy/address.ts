@@ -1,0 +1,33 @@
+import { basename } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { whyPathRefused } from "#protocol/names.ts";
+
+/** The two ends of a copy: a path of this machine, or a place in a bucket. */
+export type Address = { kind: "local"; path: string } | { kind: "store"; bucket: string; key: string };
+
+/** @throws Fault BAD_INPUT when it looks like an address of a store and is none. */
+export function parseAddress(text: string): Address {
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined) return { kind: "local", path: text };
+  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "usage", subject: text, detail });
+  if (scheme !== "s3") throw refuse("an address is a local path or s3://bucket/key");
+  const match = /^s3:\/\/([^/]+)(?:\/(.*))?$/is.exec(text);
+  const bucket = match?.[1];
+  if (bucket === undefined) throw refuse("the bucket is missing: s3://bucket/key");
+  return { kind: "store", bucket, key: match?.[2] ?? "" };
+}
+
+/** The key for one local file: `s3://b/dir/` keeps the file's name, `s3://b/key` renames it. */
+export const keyForFile = (to: { key: string }, path: string): string =>
+  to.key === "" || to.key.endsWith("/") ? to.key + basename(path) : to.key;
+
+/** The prefix for a local folder, ending with `/` unless it is the whole bucket. */
+export const prefixForFolder = (to: { key: string }): string =>
+  to.key === "" || to.key.endsWith("/") ? to.key : `${to.key}/`;
+
+/** @throws Fault HOSTILE_NAME when a relative path could not exist safely on some disk. */
+export function assertSafePath(relative: string): string {
+  const why = whyPathRefused(relative);
+  if (why !== null) throw new Fault("HOSTILE_NAME", { subject: relative, detail: why });
+  return relative;
+}

@@ -1,0 +1,155 @@
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { readHead } from "#storage/answers.ts";
+import { combineCrc32 } from "#storage/crc32.ts";
+import { planParts } from "#storage/plan.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import { callStore, type Engine } from "../engine/engine.ts";
+import { forEachOf } from "../engine/gate.ts";
+import { syncFolder } from "../engine/journal.ts";
+import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
+import type { Piece } from "../engine/receive.ts";
+import { createPatience, withRetry, type Patience } from "../engine/retry.ts";
+import { createTally, type Tally } from "../engine/tally.ts";
+import { assertRoom } from "../restore/room.ts";
+
+export interface FileToDownload {
+  key: string;
+  /** Final path on this machine. */
+  path: string;
+}
+
+export interface DownloadJob {
+  files: readonly FileToDownload[];
+  journalPath: string;
+  /** Names the temporary files, so that the same copy finds them again. */
+  copyId: string;
+  partBytes: number | null;
+  signal: AbortSignal;
+  onStart(tally: Tally): void;
+}
+
+interface Planned extends FileToDownload {
+  sizeBytes: number;
+  crc32: string | null;
+  pieces: Piece[];
+}
+
+/**
+ * Fetches objects to files. Each file lands under its final name in one rename, complete and verified, or not at all.
+ * Faults: NO_SUCH_KEY, NO_SPACE, those of `receivePieces`.
+ */
+export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<Tally> {
+  const { clock } = engine.retrier;
+  const patience = createPatience(clock);
+  const planned: Planned[] = [];
+  await forEachOf(job.files, engine.connections, async (file) => {
+    planned.push(await planOne(engine, job, { file, patience }));
+  });
+  planned.sort((a, b) => (a.key < b.key ? -1 : 1));
+  const tally = createTally(
+    planned.map(({ key, sizeBytes, pieces }) => ({ path: key, sizeBytes, partCount: pieces.length })),
+    clock.now,
+  );
+  const first = planned[0];
+  if (first !== undefined) {
+    await makeFolder(dirname(first.path));
+    await assertRoom(dirname(first.path), tally.bytesTotal);
+  }
+  job.onStart(tally);
+  const memory = await openReceiveJournal(job.journalPath);
+  try {
+    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
+      await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
+      tally.fileDone();
+    });
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+  await memory.remove();
+  return tally;
+}
+
+async function planOne(
+  engine: Engine,
+  job: DownloadJob,
+  about: { file: FileToDownload; patience: Patience },
+): Promise<Planned> {
+  const { file, patience } = about;
+  const head = await withRetry(engine.retrier, { signal: job.signal, patience }, () =>
+    callStore(engine, { operation: { op: "head", key: file.key }, signal: job.signal }, readHead),
+  );
+  const { parts } = planParts({
+    sizeBytes: head.sizeBytes,
+    traits: engine.traits,
+    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+  });
+  const pieces = parts.map(({ offset, length }): Piece => ({
+    key: file.key,
+    objectOffset: offset,
+    fileOffset: offset,
+    length,
+    crc32: null,
+    etag: head.etag,
+  }));
+  return { ...file, sizeBytes: head.sizeBytes, crc32: head.crc32, pieces };
+}
+
+async function downloadOne(
+  engine: Engine,
+  about: {
+    job: DownloadJob;
+    file: Planned;
+    fileIndex: number;
+    memory: ReceiveMemory;
+    patience: Patience;
+    tally: Tally;
+  },
+): Promise<void> {
+  const { job, file, fileIndex, memory, patience, tally } = about;
+  const folder = dirname(file.path);
+  await makeFolder(folder);
+  const temporary = join(folder, `.${basename(file.path)}.part-${job.copyId}`);
+  const target = { path: temporary, sizeBytes: file.sizeBytes, pieces: file.pieces };
+  const indexOf = new Map(file.pieces.map((piece, index) => [piece, index]));
+  const sums = await receiveFile(engine, target, {
+    memory,
+    watch: {
+      signal: job.signal,
+      patience,
+      onMoved: tally.moved,
+      onPiece: (piece, state) =>
+        tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+      onRetry: tally.retried,
+    },
+  });
+  if (file.crc32 !== null && file.crc32 !== wholeSum(file.pieces, sums)) {
+    await rm(temporary, { force: true });
+    throw new Fault("CHECKSUM_MISMATCH", { op: "cp", subject: file.key });
+  }
+  try {
+    await rename(temporary, file.path);
+    await syncFolder(folder);
+  } catch (error) {
+    throw diskFault(error, { op: "rename", subject: file.path, otherwise: "WRITE_FAILED" });
+  }
+}
+
+function wholeSum(pieces: readonly Piece[], sums: readonly string[]): string {
+  return pieces.reduce((sum, piece, index) => combineCrc32(sum, sums[index] ?? "00000000", piece.length), "00000000");
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true });
+  } catch (error) {
+    throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+  }
+}
+
+/** Whether the path is an existing folder. */
+export async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}

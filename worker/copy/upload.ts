@@ -1,0 +1,90 @@
+import { readPut } from "#storage/answers.ts";
+import { planParts } from "#storage/plan.ts";
+import { callStore, type Engine } from "../engine/engine.ts";
+import { forEachOf } from "../engine/gate.ts";
+import type { FileIdentity } from "../engine/identity.ts";
+import { createPatience, withRetry } from "../engine/retry.ts";
+import { openSendJournal } from "../engine/send-journal.ts";
+import { sendFile } from "../engine/send.ts";
+import { createTally, type Tally } from "../engine/tally.ts";
+export interface FileToUpload {
+  path: string;
+  identity: FileIdentity;
+  key: string;
+}
+
+export interface UploadJob {
+  files: readonly FileToUpload[];
+  journalPath: string;
+  partBytes: number | null;
+  signal: AbortSignal;
+  /** Given before the first byte moves. */
+  onStart(tally: Tally): void;
+}
+
+/** Sends files to their keys, several at a time; goes on where an earlier run stopped. Faults: those of `sendFile`. */
+export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally> {
+  const { clock } = engine.retrier;
+  const planned = job.files.map((file) => ({
+    ...file,
+    plan: planParts({
+      sizeBytes: file.identity.sizeBytes,
+      traits: engine.traits,
+      ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+    }),
+  }));
+  const tally = createTally(
+    planned.map(({ key, identity, plan }) => ({
+      path: key,
+      sizeBytes: identity.sizeBytes,
+      partCount: plan.parts.length,
+    })),
+    clock.now,
+  );
+  job.onStart(tally);
+  const patience = createPatience(clock);
+  const journal = await openSendJournal(job.journalPath);
+  try {
+    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
+      const { key, identity, plan, path } = file;
+      const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
+      if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
+      await sendFile(engine, {
+        path,
+        key,
+        identity,
+        plan,
+        nonce,
+        memory,
+        knownCrc: () => null,
+        watch: {
+          signal: job.signal,
+          patience,
+          onMoved: tally.moved,
+          onPart: (part, state) =>
+            tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
+          onRetry: tally.retried,
+        },
+      });
+      tally.fileDone();
+    });
+  } catch (error) {
+    await journal.close();
+    throw error;
+  }
+  await journal.remove();
+  return tally;
+}
+
+/** A plain object may be empty; in a checkpoint an empty file has no object. */
+async function sendEmpty(engine: Engine, about: { key: string; nonce: string; signal: AbortSignal }): Promise<void> {
+  const { key, nonce, signal } = about;
+  const patience = createPatience(engine.retrier.clock);
+  await withRetry(engine.retrier, { signal, patience }, () =>
+    callStore(
+      engine,
+      { operation: { op: "put", key, sizeBytes: 0, crc32: "00000000", nonce }, signal, body: Buffer.alloc(0) },
+      readPut,
+    ),
+  );
+}

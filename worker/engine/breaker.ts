@@ -1,0 +1,100 @@
+import type { Clock } from "./clock.ts";
+import { reasonOf, throwIfAborted } from "./clock.ts";
+
+/**
+ * One breaker per endpoint. While the link is down, a hundred parts that each try for themselves would only make it
+ * worse, so exactly one of them probes after a jittered wait; the others sleep. The first success wakes all of them.
+ */
+export interface Breaker {
+  /** Resolves at once while the link is up. While it is down: for one caller after a wait (the probe), for the others when it is up. */
+  pass(signal: AbortSignal): Promise<void>;
+  /** Bytes or an answer arrived: the link works. */
+  up(): void;
+  /** The link failed. */
+  down(): void;
+  /** The caller gives up without having learnt anything about the link. */
+  release(): void;
+  readonly isDown: boolean;
+}
+
+const FIRST_WAIT_MS = 100;
+const MAX_WAIT_MS = 5_000;
+
+/** Wait before try number `tries` (from 0): full jitter, at most 5 s. */
+export const jitter = (clock: Clock, tries: number): number =>
+  clock.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
+
+export function createBreaker(clock: Clock): Breaker {
+  let isDown = false;
+  let probing = false;
+  let failedProbes = 0;
+  const sleepers = new Set<() => void>();
+
+  const wakeAll = () => {
+    const all = [...sleepers];
+    sleepers.clear();
+    for (const wake of all) wake();
+  };
+  const wakeOne = () => {
+    for (const wake of sleepers) {
+      sleepers.delete(wake);
+      wake();
+      return;
+    }
+  };
+  const sleepUntilWoken = (signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const wake = () => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      };
+      const stop = () => {
+        sleepers.delete(wake);
+        reject(reasonOf(signal));
+      };
+      sleepers.add(wake);
+      signal.addEventListener("abort", stop, { once: true });
+    });
+  const stopProbing = () => {
+    probing = false;
+    wakeOne();
+  };
+
+  return {
+    get isDown() {
+      return isDown;
+    },
+    pass: async (signal) => {
+      throwIfAborted(signal);
+      while (isDown) {
+        if (probing) {
+          await sleepUntilWoken(signal);
+          continue;
+        }
+        probing = true;
+        try {
+          await clock.sleep(jitter(clock, failedProbes), signal);
+        } catch (error) {
+          stopProbing();
+          throw error;
+        }
+        return;
+      }
+    },
+    up: () => {
+      if (!isDown) return;
+      isDown = false;
+      probing = false;
+      failedProbes = 0;
+      wakeAll();
+    },
+    down: () => {
+      if (isDown) failedProbes++;
+      isDown = true;
+      stopProbing();
+    },
+    release: () => {
+      if (isDown && probing) stopProbing();
+    },
+  };
+}

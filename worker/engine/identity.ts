@@ -1,0 +1,39 @@
+import type { BigIntStats } from "node:fs";
+import { stat, type FileHandle } from "node:fs/promises";
+import { z } from "zod";
+import { Fault } from "#protocol/fault.ts";
+import { diskFault } from "./disk-fault.ts";
+
+/** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
+export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
+export type FileIdentity = z.infer<typeof fileIdentity>;
+
+export const identityOf = (stats: BigIntStats): FileIdentity => ({
+  dev: String(stats.dev),
+  ino: String(stats.ino),
+  sizeBytes: Number(stats.size),
+  mtimeNs: String(stats.mtimeNs),
+});
+
+/** Faults: READ_FAILED, or SOURCE_CHANGED when the file is gone. */
+export async function readIdentity(path: string): Promise<FileIdentity> {
+  try {
+    return identityOf(await stat(path, { bigint: true }));
+  } catch (error) {
+    throw diskFault(error, { op: "stat", subject: path, otherwise: "READ_FAILED" });
+  }
+}
+
+export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean =>
+  a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
+
+/** @throws Fault SOURCE_CHANGED when the open file is no longer what it was. */
+export async function assertUnchanged(handle: FileHandle, expected: FileIdentity, path: string): Promise<void> {
+  const now = identityOf(await handle.stat({ bigint: true }));
+  if (isSameFile(now, expected)) return;
+  const detail =
+    now.sizeBytes === expected.sizeBytes
+      ? "it was written again"
+      : `its size went from ${expected.sizeBytes} to ${now.sizeBytes} bytes`;
+  throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail });
+}

@@ -1,0 +1,138 @@
+import { open, readFile, rename, mkdir, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { z } from "zod";
+import { toFault } from "#protocol/fault.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { diskFault } from "./disk-fault.ts";
+
+/**
+ * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk.
+ * Every line carries the CRC32 of its JSON. Reading stops at the first line that is cut short or damaged; what follows
+ * can only be the torn tail of the last write, and is cut off before anything new is appended. Several appends at once
+ * share one fsync.
+ */
+export interface Journal<T> {
+  /** What the file held when it was opened, in order. */
+  readonly records: readonly T[];
+  /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
+  append(record: T): Promise<void>;
+  /**
+   * Replaces everything by what `kept` returns when its turn comes, atomically. A record appended just before may come
+   * twice: records must say the same when they are read again.
+   */
+  compact(kept: () => readonly T[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+const lineOf = (record: unknown): string => {
+  const json = JSON.stringify(record);
+  return `${crc32Hex(Buffer.from(json))} ${json}\n`;
+};
+
+/** The valid records at the start of `bytes`, and where the first bad line begins. */
+export function readLines<T>(bytes: Buffer, schema: z.ZodType<T>): { records: T[]; validBytes: number } {
+  const records: T[] = [];
+  let at = 0;
+  for (;;) {
+    const end = bytes.indexOf(10, at);
+    if (end < 0) break;
+    const record = readLine(bytes.subarray(at, end), schema);
+    if (record === null) break;
+    records.push(record.value);
+    at = end + 1;
+  }
+  return { records, validBytes: at };
+}
+
+function readLine<T>(line: Buffer, schema: z.ZodType<T>): { value: T } | null {
+  const json = line.subarray(9);
+  if (line.length < 10 || line[8] !== 32) return null;
+  if (line.subarray(0, 8).toString("latin1") !== crc32Hex(json)) return null;
+  const parsed = schema.safeParse(JSON.parse(json.toString("utf8")));
+  return parsed.success ? { value: parsed.data } : null;
+}
+
+/**
+ * Opens or creates the journal at `path`. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED.
+ */
+export async function openJournal<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
+  try {
+    return await start(path, schema);
+  } catch (error) {
+    throw diskFault(error, { op: "journal", subject: path, otherwise: "WRITE_FAILED" });
+  }
+}
+
+async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return Buffer.alloc(0);
+    throw error;
+  });
+  const { records, validBytes } = readLines(bytes, schema);
+  let handle: FileHandle = await open(path, "a", 0o600);
+  if (validBytes < bytes.length) {
+    await handle.truncate(validBytes);
+    await handle.datasync();
+  }
+  if (bytes.length === 0) await syncFolder(dirname(path));
+
+  let waiting: { line: string; settle: (error: unknown) => void }[] = [];
+  let chain: Promise<void> = Promise.resolve();
+
+  const flush = async () => {
+    const batch = waiting;
+    waiting = [];
+    if (batch.length === 0) return;
+    try {
+      await handle.appendFile(batch.map((entry) => entry.line).join(""));
+      await handle.datasync();
+      for (const entry of batch) entry.settle(null);
+    } catch (error) {
+      const fault = diskFault(error, { op: "journal", subject: path, otherwise: "WRITE_FAILED" });
+      for (const entry of batch) entry.settle(fault);
+    }
+  };
+  const replace = async (kept: readonly T[]) => {
+    const fresh = `${path}.new`;
+    const target = await open(fresh, "w", 0o600);
+    await target.writeFile(kept.map(lineOf).join(""));
+    await target.datasync();
+    await target.close();
+    await rename(fresh, path);
+    await syncFolder(dirname(path));
+    const old = handle;
+    handle = await open(path, "a", 0o600);
+    await old.close();
+  };
+  return {
+    records,
+    append: (record) =>
+      new Promise<void>((resolve, reject) => {
+        waiting.push({
+          line: lineOf(record),
+          settle: (error) => (error === null ? resolve() : reject(toFault(error))),
+        });
+        if (waiting.length === 1) chain = chain.then(flush);
+      }),
+    compact: async (kept) => {
+      const done = chain.then(() => replace(kept()));
+      chain = done.catch(() => undefined);
+      await done;
+    },
+    close: async () => {
+      await chain;
+      await handle.close();
+    },
+  };
+}
+
+/** Makes a rename or a new name in `folder` durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

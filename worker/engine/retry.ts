@@ -1,0 +1,92 @@
+import { Fault, toFault, type FaultCode } from "#protocol/fault.ts";
+import { createBreaker, jitter, type Breaker } from "./breaker.ts";
+import { throwIfAborted, type Clock } from "./clock.ts";
+
+/**
+ * A part is tried again until it succeeds, until a fault says that trying is useless, or until *nothing at all* of the
+ * whole transfer has moved for `patienceMs`. There is no budget of tries: a link that was down for ten minutes is not a
+ * reason to lose an upload. A part's failure never touches its siblings.
+ */
+export interface Patience {
+  /** Called whenever bytes of the transfer were acknowledged. */
+  progressed(): void;
+  /** Milliseconds since then. */
+  idleMs(): number;
+}
+
+export interface Retrier {
+  clock: Clock;
+  breaker: Breaker;
+  patienceMs: number;
+}
+
+export const DEFAULT_PATIENCE_MS = 15 * 60_000;
+
+export const createRetrier = (clock: Clock, patienceMs = DEFAULT_PATIENCE_MS): Retrier => ({
+  clock,
+  breaker: createBreaker(clock),
+  patienceMs,
+});
+
+export function createPatience(clock: Clock): Patience {
+  let last = clock.now();
+  return {
+    progressed: () => {
+      last = clock.now();
+    },
+    idleMs: () => clock.now() - last,
+  };
+}
+
+/** Faults that say the way to the store is broken, as opposed to the store having an opinion. */
+const LINK_FAULTS: ReadonlySet<FaultCode> = new Set([
+  "LINK_DOWN",
+  "NAME_NOT_RESOLVED",
+  "INTERCEPTED",
+  "HUB_UNREACHABLE",
+]);
+/** Wrong bytes are fetched or sent again twice; a third time means that they will stay wrong. */
+const MOST_MISMATCHES = 2;
+/** A fault that may be retried at once gets a wait after this many times in a row. */
+const MOST_AT_ONCE = 3;
+
+export interface Attempting {
+  signal: AbortSignal;
+  patience: Patience;
+  /** Told of every fault that will be retried. */
+  onRetry?: (fault: Fault) => void;
+}
+
+/**
+ * Runs `work` until it succeeds. Faults: the last one of `work`, or CANCELLED.
+ */
+export async function withRetry<T>(retrier: Retrier, context: Attempting, work: () => Promise<T>): Promise<T> {
+  const { clock, breaker } = retrier;
+  let tries = 0;
+  let mismatches = 0;
+  for (;;) {
+    await breaker.pass(context.signal);
+    try {
+      const result = await work();
+      breaker.up();
+      return result;
+    } catch (error) {
+      if (context.signal.aborted) {
+        breaker.release();
+        throwIfAborted(context.signal);
+      }
+      const fault = toFault(error);
+      if (LINK_FAULTS.has(fault.code)) breaker.down();
+      else breaker.up();
+      if (fault.retry === "never") throw fault;
+      if (fault.code === "CHECKSUM_MISMATCH" && ++mismatches > MOST_MISMATCHES) throw fault;
+      if (context.patience.idleMs() > retrier.patienceMs) throw fault;
+      context.onRetry?.(fault);
+      tries++;
+      const atOnce = fault.retry === "now" && tries <= MOST_AT_ONCE;
+      const waitMs = Math.max(fault.context.retryAfterMs ?? 0, atOnce ? 0 : jitter(clock, tries));
+      // While the link is down the breaker decides who waits how long.
+      if (waitMs > 0 && !breaker.isDown) await clock.sleep(Math.min(waitMs, 60_000), context.signal);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { z } from "zod";
+import { crc32Hex, etag } from "#protocol/checkpoint.ts";
+import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
+import { openJournal } from "./journal.ts";
+import type { SendMemory, SentPart } from "./send.ts";
+
+/** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
+const record = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("file"), key: z.string(), identity: fileIdentity, partBytes: z.number(), nonce: z.string() }),
+  z.object({ t: z.literal("begin"), key: z.string(), uploadId: z.string() }),
+  z.object({ t: z.literal("part"), key: z.string(), n: z.number(), etag, crc32: crc32Hex }),
+  z.object({ t: z.literal("sent"), key: z.string(), etag }),
+]);
+
+interface Remembered {
+  identity: FileIdentity;
+  partBytes: number;
+  nonce: string;
+  uploadId: string | null;
+  parts: Map<number, SentPart>;
+  sentEtag: string | null;
+}
+
+export interface SendJournal {
+  /** The memory of one object. A file that changed, or another part size, starts from nothing. */
+  file(about: {
+    key: string;
+    identity: FileIdentity;
+    partBytes: number;
+  }): Promise<{ memory: SendMemory; nonce: string }>;
+  /** Uploads that were begun and not finished. */
+  unfinished(): { key: string; uploadId: string }[];
+  close(): Promise<void>;
+  /** Closes and deletes it: nothing is left to go on with. */
+  remove(): Promise<void>;
+}
+
+/** Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
+export async function openSendJournal(path: string): Promise<SendJournal> {
+  const journal = await openJournal(path, record);
+  const files = new Map<string, Remembered>();
+  for (const line of journal.records) apply(files, line);
+  const write = async (line: z.infer<typeof record>) => {
+    apply(files, line);
+    await journal.append(line);
+  };
+  const memoryOf = (key: string, file: Remembered): SendMemory => ({
+    get uploadId() {
+      return file.uploadId;
+    },
+    get parts() {
+      return file.parts;
+    },
+    get sentEtag() {
+      return file.sentEtag;
+    },
+    begin: (uploadId) => write({ t: "begin", key, uploadId }),
+    acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
+    finish: (sentEtag) => write({ t: "sent", key, etag: sentEtag }),
+  });
+  return {
+    file: async ({ key, identity, partBytes }) => {
+      const known = files.get(key);
+      if (known === undefined || !isSameFile(known.identity, identity) || known.partBytes !== partBytes) {
+        await write({ t: "file", key, identity, partBytes, nonce: randomBytes(16).toString("hex") });
+      }
+      const file = files.get(key);
+      if (file === undefined) throw new Error("the journal lost a file it was just told of");
+      return { memory: memoryOf(key, file), nonce: file.nonce };
+    },
+    unfinished: () =>
+      [...files].flatMap(([key, { uploadId, sentEtag }]) =>
+        uploadId === null || sentEtag !== null ? [] : [{ key, uploadId }],
+      ),
+    close: journal.close,
+    remove: async () => {
+      await journal.close();
+      await rm(path, { force: true });
+    },
+  };
+}
+
+function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): void {
+  if (line.t === "file") {
+    const { identity, partBytes, nonce } = line;
+    files.set(line.key, { identity, partBytes, nonce, uploadId: null, parts: new Map(), sentEtag: null });
+    return;
+  }
+  const file = files.get(line.key);
+  if (file === undefined) return;
+  if (line.t === "begin") {
+    file.uploadId = line.uploadId;
+    file.parts.clear();
+  } else if (line.t === "part") {
+    file.parts.set(line.n, { etag: line.etag, crc32: line.crc32 });
+  } else {
+    file.sentEtag = line.etag;
+  }
+}

@@ -1,0 +1,89 @@
+import { Fault, toFault } from "#protocol/fault.ts";
+import { SIGN_BATCH, type Operation, type SignedRequest } from "#protocol/operations.ts";
+import type { RequestSource } from "#storage/signing.ts";
+
+/**
+ * Signed requests, ahead of need. Operations asked for in the same moment are signed in one call; `prepare` signs what
+ * will be needed later, so that an upload goes on while the signer is away. A signature close to its end is thrown away.
+ */
+export interface Signatures {
+  /** Faults: those of the source. */
+  request(operation: Operation): Promise<SignedRequest>;
+  /** Signs and keeps; what cannot be signed now is signed when it is needed. Returns how many are in hand. */
+  prepare(operations: readonly Operation[]): Promise<number>;
+  /** The store did not accept it, or it is no longer needed. */
+  forget(operation: Operation): void;
+  /** The store refused an operation: was its signature over? */
+  isOver(request: SignedRequest): boolean;
+}
+
+/** A part may take a while after it was started, but the store checks the date when the request arrives. */
+const MARGIN_MS = 20_000;
+
+const nameOf = (operation: Operation): string =>
+  operation.op === "part"
+    ? `part ${operation.partNumber} ${operation.uploadId} ${operation.sizeBytes} ${operation.crc32}`
+    : JSON.stringify(operation);
+
+/** `signerNow`: epoch ms by the signer's clock. */
+export function createSignatures(source: RequestSource, signerNow: () => number): Signatures {
+  const kept = new Map<string, SignedRequest>();
+  let asked: { operation: Operation; settle: (answer: SignedRequest | Fault) => void }[] = [];
+
+  const isFresh = (request: SignedRequest) => request.expiresAt - signerNow() > MARGIN_MS;
+
+  const sign = async (operations: readonly Operation[]) => {
+    const requests = await source.sign(operations);
+    if (requests.length !== operations.length) {
+      throw new Fault("UNEXPECTED_ANSWER", { op: "sign", detail: "not one signature per operation" });
+    }
+    return requests;
+  };
+  const flush = async () => {
+    const batch = asked.slice(0, SIGN_BATCH);
+    asked = asked.slice(SIGN_BATCH);
+    if (asked.length > 0) setImmediate(() => void flush());
+    try {
+      const requests = await sign(batch.map((entry) => entry.operation));
+      for (const [index, entry] of batch.entries()) {
+        const request = requests[index];
+        entry.settle(request ?? new Fault("INTERNAL", { op: "sign" }));
+      }
+    } catch (error) {
+      const fault = toFault(error, { op: "sign" });
+      for (const entry of batch) entry.settle(fault);
+    }
+  };
+  return {
+    request: (operation) => {
+      const name = nameOf(operation);
+      const ready = kept.get(name);
+      if (ready !== undefined) {
+        if (isFresh(ready)) return Promise.resolve(ready);
+        kept.delete(name);
+      }
+      return new Promise((resolve, reject) => {
+        const settle = (answer: SignedRequest | Fault) => (answer instanceof Fault ? reject(answer) : resolve(answer));
+        asked.push({ operation, settle });
+        if (asked.length === 1) setImmediate(() => void flush());
+      });
+    },
+    prepare: async (operations) => {
+      const wanted = operations.filter((operation) => {
+        const ready = kept.get(nameOf(operation));
+        return ready === undefined || !isFresh(ready);
+      });
+      for (let at = 0; at < wanted.length; at += SIGN_BATCH) {
+        const batch = wanted.slice(at, at + SIGN_BATCH);
+        const requests = await sign(batch);
+        for (const [index, operation] of batch.entries()) {
+          const request = requests[index];
+          if (request !== undefined) kept.set(nameOf(operation), request);
+        }
+      }
+      return operations.filter((operation) => kept.has(nameOf(operation))).length;
+    },
+    forget: (operation) => void kept.delete(nameOf(operation)),
+    isOver: (request) => request.expiresAt - signerNow() <= 0,
+  };
+}

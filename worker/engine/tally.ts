@@ -1,0 +1,129 @@
+import type { Fault } from "#protocol/fault.ts";
+import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
+
+/** The counts of one transfer, as the screen, the report to the hub and the command line show them. */
+export interface Tally {
+  readonly filesTotal: number;
+  readonly bytesTotal: number;
+  /** Acknowledged and on its way. */
+  readonly bytesDone: number;
+  /** Acknowledged by the store, or verified in the file. */
+  readonly bytesSure: number;
+  /** Bytes that crossed the network in this life of the process. */
+  readonly sentBytes: number;
+  readonly filesDone: number;
+  readonly retries: number;
+  readonly currentPath: string | null;
+  readonly lastFault: Fault | null;
+  /** Milliseconds since a byte moved. */
+  idleMs(): number;
+  /** `.` waiting, `>` moving, `#` sure: one character per piece. */
+  pieces(): string;
+  moved(bytes: number): void;
+  part(at: PartAt, state: PartState): void;
+  fileDone(): void;
+  retried(fault: Fault): void;
+}
+
+/** `kept`: it was there already from an earlier try, so nothing has to move. */
+export type PartState = "moving" | "waiting" | "done" | "kept";
+
+export interface PartAt {
+  fileIndex: number;
+  /** From 0. */
+  partIndex: number;
+  length: number;
+}
+
+export interface TallyFile {
+  path: string;
+  sizeBytes: number;
+  partCount: number;
+}
+
+const WAITING = 0;
+const MOVING = 1;
+const DONE = 2;
+
+export function createTally(files: readonly TallyFile[], now: () => number): Tally {
+  const starts: number[] = [];
+  let partCount = 0;
+  for (const file of files) {
+    starts.push(partCount);
+    partCount += file.partCount;
+  }
+  const states = new Uint8Array(partCount);
+  const bytesTotal = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  /** Handed to the network and not yet acknowledged. */
+  let flyingBytes = 0;
+  let bytesSure = 0;
+  let sentBytes = 0;
+  let filesDone = 0;
+  let retries = 0;
+  let currentPath: string | null = null;
+  let lastFault: Fault | null = null;
+  let lastMovedAt = now();
+
+  return {
+    filesTotal: files.length,
+    bytesTotal,
+    get bytesDone() {
+      return Math.min(bytesTotal, bytesSure + Math.max(0, flyingBytes));
+    },
+    get bytesSure() {
+      return bytesSure;
+    },
+    get sentBytes() {
+      return sentBytes;
+    },
+    get filesDone() {
+      return filesDone;
+    },
+    get retries() {
+      return retries;
+    },
+    get currentPath() {
+      return currentPath;
+    },
+    get lastFault() {
+      return lastFault;
+    },
+    idleMs: () => now() - lastMovedAt,
+    pieces: () => {
+      const count = pieceCountFor(partCount);
+      const least = new Uint8Array(count).fill(DONE);
+      const most = new Uint8Array(count);
+      for (const [index, state] of states.entries()) {
+        const piece = pieceOfPart(index, partCount);
+        least[piece] = Math.min(least[piece] ?? WAITING, state);
+        most[piece] = Math.max(most[piece] ?? WAITING, state);
+      }
+      return Array.from(least, (state, piece) => (state === DONE ? "#" : most[piece] === WAITING ? "." : ">")).join("");
+    },
+    moved: (bytes) => {
+      flyingBytes += bytes;
+      if (bytes > 0) {
+        sentBytes += bytes;
+        lastMovedAt = now();
+        lastFault = null;
+      }
+    },
+    part: ({ fileIndex, partIndex, length }, state) => {
+      const index = (starts[fileIndex] ?? 0) + partIndex;
+      const isDone = state === "done" || state === "kept";
+      const wasDone = states[index] === DONE;
+      if (wasDone && !isDone) bytesSure -= length;
+      if (!wasDone && isDone) bytesSure += length;
+      if (!wasDone && state === "done") flyingBytes -= length;
+      states[index] = isDone ? DONE : state === "moving" ? MOVING : WAITING;
+      if (state === "moving") currentPath = files[fileIndex]?.path ?? null;
+    },
+    fileDone: () => {
+      filesDone++;
+    },
+    retried: (fault) => {
+      retries++;
+      lastFault = fault;
+    },
+  };
+}
