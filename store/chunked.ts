@@ -17,6 +17,7 @@ export type ChunkedOptions = {
 };
 
 const MAX_LINE_BYTES = 4096;
+const MIN_CHUNK_BYTES = 8192;
 const MAX_TRAILERS = 16;
 
 function incomplete(): S3Error {
@@ -99,10 +100,15 @@ async function readTrailers(reader: ByteReader): Promise<Map<string, string>> {
 export async function* decodeChunked(source: AsyncIterable<Buffer>, options: ChunkedOptions): AsyncGenerator<Buffer> {
   const reader = readBytes(source);
   let previous = options.signed?.seedSignature ?? "";
+  let lastBytes = MIN_CHUNK_BYTES;
   for (;;) {
     const line = await reader.line();
     if (line === undefined) throw incomplete();
     const frame = parseFrame(line);
+    if (frame.sizeBytes > 0 && lastBytes < MIN_CHUNK_BYTES) {
+      throw new S3Error("InvalidChunkSizeError", "Only the last chunk is allowed to have a size less than 8192 bytes");
+    }
+    lastBytes = frame.sizeBytes;
     const hash = options.signed === undefined ? undefined : createHash("sha256");
     for (let leftBytes = frame.sizeBytes; leftBytes > 0;) {
       const piece = await reader.some(leftBytes);

@@ -56,7 +56,10 @@ function rate(text: string | undefined): number | "wrong" | undefined {
 }
 
 /** Reads `argv` (without the program) and the environment. */
-export function readConfig(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): ConfigResult {
+export function readConfig(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ConfigResult {
   let values: ReturnType<typeof parse>;
   try {
     values = parse(argv);

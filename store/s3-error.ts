@@ -20,6 +20,7 @@ const STATUS_BY_CODE = {
   InvalidAccessKeyId: 403,
   InvalidArgument: 400,
   InvalidBucketName: 400,
+  InvalidChunkSizeError: 403,
   InvalidDigest: 400,
   InvalidPart: 400,
   InvalidPartOrder: 400,

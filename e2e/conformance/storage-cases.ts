@@ -1,0 +1,206 @@
+import type { Operation } from "#protocol/operations.ts";
+import {
+  completeBody,
+  readAbort,
+  readComplete,
+  readCreate,
+  readHead,
+  readListParts,
+  readPart,
+  readPut,
+} from "#storage/answers.ts";
+import { checkStore } from "#storage/check-store.ts";
+import { createControlClient } from "#storage/client.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import type { HttpAnswer } from "#storage/faults.ts";
+import { listObjects, listUploads } from "#storage/listing.ts";
+import { deleteObject, getObjectText, headObject, putObjectText } from "#storage/objects.ts";
+import { traitsOf } from "#storage/providers.ts";
+import { sendSigned } from "#storage/send.ts";
+import { createDirectSource, S3_NAMES, type StoreAccess } from "#storage/signing.ts";
+import { expect } from "vitest";
+import { OWN_MARKER_REFUSED, PART_BYTES, sample, WHOLE_KEY_ONLY, type Case, type CaseContext } from "./case.ts";
+
+/** The same store, reached through storage/ as the product does. */
+function reach(context: CaseContext) {
+  const { server, bucket } = context;
+  const credential = { accessKeyId: server.accessKey, secretAccessKey: server.secretKey };
+  const access: StoreAccess = {
+    endpoint: server.endpoint,
+    region: server.region,
+    bucket,
+    addressing: "path",
+    traits: traitsOf("minio"),
+  };
+  const source = createDirectSource({ access, credential });
+  const send = async (operation: Operation, body?: Buffer | string): Promise<HttpAnswer> => {
+    const [request] = await source.sign([operation]);
+    if (request === undefined) throw new Error("nothing was signed");
+    const { op, key } = operation;
+    return sendSigned(request, {
+      op: S3_NAMES[op],
+      subject: key,
+      fetch,
+      timeoutMs: 30_000,
+      ...(body === undefined ? {} : { body }),
+    });
+  };
+  return { access, source, send, client: createControlClient({ access, credential }) };
+}
+
+async function faultOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => "no fault",
+    (error: unknown) => (typeof error === "object" && error !== null && "code" in error ? error.code : error),
+  );
+}
+
+async function collect<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const items: T[] = [];
+  for await (const item of source) items.push(item);
+  return items;
+}
+
+export const STORAGE_CASES: readonly Case[] = [
+  {
+    // The bucket has no cross-origin rules, which is the one thing that the profile test may then say.
+    name: "the profile test finds nothing wrong",
+    async run(context) {
+      const { access, source, client } = reach(context);
+      try {
+        const result = await checkStore({ client, access, source, fetch, prefix: context.prefix });
+        expect(result.checks.filter((check) => check.outcome !== "ok" && check.operation !== "GetBucketCors")).toEqual(
+          [],
+        );
+        expect(result.checks.length).toBeGreaterThan(5);
+      } finally {
+        client.destroy();
+      }
+    },
+  },
+  {
+    name: "signed operations carry a file through create, parts, list, complete, head and get",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const key = `${context.prefix}step 100/model.safetensors`;
+      const bodies = [sample(PART_BYTES).bytes, sample(999).bytes];
+      const { uploadId } = readCreate(await send({ op: "create", key, nonce: "nonce-1" }));
+      const parts = [];
+      for (const [index, body] of bodies.entries()) {
+        const crc32 = crc32Hex(body);
+        const partNumber = index + 1;
+        const answer = await send({ op: "part", key, uploadId, partNumber, sizeBytes: body.length, crc32 }, body);
+        parts.push({ partNumber, etag: readPart(answer).etag, crc32 });
+      }
+      const listed = readListParts(await send({ op: "parts", key, uploadId, after: 0 }));
+      expect(listed.nextAfter).toBeNull();
+      expect(listed.parts).toEqual(
+        parts.map(({ partNumber, etag, crc32 }, index) => ({
+          partNumber,
+          etag,
+          crc32,
+          sizeBytes: bodies[index]?.length,
+        })),
+      );
+      const document = completeBody(parts, traitsOf("minio"));
+      const { etag } = readComplete(await send({ op: "complete", key, uploadId }, document));
+      const head = readHead(await send({ op: "head", key }));
+      expect(head).toMatchObject({ sizeBytes: PART_BYTES + 999, etag, nonce: "nonce-1" });
+      const got = await send({ op: "get", key, offset: PART_BYTES - 5, length: 10, etag });
+      expect(got.status).toBe(206);
+      expect(got.body.equals(Buffer.concat(bodies).subarray(PART_BYTES - 5, PART_BYTES + 5))).toBe(true);
+    },
+  },
+  {
+    name: "a signed part refuses other bytes than the ones it was signed for",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const key = `${context.prefix}fenced`;
+      const { uploadId } = readCreate(await send({ op: "create", key, nonce: "n" }));
+      const crc32 = crc32Hex(Buffer.from("right"));
+      const answer = await send(
+        { op: "part", key, uploadId, partNumber: 1, sizeBytes: 5, crc32 },
+        Buffer.from("wrong"),
+      );
+      expect(answer.status).toBe(400);
+      const listed = readListParts(await send({ op: "parts", key, uploadId, after: 0 }));
+      expect(listed.parts).toEqual([]);
+      readAbort(await send({ op: "abort", key, uploadId }));
+      readAbort(await send({ op: "abort", key, uploadId }));
+    },
+  },
+  {
+    name: "a signed put takes a key once",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const body = Buffer.from("manifest");
+      const operation: Operation = {
+        op: "put",
+        key: `${context.prefix}manifest.json`,
+        sizeBytes: body.length,
+        crc32: crc32Hex(body),
+        nonce: "n",
+      };
+      readPut(await send(operation, body));
+      const again = send(operation, body).then((answer) => readPut(answer));
+      expect(await faultOf(again)).toBe("ALREADY_EXISTS");
+    },
+  },
+  {
+    name: "small texts are written, read, described and deleted through the control client",
+    async run(context) {
+      const { client } = reach(context);
+      const at = { bucket: context.bucket, key: `${context.prefix}claims/ü 1.json` };
+      try {
+        const { etag } = await putObjectText(client, { ...at, text: '{"a":1}', ifNoneMatch: "*" });
+        expect(await getObjectText(client, { ...at, maxBytes: 100 })).toEqual({ text: '{"a":1}', etag });
+        expect(await headObject(client, at)).toMatchObject({ sizeBytes: 7, etag });
+        expect(await faultOf(putObjectText(client, { ...at, text: "{}", ifNoneMatch: "*" }))).toBe("ALREADY_EXISTS");
+        await deleteObject(client, at);
+        expect(await faultOf(headObject(client, at))).toBe("NO_SUCH_KEY");
+        await deleteObject(client, at);
+      } finally {
+        client.destroy();
+      }
+    },
+  },
+  {
+    name: "listings of objects go through all pages",
+    async run(context) {
+      const { client } = reach(context);
+      const { bucket, prefix } = context;
+      try {
+        const keys = ["a", "b", "c ü", "d", "e"].map((name) => prefix + name);
+        for (const key of keys) await putObjectText(client, { bucket, key, text: key });
+        const listed = await collect(listObjects(client, { bucket, prefix, pageSize: 2 }));
+        expect(listed.map((entry) => entry.key)).toEqual(keys);
+        const later = await collect(listObjects(client, { bucket, prefix, startAfter: `${prefix}c ü` }));
+        expect(later.map((entry) => entry.key)).toEqual(keys.slice(3));
+      } finally {
+        client.destroy();
+      }
+    },
+  },
+  ...([1000, 2] as const).map((pageSize): Case => ({
+    name: `a listing of open uploads is whole with ${pageSize} to a page`,
+    differs: pageSize === 2 ? { minio: WHOLE_KEY_ONLY, versitygw: OWN_MARKER_REFUSED } : { minio: WHOLE_KEY_ONLY },
+    async run(context) {
+      const { client, send } = reach(context);
+      const { bucket, prefix } = context;
+      try {
+        const started: string[] = [];
+        for (const name of ["x", "y", "z"]) {
+          started.push(readCreate(await send({ op: "create", key: prefix + name, nonce: "n" })).uploadId);
+        }
+        const listed = await collect(listUploads(client, { bucket, prefix, pageSize }));
+        expect(listed.map((entry) => entry.uploadId)).toEqual(started);
+        for (const { key, uploadId } of listed) readAbort(await send({ op: "abort", key, uploadId }));
+      } finally {
+        client.destroy();
+      }
+    },
+  })),
+];

@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
+import { CLIENT_PINS, SERVER_PINS, type ServerTool } from "./pins.ts";
+
+/**
+ * Installs the real servers and the other clients that the conformance tests run against, into `.tools/`. Pinned, done
+ * once, and quick when everything is there. In CI a tool that cannot be had is an error; elsewhere it is reported as
+ * missing with the reason, and the tests say what they did not run.
+ */
+
+const ROOT = join(import.meta.dirname, "../..");
+const TOOLS = join(ROOT, ".tools");
+const BIN = join(TOOLS, "bin");
+const VENV = join(TOOLS, "venv");
+const SUFFIX = process.platform === "win32" ? ".exe" : "";
+const STALE_LOCK_MS = 30 * 60_000;
+const INSTALL_LIMIT_MS = 20 * 60_000;
+const run = promisify(execFile);
+
+/** A tool's program, or why there is none. */
+export type Tool = { readonly program: string } | { readonly missing: string };
+
+export type ServerTools = Readonly<Record<ServerTool, Tool>>;
+
+export type ClientTools = {
+  readonly rclone: Tool;
+  /** A Python that can import boto3. */
+  readonly python: Tool;
+  readonly aws: Tool;
+};
+
+async function isInstalled(stamp: string, pin: string): Promise<boolean> {
+  return existsSync(stamp) && (await readFile(stamp, "utf8")) === pin;
+}
+
+/** Runs `work` while no other process of this checkout installs. A lock left by a killed one is taken over. */
+async function alone<T>(work: () => Promise<T>): Promise<T> {
+  const lock = join(TOOLS, "install.lock");
+  await mkdir(TOOLS, { recursive: true });
+  for (;;) {
+    try {
+      await mkdir(lock);
+      break;
+    } catch {
+      const held = await stat(lock).catch(() => null);
+      if (held !== null && Date.now() - held.mtimeMs > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true });
+      else await pause(250);
+    }
+  }
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { recursive: true, force: true });
+  }
+}
+
+async function lastLine(error: unknown): Promise<string> {
+  const text = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
+  return text.trim().split("\n").at(-1) ?? "no reason given";
+}
+
+async function goInstall(name: string, pin: string): Promise<Tool> {
+  const program = join(BIN, name + SUFFIX);
+  const stamp = join(BIN, `${name}.pin`);
+  if (existsSync(program) && (await isInstalled(stamp, pin))) return { program };
+  try {
+    await run("go", ["version"]);
+  } catch {
+    return { missing: `${name} is built with Go, and there is no "go" on the PATH` };
+  }
+  try {
+    const env = { ...process.env, GOBIN: BIN, GOFLAGS: "-trimpath" };
+    await run("go", ["install", pin], { env, cwd: TOOLS, timeout: INSTALL_LIMIT_MS, maxBuffer: 64 * 1024 * 1024 });
+    await writeFile(stamp, pin);
+    return { program };
+  } catch (error) {
+    return { missing: `go install ${pin} failed: ${await lastLine(error)}` };
+  }
+}
+
+async function pythonInstall(): Promise<Tool> {
+  const program = join(VENV, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
+  const pin = CLIENT_PINS.python.join(" ");
+  const stamp = join(VENV, "tidemark.pin");
+  if (existsSync(program) && (await isInstalled(stamp, pin))) return { program };
+  try {
+    await run("python3", ["-m", "venv", VENV], { timeout: INSTALL_LIMIT_MS });
+    const args = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", ...CLIENT_PINS.python];
+    await run(program, args, { timeout: INSTALL_LIMIT_MS, maxBuffer: 64 * 1024 * 1024 });
+    await writeFile(stamp, pin);
+    return { program };
+  } catch (error) {
+    return { missing: `boto3 and the aws command need Python 3 with venv and pip: ${await lastLine(error)}` };
+  }
+}
+
+function requireAll(tools: Readonly<Record<string, Tool>>): void {
+  const reasons = Object.values(tools).flatMap((tool) => ("missing" in tool ? [tool.missing] : []));
+  if (reasons.length > 0) {
+    throw new Error(`In CI every server and client of the conformance tests must be there: ${reasons.join("; ")}.`);
+  }
+}
+
+/** Installs the real servers one after the other. In CI a missing one is an error. */
+export function installServers(options: { readonly ci: boolean }): Promise<ServerTools> {
+  return alone(async () => {
+    const tools = {
+      versitygw: await goInstall("versitygw", SERVER_PINS.versitygw),
+      minio: await goInstall("minio", SERVER_PINS.minio),
+    };
+    if (options.ci) requireAll(tools);
+    return tools;
+  });
+}
+
+/** Installs rclone, boto3 and the aws command. In CI a missing one is an error. */
+export function installClients(options: { readonly ci: boolean }): Promise<ClientTools> {
+  return alone(async () => {
+    const rclone = await goInstall("rclone", CLIENT_PINS.rclone);
+    const python = await pythonInstall();
+    const aws: Tool =
+      "missing" in python
+        ? python
+        : { program: join(VENV, process.platform === "win32" ? "Scripts/aws.cmd" : "bin/aws") };
+    const tools = { rclone, python, aws };
+    if (options.ci) requireAll(tools);
+    return tools;
+  });
+}
+
+/** Whether this run must not skip anything. */
+export function inCi(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
+  return env["CI"] === "true" || env["CI"] === "1";
+}
+
+if (import.meta.main) {
+  const options = { ci: inCi() };
+  for (const [name, tool] of Object.entries({
+    ...(await installServers(options)),
+    ...(await installClients(options)),
+  })) {
+    console.log("missing" in tool ? `${name}: not installed, ${tool.missing}` : `${name}: ready`);
+  }
+}
