@@ -1,0 +1,81 @@
+"use client";
+import Link from "next/link";
+import type { ReactNode } from "react";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointView } from "#protocol/views.ts";
+import { metricWords } from "../../../_runs/checkpoint-words.ts";
+import { Copy } from "../../../_ui/copy.tsx";
+import { Panel } from "../../../_ui/panel.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+/** Where it lies, what proves it, and where it came from. */
+export function CheckpointFacts({ view }: { view: CheckpointView }) {
+  const address = view.location.startsWith("s3://") ? view.location : `s3://${view.location}`;
+  const manifest = view.manifestKey === null ? null : `s3://${view.bucket}/${view.manifestKey}`;
+  const metrics = metricWords(view.metrics);
+  return (
+    <Panel label="Facts">
+      <dl className="divide-y divide-line">
+        <Fact name="Location">
+          <Mono text={address} label="Copy s3:// address" />
+        </Fact>
+        <Fact name="Manifest">
+          {manifest === null ? (
+            <span className="text-soft">not written yet: it comes last, when every byte is there</span>
+          ) : (
+            <Mono text={manifest} label="Copy s3:// address of the manifest" />
+          )}
+        </Fact>
+        {view.manifestSha256 !== null && (
+          <Fact name="Digest">
+            <Mono text={view.manifestSha256} label="Copy the digest" prefix="sha256 " />
+          </Fact>
+        )}
+        <Fact name="Lineage">
+          <span className="nums">
+            epoch {view.writerEpoch}, attempt <span className="font-mono text-12">{visibleText(view.attempt)}</span>
+            {view.parent === null ? (
+              ", the run started fresh in this epoch"
+            ) : (
+              <>
+                , went on from{" "}
+                <Link href={`/runs/${encodeURIComponent(view.run)}`} className="font-mid hover:underline">
+                  step {formatCount(view.parent.step)}
+                </Link>{" "}
+                of epoch {view.parent.epoch}
+              </>
+            )}
+          </span>
+        </Fact>
+        <Fact name="Captured">
+          <span className="nums">
+            {new Date(view.capturedAt).toLocaleString("en-GB")}
+            {view.committedAt !== null && `, safe ${new Date(view.committedAt).toLocaleString("en-GB")}`}
+          </span>
+        </Fact>
+        {metrics !== "" && <Fact name="Metrics">{metrics}</Fact>}
+      </dl>
+    </Panel>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div className="grid gap-x-4 px-4 py-2 sm:grid-cols-[112px_minmax(0,1fr)]">
+      <dt className="text-soft">{name}</dt>
+      <dd className="min-w-0">{children}</dd>
+    </div>
+  );
+}
+
+function Mono({ text, label, prefix = "" }: { text: string; label: string; prefix?: string }) {
+  return (
+    <span className="flex min-w-0 items-center gap-1">
+      <span className="min-w-0 font-mono text-12 break-all">
+        {prefix}
+        {visibleText(text)}
+      </span>
+      <Copy text={text} label={label} />
+    </span>
+  );
+}

@@ -1,0 +1,94 @@
+"use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { formatBytes } from "#protocol/units.ts";
+import type { NodeRow } from "#protocol/views.ts";
+import { useAddressWord } from "../../../_hub/address.ts";
+import { useRate } from "../../../_hub/choices.ts";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { faultOf } from "../../../_hub/fault-of.ts";
+import { useHubNow } from "../../../_hub/live.tsx";
+import { nodeSamplesQuery } from "../../../_hub/queries.ts";
+import { RANGES, rangeOf } from "../../../_hub/ranges.ts";
+import { Chart } from "../../../_ui/chart.tsx";
+import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { Panel } from "../../../_ui/panel.tsx";
+import { Skeleton } from "../../../_ui/skeleton.tsx";
+import { Tag } from "../../../_ui/tag.tsx";
+
+const SAMPLES = ["upBytesPerSecond", "downBytesPerSecond", "atRiskBytes"] as const;
+
+/** Up, down and at risk over time. The last point is the live one. */
+export function NodeChart({ node }: { node: NodeRow }) {
+  const [word, setWord] = useAddressWord("range", "1h");
+  const range = rangeOf(word);
+  const now = useHubNow(1000);
+  const rate = useRate();
+  const samples = useQuery({ ...nodeSamplesQuery(node.id, range.minutes), placeholderData: keepPreviousData });
+  const stored = samples.data ?? [];
+  const present = {
+    at: now,
+    upBytesPerSecond: node.upBytesPerSecond,
+    downBytesPerSecond: node.downBytesPerSecond,
+    atRiskBytes: node.risk.bytes,
+  };
+  const points = node.state === "online" && now > (stored.at(-1)?.at ?? 0) ? [...stored, present] : stored;
+  const [up, down, risk] = SAMPLES.map((key) => points.map((point) => point[key]));
+  const to = Math.max(now, points.at(-1)?.at ?? 0);
+  return (
+    <Panel
+      title={`Throughput, last ${range.words}`}
+      side={
+        <>
+          <span className="nums dim-when-stale flex flex-wrap gap-2">
+            <Tag tone="safe">up {rate(node.upBytesPerSecond)}</Tag>
+            <Tag tone="moving">down {rate(node.downBytesPerSecond)}</Tag>
+            <Tag tone="risk">at risk {formatBytes(node.risk.bytes)}</Tag>
+          </span>
+          <FilterWords label="Range" words={RANGES} value={range.id} onChange={setWord} />
+        </>
+      }
+    >
+      <div className="px-2 pt-3 pb-2 sm:px-4">
+        {samples.isError && samples.data === undefined ? (
+          <FaultNote fault={faultOf(samples.error)} onRetry={() => void samples.refetch()} />
+        ) : samples.data === undefined ? (
+          <Skeleton className="h-[172px] w-full" />
+        ) : (
+          <Chart
+            label={`Upload, download and bytes at risk of ${node.name}, last ${range.words}`}
+            times={points.map((point) => point.at)}
+            from={to - range.minutes * 60_000}
+            to={to}
+            series={[
+              {
+                key: "up",
+                label: "up",
+                tone: "safe",
+                values: up ?? [],
+                format: rate,
+                scale: { name: "rate", base: 10 },
+              },
+              {
+                key: "down",
+                label: "down",
+                tone: "moving",
+                values: down ?? [],
+                format: rate,
+                scale: { name: "rate", base: 10 },
+              },
+              {
+                key: "risk",
+                label: "at risk",
+                tone: "risk",
+                fill: "area",
+                values: risk ?? [],
+                format: formatBytes,
+                scale: { name: "bytes", base: 1024 },
+              },
+            ]}
+          />
+        )}
+      </div>
+    </Panel>
+  );
+}

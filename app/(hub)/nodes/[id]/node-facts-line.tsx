@@ -1,0 +1,56 @@
+"use client";
+import Link from "next/link";
+import { Fragment, type ReactNode } from "react";
+import { formatBytes } from "#protocol/units.ts";
+import type { NodeRow } from "#protocol/views.ts";
+import { Age } from "../../../_hub/age.tsx";
+import { shortText, visibleText } from "../../../_ui/visible-text.ts";
+
+/** What is known about the machine, in one line. All of it is the machine's own word. */
+export function NodeFactsLine({ node }: { node: NodeRow }) {
+  const { facts, disk } = node;
+  const parts: ReactNode[] = [
+    visibleText(facts.gpu ?? "no GPU"),
+    `${facts.cpus} CPUs, ${formatBytes(facts.memoryBytes)}`,
+    ...Object.entries(facts.labels)
+      .slice(0, 4)
+      .map(([key, value]) => visibleText(key === "region" ? value : `${key} ${value}`)),
+    ...(facts.machineId === null
+      ? []
+      : [
+          <Fragment key="machine">
+            machine <span className="font-mono text-12">{shortText(facts.machineId, 14)}</span>
+          </Fragment>,
+        ]),
+    visibleText(facts.hostname),
+    visibleText(facts.platform),
+    `worker ${visibleText(facts.workerVersion)}`,
+    ...(disk === null ? [] : [`disk ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}`]),
+    ...(node.rttMs === null ? [] : [`RTT ${Math.round(node.rttMs)} ms`]),
+    ...(node.cpuPercent === null ? [] : [`worker CPU ${Math.round(node.cpuPercent)} %`]),
+    ...(node.profileName === null
+      ? []
+      : [
+          <Fragment key="profile">
+            saves into{" "}
+            <Link href="/buckets" className="text-ink hover:underline">
+              {visibleText(node.profileName)}
+            </Link>
+          </Fragment>,
+        ]),
+    <Fragment key="joined">
+      joined <Age at={node.enrolledAt} />
+    </Fragment>,
+  ];
+  return (
+    <span className="nums">
+      {parts.map((part, index) => (
+        // The line is rebuilt as a whole; its parts have no identity of their own.
+        <Fragment key={index}>
+          {index > 0 && <span className="text-faint"> · </span>}
+          {part}
+        </Fragment>
+      ))}
+    </span>
+  );
+}

@@ -1,0 +1,83 @@
+"use client";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { NodeRow, NodeRunView } from "#protocol/views.ts";
+import { useHubNow } from "../../../_hub/live.tsx";
+import { backlogAge, tideOf, tideWords, workWords } from "../../../_hub/risk-words.ts";
+import { Panel } from "../../../_ui/panel.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/table.tsx";
+import { Tag } from "../../../_ui/tag.tsx";
+import { TideLine } from "../../../_ui/tide-line.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "run", head: "Run" },
+  { key: "tide", head: "Tide", from: "sm" },
+  { key: "safe", head: "Newest safe", align: "right", from: "md" },
+  { key: "local", head: "On disk", align: "right", from: "md" },
+  { key: "backlog", head: "Backlog", align: "right", from: "lg" },
+  { key: "interval", head: "Every", align: "right", from: "lg" },
+  { key: "state", head: "State", align: "right" },
+];
+
+/** The runs this node writes or wrote, each with its tide line. */
+export function NodeRuns({ node }: { node: NodeRow }) {
+  return (
+    <Panel title="Runs">
+      {node.runs.length === 0 ? (
+        <p className="px-4 py-6 text-soft">
+          This node watches no run yet. A run begins with the first checkpoint in the watched folder.
+        </p>
+      ) : (
+        <Table label="Runs of this node" columns={COLUMNS}>
+          {node.runs.map((run) => (
+            <NodeRunRow key={run.run} run={run} />
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function NodeRunRow({ run }: { run: NodeRunView }) {
+  const now = useHubNow(1000);
+  const tide = tideOf(run);
+  const age = backlogAge(run.risk, now);
+  const state = run.isWriter
+    ? workWords(run.work, run.risk)
+    : ({ tone: "quiet", text: "taken over by another node" } as const);
+  return (
+    <Row>
+      <Cell className="max-w-0 w-[30%] max-sm:w-3/5">
+        <TwoLines
+          first={<RowLink href={`/runs/${encodeURIComponent(run.run)}`}>{visibleText(run.run)}</RowLink>}
+          second={run.writerEpoch === null ? "no epoch yet" : `epoch ${run.writerEpoch}`}
+        />
+      </Cell>
+      <Cell from="sm" className="w-[22%] min-w-28">
+        <div className="dim-when-stale">
+          <TideLine tide={tide} label={tideWords(tide)} size="wide" />
+        </div>
+      </Cell>
+      <Cell from="md" align="right">
+        {run.safeStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.safeStep)}`}
+        {run.safeAt !== null && now > 0 && (
+          <div className="text-12 text-faint">{formatDuration(now - run.safeAt)} old</div>
+        )}
+      </Cell>
+      <Cell from="md" align="right">
+        {run.localStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.localStep)}`}
+        {run.risk.steps > 0 && <div className="text-12 text-faint">{formatCount(run.risk.steps)} ahead</div>}
+      </Cell>
+      <Cell from="lg" align="right">
+        {run.risk.bytes === 0 ? <span className="text-faint">0</span> : formatBytes(run.risk.bytes)}
+        {age !== null && <div className="text-12 text-faint">{age}</div>}
+      </Cell>
+      <Cell from="lg" align="right" className="text-soft">
+        {run.intervalMs === null ? "–" : formatDuration(run.intervalMs)}
+      </Cell>
+      <Cell align="right">
+        <Tag tone={state.tone}>{state.text}</Tag>
+      </Cell>
+    </Row>
+  );
+}

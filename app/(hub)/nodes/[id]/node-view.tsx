@@ -1,0 +1,114 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import dynamic from "next/dynamic";
+import { useState } from "react";
+import type { NodeRow } from "#protocol/views.ts";
+import { EventsPanel } from "../../../_hub/events-panel.tsx";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { faultOf } from "../../../_hub/fault-of.ts";
+import { useHubNow, useNode } from "../../../_hub/live.tsx";
+import { useWhyNot } from "../../../_hub/person.tsx";
+import { nodeQuery } from "../../../_hub/queries.ts";
+import { nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-words.ts";
+import { useTitle } from "../../../_hub/title.ts";
+import { useDialogs } from "../../../_shell/dialogs.tsx";
+import { PageHead } from "../../../_shell/page-head.tsx";
+import { TransfersPanel } from "../../../_transfers/transfers-panel.tsx";
+import { Banner } from "../../../_ui/banner.tsx";
+import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
+import { Tag } from "../../../_ui/tag.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+import { NodeChart } from "./node-chart.tsx";
+import { NodeFactsLine } from "./node-facts-line.tsx";
+import { NodeRuns } from "./node-runs.tsx";
+
+const RevokeDialog = dynamic(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog), { ssr: false });
+
+export function NodeView({ id }: { id: string }) {
+  const live = useNode(id);
+  const stored = useQuery({ ...nodeQuery(id), enabled: live === null });
+  const node = live ?? stored.data ?? null;
+  useTitle(node === null ? null : visibleText(node.name));
+  if (node !== null) return <NodeBody node={node} />;
+  if (stored.isError)
+    return (
+      <FaultNote
+        fault={faultOf(stored.error)}
+        action={<ButtonLink href="/nodes">All nodes</ButtonLink>}
+        {...(faultOf(stored.error).code === "NOT_FOUND" ? {} : { onRetry: () => void stored.refetch() })}
+      />
+    );
+  return (
+    <div role="status" aria-label="Loading the node" className="flex flex-col gap-5">
+      <Skeleton className="h-9 w-72" />
+      <Skeleton className="h-4 w-96 max-w-full" />
+      <div className="h-[240px] rounded-2 border border-line bg-panel" />
+      <div className="rounded-2 border border-line bg-panel">
+        <SkeletonRows rows={3} />
+      </div>
+    </div>
+  );
+}
+
+function NodeBody({ node }: { node: NodeRow }) {
+  const now = useHubNow(1000);
+  const dialogs = useDialogs();
+  const [revoking, setRevoking] = useState(false);
+  const mayNotRestore = useWhyNot("operator");
+  const mayNotRevoke = useWhyNot("admin");
+  const state = nodeStateWords(node, now);
+  const headline = nodeHeadline(visibleText(node.name), node.risk);
+  const gone = node.state === "revoked";
+  return (
+    <>
+      <PageHead
+        title={visibleText(node.name)}
+        tag={<Tag tone={state.tone}>{state.text}</Tag>}
+        about={<NodeFactsLine node={node} />}
+        actions={
+          <>
+            {!gone && (
+              <Button disabled={mayNotRevoke !== null} title={mayNotRevoke ?? undefined} onClick={() => setRevoking(true)}>
+                Revoke…
+              </Button>
+            )}
+            <Button
+              look="main"
+              disabled={gone || mayNotRestore !== null}
+              title={mayNotRestore ?? undefined}
+              onClick={() => dialogs.restore({ checkpointId: null, nodeId: node.id })}
+            >
+              Restore here
+            </Button>
+          </>
+        }
+      />
+      {gone ? (
+        <Banner tone="quiet" title="This node was revoked.">
+          Its credential is no longer accepted. What it saved stays in the bucket.
+        </Banner>
+      ) : (
+        <p className="-mt-2 text-15">
+          {headline.before}
+          {headline.number !== null && <b className="nums dim-when-stale font-semibold text-risk">{headline.number}</b>}
+          {headline.after}{" "}
+          <span className="nums text-soft">{unsafeWords(node.risk) === null ? "" : `${unsafeWords(node.risk)}.`}</span>
+        </p>
+      )}
+      {node.state === "silent" && (
+        <Banner tone="lost" title={`No word from this node for ${state.text.replace("silent ", "")}.`}>
+          If it is gone, what is not safe is lost; restore its run on another node. If it is only cut off, it goes on by
+          itself and catches up.
+        </Banner>
+      )}
+      <NodeChart node={node} />
+      <NodeRuns node={node} />
+      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_360px]">
+        <TransfersPanel nodeId={node.id} />
+        <EventsPanel nodeId={node.id} run={null} />
+      </div>
+      {revoking && <RevokeDialog node={node} onClose={() => setRevoking(false)} />}
+    </>
+  );
+}

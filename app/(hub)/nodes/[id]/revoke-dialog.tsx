@@ -1,0 +1,55 @@
+"use client";
+import type { NodeRow } from "#protocol/views.ts";
+import { formatBytes } from "#protocol/units.ts";
+import { hub } from "../../../_hub/client.ts";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { useAction } from "../../../_hub/use-action.ts";
+import { Banner } from "../../../_ui/banner.tsx";
+import { Button } from "../../../_ui/button.tsx";
+import { Dialog } from "../../../_ui/dialog.tsx";
+import { say } from "../../../_ui/toast.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+export function RevokeDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {
+  const name = visibleText(node.name);
+  const revoke = useAction(() => hub.nodes.revoke.mutate({ id: node.id }));
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      width="narrow"
+      title={`Revoke ${name}?`}
+      footer={
+        <>
+          <span className="flex-1" />
+          <Button onClick={onClose}>Keep it</Button>
+          <Button
+            look="danger"
+            disabled={revoke.busy}
+            onClick={() =>
+              revoke.run(undefined, () => {
+                say("quiet", `${node.name} was revoked.`);
+                onClose();
+              })
+            }
+          >
+            {revoke.busy ? "Revoking" : "Revoke"}
+          </Button>
+        </>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        <p>
+          Its credential stops working at once: it can neither save nor restore any more. What it saved stays. To take it
+          back it must enrol again.
+        </p>
+        {node.risk.bytes > 0 && (
+          <Banner tone="risk" title={`${formatBytes(node.risk.bytes)} on this node is not safe yet.`}>
+            It would not be uploaded any more.
+          </Banner>
+        )}
+        {revoke.fault !== null && <FaultNote fault={revoke.fault} />}
+      </div>
+    </Dialog>
+  );
+}

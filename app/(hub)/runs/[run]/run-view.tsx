@@ -1,0 +1,166 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { RunView } from "#protocol/views.ts";
+import { useAddressWord } from "../../../_hub/address.ts";
+import { Age } from "../../../_hub/age.tsx";
+import { EventsPanel } from "../../../_hub/events-panel.tsx";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { faultOf } from "../../../_hub/fault-of.ts";
+import { useWhyNot } from "../../../_hub/person.tsx";
+import { runQuery } from "../../../_hub/queries.ts";
+import { workWords } from "../../../_hub/risk-words.ts";
+import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
+import { StepTimeline } from "../../../_runs/step-timeline.tsx";
+import { useDialogs } from "../../../_shell/dialogs.tsx";
+import { PageHead } from "../../../_shell/page-head.tsx";
+import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { Copy } from "../../../_ui/copy.tsx";
+import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { Empty, Panel } from "../../../_ui/panel.tsx";
+import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
+import { Tag } from "../../../_ui/tag.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+export function RunPageView({ name }: { name: string }) {
+  const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
+  if (run.data !== undefined) return <RunBody run={run.data} />;
+  if (run.isError)
+    return (
+      <FaultNote
+        fault={faultOf(run.error)}
+        action={<ButtonLink href="/runs">All runs</ButtonLink>}
+        {...(faultOf(run.error).code === "NOT_FOUND" ? {} : { onRetry: () => void run.refetch() })}
+      />
+    );
+  return (
+    <div role="status" aria-label="Loading the run" className="flex flex-col gap-5">
+      <Skeleton className="h-9 w-72" />
+      <Skeleton className="h-4 w-[480px] max-w-full" />
+      <div className="h-32 rounded-2 border border-line bg-panel" />
+      <div className="rounded-2 border border-line bg-panel">
+        <SkeletonRows rows={6} />
+      </div>
+    </div>
+  );
+}
+
+const FILTERS = [
+  { id: "all", label: "All", states: null },
+  { id: "complete", label: "Complete", states: ["complete"] },
+  { id: "uploading", label: "Uploading", states: ["uploading"] },
+  { id: "torn", label: "Torn", states: ["torn"] },
+  { id: "replaced", label: "Replaced", states: ["superseded", "trashed"] },
+] as const;
+
+function RunBody({ run }: { run: RunView }) {
+  const dialogs = useDialogs();
+  const whyNot = useWhyNot("operator");
+  const [show, setShow] = useAddressWord("show", "all");
+  const filter = FILTERS.find((one) => one.id === show) ?? FILTERS[0];
+  const fits = (states: readonly string[] | null) => (row: { state: string }) => states === null || states.includes(row.state);
+  const rows = run.checkpoints.filter(fits(filter.states));
+  const state = workWords(run.work, run.risk);
+  return (
+    <>
+      <PageHead
+        title={visibleText(run.name)}
+        tag={<Tag tone={state.tone}>{state.text}</Tag>}
+        about={<RunFacts run={run} />}
+        actions={
+          <Button
+            look="main"
+            disabled={run.newestCheckpointId === null || whyNot !== null}
+            title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
+            onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
+          >
+            Restore
+          </Button>
+        }
+      />
+      <Panel
+        title="Steps"
+        side={
+          <span className="flex flex-wrap gap-2">
+            <Tag tone="safe">complete</Tag>
+            <Tag tone="moving">uploading</Tag>
+            <Tag tone="risk">torn</Tag>
+            <Tag tone="lost">lost</Tag>
+          </span>
+        }
+      >
+        <div className="px-4 py-3">
+          {run.checkpoints.length === 0 ? (
+            <p className="text-soft">No checkpoint was captured yet.</p>
+          ) : (
+            <StepTimeline epochs={run.epochs} checkpoints={run.checkpoints} />
+          )}
+        </div>
+      </Panel>
+      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
+        <Panel
+          title="Checkpoints"
+          side={
+            <FilterWords
+              label="Show"
+              value={filter.id}
+              onChange={setShow}
+              words={FILTERS.map((one) => ({
+                id: one.id,
+                label: one.label,
+                count: run.checkpoints.filter(fits(one.states)).length,
+              })).filter((word) => word.id === "all" || word.id === filter.id || word.count > 0)}
+            />
+          }
+        >
+          {rows.length === 0 ? (
+            <Empty title={run.checkpoints.length === 0 ? "No checkpoint yet" : "None in this state"}>
+              {run.checkpoints.length === 0
+                ? "The first one appears here as soon as the program has finished writing it."
+                : `${formatCount(run.checkpoints.length)} checkpoints are in other states.`}
+            </Empty>
+          ) : (
+            <CheckpointTable rows={rows} />
+          )}
+        </Panel>
+        <EventsPanel nodeId={null} run={run.name} />
+      </div>
+    </>
+  );
+}
+
+function RunFacts({ run }: { run: RunView }) {
+  const address = `s3://${run.location}`;
+  return (
+    <span className="nums">
+      {run.writerNodeName === null || run.writerNodeId === null ? (
+        "nobody writes it now"
+      ) : (
+        <>
+          written by{" "}
+          <Link href={`/nodes/${encodeURIComponent(run.writerNodeId)}`} className="font-mid text-ink hover:underline">
+            {visibleText(run.writerNodeName)}
+          </Link>
+          , epoch {run.writerEpoch}
+        </>
+      )}
+      {" · "}
+      {run.newestStep === null ? (
+        "nothing safe yet"
+      ) : (
+        <>
+          newest safe step <b className="font-mid text-ink">{formatCount(run.newestStep)}</b>
+          {run.newestAt !== null && (
+            <>
+              , <Age at={run.newestAt} />
+            </>
+          )}
+        </>
+      )}
+      {run.intervalMs !== null && ` · every ${formatDuration(run.intervalMs)}`}
+      {` · ${formatCount(run.complete)} complete, ${formatBytes(run.totalBytes)} · ${visibleText(run.profileName)} `}
+      <span className="font-mono text-12 break-all">{visibleText(address)}</span> <Copy text={address} label="Copy s3:// address" />
+    </span>
+  );
+}

@@ -1,0 +1,152 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { RunRow } from "#protocol/views.ts";
+import { useAddressWord } from "../../_hub/address.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { faultOf } from "../../_hub/fault-of.ts";
+import { useHubNow } from "../../_hub/live.tsx";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { runsQuery } from "../../_hub/queries.ts";
+import { workWords } from "../../_hub/risk-words.ts";
+import { useDialogs } from "../../_shell/dialogs.tsx";
+import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { Button } from "../../_ui/button.tsx";
+import { FilterWords } from "../../_ui/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/panel.tsx";
+import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../_ui/table.tsx";
+import { Tag } from "../../_ui/tag.tsx";
+import { visibleText } from "../../_ui/visible-text.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "run", head: "Run" },
+  { key: "step", head: "Newest safe", align: "right" },
+  { key: "writer", head: "Written by", from: "md" },
+  { key: "count", head: "Checkpoints", align: "right", from: "lg" },
+  { key: "size", head: "Stored", align: "right", from: "lg" },
+  { key: "every", head: "Every", align: "right", from: "xl" },
+  { key: "state", head: "State", align: "right", from: "sm" },
+  { key: "actions", head: "", label: "Actions", align: "right", from: "sm" },
+];
+
+const FILTERS = [
+  { id: "all", label: "All" },
+  { id: "risk", label: "At risk" },
+  { id: "active", label: "Being written" },
+] as const;
+
+const passes = (run: RunRow, filter: string): boolean =>
+  filter === "risk"
+    ? run.work === "risk" || run.work === "lost"
+    : filter === "active"
+      ? run.writerNodeId !== null && (run.uploading > 0 || run.work !== "safe" || run.risk.lossMs > 0)
+      : true;
+
+export function RunsView() {
+  const runs = useQuery({ ...runsQuery(), refetchInterval: 15_000 });
+  const [typed, setTyped] = useAddressWord("q", "");
+  const [show, setShow] = useAddressWord("show", "all");
+  const filter = FILTERS.find((one) => one.id === show)?.id ?? "all";
+  const dialogs = useDialogs();
+  const all = runs.data ?? [];
+  const found = all.filter((run) =>
+    `${run.name} ${run.writerNodeName ?? ""} ${run.location}`.toLowerCase().includes(typed.toLowerCase()),
+  );
+  const rows = found.filter((run) => passes(run, filter));
+  return (
+    <>
+      <PageHead
+        title="Runs"
+        about={runs.data === undefined ? "" : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`}
+      />
+      <Panel label="Runs">
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
+          <SearchField label="Filter runs" value={typed} onChange={setTyped} placeholder="Run, node, place" />
+          <FilterWords
+            label="Show"
+            value={filter}
+            onChange={setShow}
+            words={FILTERS.map((one) => ({
+              ...one,
+              count: runs.data === undefined ? undefined : found.filter((run) => passes(run, one.id)).length,
+            }))}
+          />
+        </div>
+        {runs.isError && runs.data === undefined ? (
+          <div className="p-3">
+            <FaultNote fault={faultOf(runs.error)} onRetry={() => void runs.refetch()} />
+          </div>
+        ) : runs.data === undefined ? (
+          <SkeletonRows rows={6} label="Loading runs" />
+        ) : all.length === 0 ? (
+          <Empty title="No run yet" action={<Button onClick={dialogs.addNode}>Add node</Button>}>
+            A run begins when a node claims it for its first checkpoint. Its steps then stand here, and any complete one
+            can be restored.
+          </Empty>
+        ) : rows.length === 0 ? (
+          <Empty title="No run matches">{formatCount(all.length)} runs are known; none fits this filter.</Empty>
+        ) : (
+          <Table label="Runs" columns={COLUMNS}>
+            {rows.map((run) => (
+              <RunRowView key={run.name} run={run} />
+            ))}
+          </Table>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function RunRowView({ run }: { run: RunRow }) {
+  const now = useHubNow(10_000);
+  const dialogs = useDialogs();
+  const whyNot = useWhyNot("operator");
+  const state = workWords(run.work, run.risk);
+  return (
+    <Row>
+      <Cell className="max-w-0 w-[34%] max-sm:w-3/5">
+        <TwoLines
+          first={<RowLink href={`/runs/${encodeURIComponent(run.name)}`}>{visibleText(run.name)}</RowLink>}
+          second={<span className="font-mono">{visibleText(run.location)}</span>}
+        />
+      </Cell>
+      <Cell align="right">
+        {run.newestStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.newestStep)}`}
+        {run.newestAt !== null && now > 0 && (
+          <div className="text-12 text-faint">{formatDuration(Math.max(0, now - run.newestAt))} ago</div>
+        )}
+      </Cell>
+      <Cell from="md" className="max-w-0 w-[16%]">
+        <TwoLines
+          first={run.writerNodeName === null ? <span className="text-faint">nobody</span> : visibleText(run.writerNodeName)}
+          second={`epoch ${run.writerEpoch}`}
+        />
+      </Cell>
+      <Cell from="lg" align="right">
+        {formatCount(run.complete)}
+        {run.uploading > 0 && <div className="text-12 text-faint">{formatCount(run.uploading)} uploading</div>}
+      </Cell>
+      <Cell from="lg" align="right">
+        {formatBytes(run.totalBytes)}
+      </Cell>
+      <Cell from="xl" align="right" className="text-soft">
+        {run.intervalMs === null ? "–" : formatDuration(run.intervalMs)}
+      </Cell>
+      <Cell from="sm" align="right">
+        <Tag tone={state.tone}>{state.text}</Tag>
+      </Cell>
+      <Cell from="sm" align="right">
+        <Button
+          size="small"
+          aria-label={`Restore ${run.name}`}
+          disabled={run.newestCheckpointId === null || whyNot !== null}
+          title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
+          onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
+        >
+          Restore
+        </Button>
+      </Cell>
+    </Row>
+  );
+}

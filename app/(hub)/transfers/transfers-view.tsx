@@ -1,0 +1,30 @@
+"use client";
+import { formatCount } from "#protocol/units.ts";
+import { useRate } from "../../_hub/choices.ts";
+import { useFleet } from "../../_hub/live.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
+
+/** Everything that moves, waits or has moved between nodes and buckets. */
+export function TransfersView() {
+  const fleet = useFleet();
+  const rate = useRate();
+  return (
+    <>
+      <PageHead
+        title="Transfers"
+        about={
+          fleet === null ? (
+            ""
+          ) : (
+            <span className="nums dim-when-stale">
+              {rate(fleet.upBytesPerSecond)} up, {rate(fleet.downBytesPerSecond)} down now. In 24 h{" "}
+              {formatCount(fleet.doneLastDay)} done, {formatCount(fleet.failedLastDay)} failed.
+            </span>
+          )
+        }
+      />
+      <TransfersPanel nodeId={null} />
+    </>
+  );
+}

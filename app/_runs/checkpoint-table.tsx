@@ -1,0 +1,97 @@
+"use client";
+import { useRef } from "react";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { useHubNow } from "../_hub/live.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useDialogs } from "../_shell/dialogs.tsx";
+import { Button } from "../_ui/button.tsx";
+import { Cell, Row, RowLink, Table, type Column } from "../_ui/table.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { useRowWindow } from "../_ui/window-rows.ts";
+import { checkpointState, metricWords } from "./checkpoint-words.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "step", head: "Step" },
+  { key: "state", head: "State" },
+  { key: "size", head: "Size", align: "right", from: "sm" },
+  { key: "files", head: "Files", align: "right", from: "lg" },
+  { key: "age", head: "Age", align: "right", from: "sm" },
+  { key: "node", head: "Node", from: "md" },
+  { key: "metric", head: "Metric", from: "lg" },
+  { key: "actions", head: "", label: "Actions", align: "right" },
+];
+const HEIGHT = 43;
+
+/** The checkpoints of a run, newest first. */
+export function CheckpointTable({ rows }: { rows: readonly CheckpointRow[] }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const view = useRowWindow({ count: rows.length, rowHeight: HEIGHT, rows: frame });
+  return (
+    <div ref={frame}>
+      <Table label="Checkpoints" columns={COLUMNS}>
+        {view.before > 0 && <Spacer height={view.before} />}
+        {rows.slice(view.first, view.end).map((row) => (
+          <CheckpointRowView key={row.id} row={row} />
+        ))}
+        {view.after > 0 && <Spacer height={view.after} />}
+      </Table>
+    </div>
+  );
+}
+
+const Spacer = ({ height }: { height: number }) => (
+  <tr aria-hidden>
+    <td colSpan={COLUMNS.length} className="border-0 p-0" style={{ height }} />
+  </tr>
+);
+
+function CheckpointRowView({ row }: { row: CheckpointRow }) {
+  const now = useHubNow(10_000);
+  const dialogs = useDialogs();
+  const whyNot = useWhyNot("operator");
+  const state = checkpointState(row);
+  const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
+  const age = now === 0 ? "" : formatDuration(Math.max(0, now - (row.committedAt ?? row.capturedAt)));
+  return (
+    <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
+      <Cell className="nums whitespace-nowrap">
+        <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`}>{formatCount(row.step)}</RowLink>
+        {row.isNewest && <span className="ml-2 text-12 text-faint">newest</span>}
+        <div className="text-12 text-faint sm:hidden">
+          {formatBytes(row.sizeBytes)}, {age}
+        </div>
+      </Cell>
+      <Cell>
+        <Tag tone={state.tone}>{state.text}</Tag>
+      </Cell>
+      <Cell from="sm" align="right">
+        {formatBytes(row.sizeBytes)}
+      </Cell>
+      <Cell from="lg" align="right" className="text-soft">
+        {formatCount(row.fileCount)}
+      </Cell>
+      <Cell from="sm" align="right" className="text-soft">
+        {age}
+      </Cell>
+      <Cell from="md" className="max-w-40 truncate">
+        {visibleText(row.nodeName)} <span className="nums text-12 text-faint">epoch {row.writerEpoch}</span>
+      </Cell>
+      <Cell from="lg" className="nums max-w-48 truncate text-soft">
+        {metricWords(row.metrics)}
+      </Cell>
+      <Cell align="right">
+        <Button
+          size="small"
+          aria-label={`Restore step ${formatCount(row.step)}`}
+          disabled={notComplete !== null || whyNot !== null}
+          title={notComplete ?? whyNot ?? undefined}
+          onClick={() => dialogs.restore({ checkpointId: row.id, nodeId: null })}
+        >
+          Restore
+        </Button>
+      </Cell>
+    </Row>
+  );
+}

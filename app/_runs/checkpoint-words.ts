@@ -1,0 +1,30 @@
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import type { Tone } from "../_ui/mark.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
+export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes">): { tone: Tone; text: string } {
+  switch (row.state) {
+    case "complete":
+      return { tone: "safe", text: "complete" };
+    case "uploading": {
+      const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));
+      return { tone: "moving", text: `uploading ${percent} %` };
+    }
+    case "torn":
+      return { tone: "risk", text: "torn" };
+    case "superseded":
+      return { tone: "quiet", text: "replaced" };
+    case "trashed":
+      return { tone: "lost", text: "trashed" };
+  }
+}
+
+/** `loss 1.412`: the metrics that came with it, at most three. */
+export function metricWords(metrics: Record<string, number>): string {
+  return Object.entries(metrics)
+    .slice(0, 3)
+    .map(([name, value]) => `${visibleText(name)} ${Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)}`)
+    .join(", ");
+}
