@@ -1,0 +1,278 @@
+import { describe, expect, test } from "vitest";
+import { isFault, type FaultCode } from "#protocol/fault.ts";
+import * as answers from "./answers.ts";
+import type { HttpAnswer } from "./faults.ts";
+import { PORTAL, s3Error } from "./testing/canned-server.ts";
+
+const answer = (status: number, body = "", headers: HttpAnswer["headers"] = {}): HttpAnswer => ({
+  status,
+  headers,
+  body: Buffer.from(body),
+});
+const xml = (body: string): HttpAnswer =>
+  answer(200, `<?xml version="1.0" encoding="UTF-8"?>\n${body}`, { "content-type": "application/xml" });
+const ETAG = '"d41d8cd98f00b204e9800998ecf8427e"';
+
+function codeOf(work: () => unknown): FaultCode | null {
+  try {
+    work();
+  } catch (error) {
+    if (isFault(error)) return error.code;
+    throw error;
+  }
+  return null;
+}
+
+const CREATED = xml(
+  "<InitiateMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><UploadId>u&amp;1</UploadId></InitiateMultipartUploadResult>",
+);
+const COMPLETED = xml(
+  "<CompleteMultipartUploadResult><Bucket>b</Bucket><Key>k</Key><ETag>&quot;abc-2&quot;</ETag></CompleteMultipartUploadResult>",
+);
+const LISTED = xml(
+  "<ListPartsResult><UploadId>u</UploadId><IsTruncated>false</IsTruncated>" +
+    '<Part><PartNumber>1</PartNumber><ETag>"a"</ETag><Size>5</Size><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part>' +
+    "<Part><PartNumber>3</PartNumber><ETag>b</ETag><Size>7</Size></Part></ListPartsResult>",
+);
+
+describe("every reader", () => {
+  const readers: [string, (given: HttpAnswer) => unknown][] = [
+    ["create", answers.readCreate],
+    ["part", answers.readPart],
+    ["put", answers.readPut],
+    ["parts", answers.readListParts],
+    ["complete", answers.readComplete],
+    ["head", answers.readHead],
+    ["abort", answers.readAbort],
+  ];
+
+  test.each(readers)("of %s takes a captive portal's page for what it is, even with an ETag", (_name, read) => {
+    const headers = { "content-type": "text/html", "content-length": "76", etag: ETAG };
+    expect(codeOf(() => read(answer(200, String(PORTAL.body), headers)))).toBe("INTERCEPTED");
+    expect(codeOf(() => read(answer(302, "", { location: "http://portal" })))).toBe("INTERCEPTED");
+  });
+
+  test.each(readers.filter(([name]) => name !== "head"))("of %s sees an S3 error inside a 200", (_name, read) => {
+    const body = String(s3Error(200, "InternalError").body);
+    for (const form of [body, `${body}\n`, `   ${body}`]) {
+      expect(codeOf(() => read(answer(200, form, { etag: ETAG, "content-length": "9" })))).toBe("STORE_UNAVAILABLE");
+    }
+  });
+
+  test.each(readers.filter(([name]) => name !== "abort"))("of %s refuses a 200 that says nothing", (_name, read) => {
+    expect(codeOf(() => read(answer(200)))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test.each(readers.filter(([name]) => name !== "head"))("of %s passes throttling on", (_name, read) => {
+    expect(codeOf(() => read(answer(503, String(s3Error(503, "SlowDown").body))))).toBe("THROTTLED");
+  });
+});
+
+describe("readCreate", () => {
+  test("gives the upload id, decoded", () => {
+    expect(answers.readCreate(CREATED)).toEqual({ uploadId: "u&1" });
+  });
+
+  test("refuses an answer without one, and one that was cut short", () => {
+    const none = xml("<InitiateMultipartUploadResult><UploadId></UploadId></InitiateMultipartUploadResult>");
+    expect(codeOf(() => answers.readCreate(none))).toBe("UNEXPECTED_ANSWER");
+    const short = { ...CREATED, body: CREATED.body.subarray(0, -8) };
+    expect(codeOf(() => answers.readCreate(short))).toBe("UNEXPECTED_ANSWER");
+  });
+});
+
+describe("readPart and readPut", () => {
+  test("give the ETag with its quotes, added where a store leaves them out", () => {
+    expect(answers.readPart(answer(200, "", { etag: ETAG }))).toEqual({ etag: ETAG });
+    expect(answers.readPut(answer(200, "", { etag: "abc" }))).toEqual({ etag: '"abc"' });
+  });
+
+  test("refuse a success that carries words", () => {
+    expect(codeOf(() => answers.readPart(answer(200, "please log in", { etag: ETAG })))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test("say that the object was there already", () => {
+    const given = answer(412, String(s3Error(412, "PreconditionFailed").body));
+    expect(codeOf(() => answers.readPut(given, "runs/a"))).toBe("ALREADY_EXISTS");
+  });
+
+  test("name the key in the fault", () => {
+    expect(() => answers.readPut(answer(200), "runs/a")).toThrow("runs/a");
+  });
+});
+
+describe("readListParts", () => {
+  test("gives numbers, sizes, ETags and sums", () => {
+    expect(answers.readListParts(LISTED)).toEqual({
+      parts: [
+        { partNumber: 1, sizeBytes: 5, etag: '"a"', crc32: "cbf43926" },
+        { partNumber: 3, sizeBytes: 7, etag: '"b"', crc32: null },
+      ],
+      nextAfter: null,
+    });
+  });
+
+  test("gives an upload without parts as such", () => {
+    const none = xml("<ListPartsResult><UploadId>u</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>");
+    expect(answers.readListParts(none)).toEqual({ parts: [], nextAfter: null });
+  });
+
+  const page = (marker: string, parts: string) =>
+    xml(`<ListPartsResult><UploadId>u</UploadId><IsTruncated>true</IsTruncated>${marker}${parts}</ListPartsResult>`);
+  const PART = "<Part><PartNumber>9</PartNumber><ETag>a</ETag><Size>5</Size></Part>";
+
+  test("says where the next page starts", () => {
+    const marked = page("<NextPartNumberMarker>9</NextPartNumberMarker>", PART);
+    expect(answers.readListParts(marked).nextAfter).toBe(9);
+    expect(answers.readListParts(page("", PART)).nextAfter).toBe(9);
+  });
+
+  test("refuses a page that would be asked for again and again", () => {
+    const back = page("<NextPartNumberMarker>3</NextPartNumberMarker>", PART);
+    expect(codeOf(() => answers.readListParts(back))).toBe("UNEXPECTED_ANSWER");
+    const empty = page("<NextPartNumberMarker>3</NextPartNumberMarker>", "");
+    expect(codeOf(() => answers.readListParts(empty))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test.each([
+    ["no word on whether more follows", "<ListPartsResult><UploadId>u</UploadId></ListPartsResult>"],
+    [
+      "a part without a size",
+      "<ListPartsResult><UploadId>u</UploadId><IsTruncated>false</IsTruncated><Part><PartNumber>1</PartNumber><ETag>a</ETag></Part></ListPartsResult>",
+    ],
+    ["another document", "<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>"],
+  ])("refuses %s", (_name, body) => {
+    expect(codeOf(() => answers.readListParts(xml(body)))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test("says that the upload is gone", () => {
+    const gone = answer(404, String(s3Error(404, "NoSuchUpload").body));
+    expect(codeOf(() => answers.readListParts(gone))).toBe("NO_SUCH_UPLOAD");
+  });
+});
+
+describe("readComplete", () => {
+  test("gives the ETag", () => {
+    expect(answers.readComplete(COMPLETED)).toEqual({ etag: '"abc-2"' });
+  });
+
+  test.each([
+    ["no ETag", "<CompleteMultipartUploadResult><Key>k</Key></CompleteMultipartUploadResult>"],
+    ["no key", "<CompleteMultipartUploadResult><ETag>a</ETag></CompleteMultipartUploadResult>"],
+  ])("refuses an answer with %s", (_name, body) => {
+    expect(codeOf(() => answers.readComplete(xml(body)))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test("tells a lost upload from a taken key", () => {
+    const of = (status: number, code: string) => answer(status, String(s3Error(status, code).body));
+    expect(codeOf(() => answers.readComplete(of(404, "NoSuchUpload")))).toBe("NO_SUCH_UPLOAD");
+    expect(codeOf(() => answers.readComplete(of(412, "PreconditionFailed")))).toBe("ALREADY_EXISTS");
+  });
+});
+
+describe("readHead", () => {
+  const headers = { etag: ETAG, "content-length": "42", "content-type": "binary/octet-stream" };
+
+  test("gives size, ETag, nonce and sum", () => {
+    const all = { ...headers, "x-amz-meta-tidemark-nonce": "n1", "x-amz-checksum-crc32": "y/Q5Jg==" };
+    expect(answers.readHead(answer(200, "", all))).toEqual({
+      sizeBytes: 42,
+      etag: ETAG,
+      nonce: "n1",
+      crc32: "cbf43926",
+    });
+    expect(answers.readHead(answer(200, "", headers))).toMatchObject({ nonce: null, crc32: null });
+  });
+
+  test("says that the object does not exist", () => {
+    expect(codeOf(() => answers.readHead(answer(404)))).toBe("NO_SUCH_KEY");
+  });
+
+  test("refuses an answer without a size", () => {
+    expect(codeOf(() => answers.readHead(answer(200, "", { etag: ETAG })))).toBe("UNEXPECTED_ANSWER");
+  });
+});
+
+describe("readAbort", () => {
+  test("is content when the upload is gone, by this call or before", () => {
+    expect(codeOf(() => answers.readAbort(answer(204)))).toBeNull();
+    expect(codeOf(() => answers.readAbort(answer(404, String(s3Error(404, "NoSuchUpload").body))))).toBeNull();
+  });
+
+  test("is not content with a refusal", () => {
+    expect(codeOf(() => answers.readAbort(answer(403, String(s3Error(403, "AccessDenied").body))))).toBe(
+      "ACCESS_DENIED",
+    );
+  });
+});
+
+describe("completeBody", () => {
+  const parts = [
+    { partNumber: 2, etag: '"b"', crc32: "00000001" },
+    { partNumber: 1, etag: '"a"', crc32: "cbf43926" },
+  ];
+
+  test("lists the parts in order with their sums", () => {
+    expect(answers.completeBody(parts, { checksum: "crc32" })).toBe(
+      '<CompleteMultipartUpload xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
+        "<Part><PartNumber>1</PartNumber><ETag>&#34;a&#34;</ETag><ChecksumCRC32>y/Q5Jg==</ChecksumCRC32></Part>" +
+        "<Part><PartNumber>2</PartNumber><ETag>&#34;b&#34;</ETag><ChecksumCRC32>AAAAAQ==</ChecksumCRC32></Part>" +
+        "</CompleteMultipartUpload>",
+    );
+  });
+
+  test("leaves the sums out where the store takes none, and lets no ETag break out", () => {
+    const body = answers.completeBody([{ partNumber: 1, etag: "</ETag>&", crc32: "00000000" }], { checksum: "none" });
+    expect(body).toContain("<ETag>&#60;/ETag&#62;&#38;</ETag></Part>");
+    expect(body).not.toContain("Checksum");
+  });
+});
+
+describe("checkRange", () => {
+  const range = { offset: 100, length: 50, etag: ETAG };
+  const head = (headers: HttpAnswer["headers"], status = 206) => ({
+    status,
+    headers: { etag: ETAG, "content-range": "bytes 100-149/1000", "content-length": "50", ...headers },
+  });
+  const code = (headers: HttpAnswer["headers"], status?: number) =>
+    codeOf(() => answers.checkRange(head(headers, status), range));
+
+  test("accepts exactly the range of exactly the object", () => {
+    expect(code({})).toBeNull();
+    expect(code({ "content-length": undefined })).toBeNull();
+    expect(code({ "content-range": "bytes 100-149/*" })).toBeNull();
+  });
+
+  test("refuses a whole object in place of a range", () => {
+    expect(code({}, 200)).toBe("RANGE_IGNORED");
+  });
+
+  test.each([
+    ["another start", { "content-range": "bytes 0-49/1000" }],
+    ["more than was asked", { "content-range": "bytes 100-150/1000" }],
+    ["no Content-Range", { "content-range": undefined }],
+    ["a nonsensical one", { "content-range": "bytes */1000" }],
+    ["a length that differs", { "content-length": "49" }],
+    ["bytes that were packed on the way", { "content-encoding": "gzip" }],
+  ])("refuses %s", (_name, headers) => {
+    expect(code(headers)).toBe("UNEXPECTED_ANSWER");
+  });
+
+  test("tells a range cut short from an object that is too small", () => {
+    expect(code({ "content-range": "bytes 100-120/1000", "content-length": "21" })).toBe("TRUNCATED");
+    expect(code({ "content-range": "bytes 100-120/121", "content-length": "21" })).toBe("SIZE_MISMATCH");
+    expect(code({}, 416)).toBe("SIZE_MISMATCH");
+  });
+
+  test("notices another object, by condition or by ETag", () => {
+    expect(code({}, 412)).toBe("OBJECT_CHANGED");
+    expect(code({ etag: '"another"' })).toBe("OBJECT_CHANGED");
+  });
+
+  test("takes a page for an interception, and reads an error's body when it is there", () => {
+    expect(code({ "content-type": "text/html" }, 200)).toBe("INTERCEPTED");
+    const body = Buffer.from(String(s3Error(404, "NoSuchBucket").body));
+    expect(codeOf(() => answers.checkRange({ ...head({}, 404), body }, range))).toBe("NO_SUCH_BUCKET");
+    expect(code({}, 404)).toBe("NO_SUCH_KEY");
+  });
+});

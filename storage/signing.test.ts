@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+import { signedRequest, type Operation } from "#protocol/operations.ts";
+import { traitsOf } from "./providers.ts";
+import { createDirectSource, describeOperation, locate, presignOperation, type StoreAccess } from "./signing.ts";
+
+const access: StoreAccess = {
+  endpoint: "https://s3.eu-central-1.amazonaws.com",
+  region: "eu-central-1",
+  bucket: "training",
+  addressing: "virtual-host",
+  traits: traitsOf("aws"),
+};
+const plain: StoreAccess = { ...access, traits: traitsOf("other") };
+const credential = { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "a secret that stays here" };
+const key = "runs/llama/e000001/abcdef012345/model.bin";
+const ETAG = '"abc-3"';
+
+const OPERATIONS: Record<Operation["op"], Operation> = {
+  create: { op: "create", key, nonce: "n1" },
+  part: { op: "part", key, uploadId: "u/+1", partNumber: 7, sizeBytes: 8_388_608, crc32: "cbf43926" },
+  put: { op: "put", key, sizeBytes: 10, crc32: "cbf43926", nonce: "n1" },
+  parts: { op: "parts", key, uploadId: "u/+1", after: 1000 },
+  complete: { op: "complete", key, uploadId: "u/+1" },
+  abort: { op: "abort", key, uploadId: "u/+1" },
+  head: { op: "head", key },
+  get: { op: "get", key, offset: 100, length: 50, etag: ETAG },
+};
+
+const describedHeaders = (operation: Operation, of = access) => describeOperation(of, operation).headers;
+
+describe("describeOperation", () => {
+  test.each<[Operation["op"], string, Record<string, string>]>([
+    ["create", "POST", { uploads: "" }],
+    ["part", "PUT", { partNumber: "7", uploadId: "u/+1" }],
+    ["put", "PUT", {}],
+    ["parts", "GET", { "max-parts": "1000", "part-number-marker": "1000", uploadId: "u/+1" }],
+    ["complete", "POST", { uploadId: "u/+1" }],
+    ["abort", "DELETE", { uploadId: "u/+1" }],
+    ["head", "HEAD", {}],
+    ["get", "GET", {}],
+  ])("turns %s into its S3 request", (op, method, query) => {
+    const described = describeOperation(access, OPERATIONS[op]);
+    expect(described.method).toBe(method);
+    expect(Object.fromEntries(described.query)).toEqual(query);
+    expect(described.url).toBe(`https://training.s3.eu-central-1.amazonaws.com/${key}`);
+  });
+
+  test("fixes length, sum and nonce of what is written, and writes only what is not there", () => {
+    expect(describedHeaders(OPERATIONS.put)).toEqual({
+      "content-length": "10",
+      "x-amz-checksum-crc32": "y/Q5Jg==",
+      "x-amz-meta-tidemark-nonce": "n1",
+      "if-none-match": "*",
+    });
+    expect(describedHeaders(OPERATIONS.part)).toEqual({
+      "content-length": "8388608",
+      "x-amz-checksum-crc32": "y/Q5Jg==",
+    });
+    expect(describedHeaders(OPERATIONS.create)).toEqual({
+      "x-amz-meta-tidemark-nonce": "n1",
+      "x-amz-checksum-algorithm": "CRC32",
+    });
+    expect(describedHeaders(OPERATIONS.complete)).toEqual({ "if-none-match": "*" });
+  });
+
+  test("leaves out what a plain store refuses or ignores, but never the length", () => {
+    expect(describedHeaders(OPERATIONS.put, plain)).toEqual({
+      "content-length": "10",
+      "x-amz-meta-tidemark-nonce": "n1",
+    });
+    expect(describedHeaders(OPERATIONS.part, plain)).toEqual({ "content-length": "8388608" });
+    expect(describedHeaders(OPERATIONS.create, plain)).toEqual({ "x-amz-meta-tidemark-nonce": "n1" });
+    expect(describedHeaders(OPERATIONS.complete, plain)).toEqual({});
+  });
+
+  test("pins a read to its ETag when one is known", () => {
+    expect(describedHeaders(OPERATIONS.get)).toEqual({ range: "bytes=100-149", "if-match": ETAG });
+    expect(describedHeaders({ op: "get", key, offset: 0, length: 1, etag: null })).toEqual({ range: "bytes=0-0" });
+  });
+
+  test("asks for the first page of parts without a marker", () => {
+    const { query } = describeOperation(access, { op: "parts", key, uploadId: "u", after: 0 });
+    expect(query.map(([name]) => name)).not.toContain("part-number-marker");
+  });
+});
+
+describe("locate", () => {
+  test("puts the bucket into the host or into the path, and keeps the port", () => {
+    const minio: StoreAccess = { ...access, endpoint: "http://127.0.0.1:9000", addressing: "path" };
+    expect(locate(minio, "a/b")).toEqual({ origin: "http://127.0.0.1:9000", path: "/training/a/b" });
+    expect(locate({ ...minio, addressing: "virtual-host" }, "a/b")).toEqual({
+      origin: "http://training.127.0.0.1:9000",
+      path: "/a/b",
+    });
+  });
+
+  test("uses the path for a bucket with dots over https, where no certificate would fit", () => {
+    expect(locate({ ...access, bucket: "my.bucket" }, "a").path).toBe("/my.bucket/a");
+  });
+
+  test("encodes each byte of a key once and keeps its slashes", () => {
+    expect(locate(access, "a b/c+d~e/é'(1)*!%20").path).toBe("/a%20b/c%2Bd~e/%C3%A9%27%281%29%2A%21%2520");
+  });
+
+  test("survives the reading of URLs unchanged", () => {
+    const { origin, path } = locate(access, "a b/模型+~'(1)*!.bin");
+    expect(new URL(origin + path).pathname).toBe(path);
+  });
+
+  test.each(["../a", "a/../b", "a/./b", ".."])("refuses %s, which a URL would change", (hostile) => {
+    expect(() => locate(access, hostile)).toThrow(expect.objectContaining({ code: "HOSTILE_NAME" }));
+  });
+});
+
+describe("presignOperation", () => {
+  const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0, 700);
+  const sign = (operation: Operation, lifetimeMs = 600_000) =>
+    presignOperation({ access, credential, operation, nowMs, lifetimeMs });
+  const signedNames = (url: string) => new URL(url).searchParams.get("X-Amz-SignedHeaders")?.split(";");
+
+  test.each(Object.values(OPERATIONS))("of $op can go to a node and holds no secret", (operation) => {
+    const request = sign(operation);
+    expect(signedRequest.parse(request)).toEqual(request);
+    expect(request.headers).toEqual(describeOperation(access, operation).headers);
+    expect(JSON.stringify(request)).not.toContain(credential.secretAccessKey);
+  });
+
+  test("signs everything that fences a write", () => {
+    expect(signedNames(sign(OPERATIONS.put).url)).toEqual([
+      "content-length",
+      "host",
+      "if-none-match",
+      "x-amz-checksum-crc32",
+      "x-amz-meta-tidemark-nonce",
+    ]);
+    expect(signedNames(sign(OPERATIONS.part).url)).toEqual(["content-length", "host", "x-amz-checksum-crc32"]);
+    expect(signedNames(sign(OPERATIONS.complete).url)).toEqual(["host", "if-none-match"]);
+  });
+
+  test("pins the object of a read but leaves its range free, to go on after a break", () => {
+    expect(signedNames(sign(OPERATIONS.get).url)).toEqual(["host", "if-match"]);
+    const later = sign({ op: "get", key, offset: 120, length: 30, etag: ETAG });
+    expect(later.url).toBe(sign(OPERATIONS.get).url);
+  });
+
+  test("says when it ends, by the second the store counts from", () => {
+    expect(sign(OPERATIONS.head).expiresAt).toBe(Date.UTC(2026, 10, 21, 12, 10, 0));
+    const longest = sign(OPERATIONS.head, 90 * 86_400_000);
+    expect(longest.expiresAt).toBe(Date.UTC(2026, 10, 28, 12, 0, 0));
+    expect(new URL(longest.url).searchParams.get("X-Amz-Expires")).toBe("604800");
+  });
+});
+
+describe("createDirectSource", () => {
+  test("signs every operation, in order, at its own clock", async () => {
+    const source = createDirectSource({ access, credential, now: () => Date.UTC(2026, 0, 2), lifetimeMs: 60_000 });
+    const signed = await source.sign([OPERATIONS.head, OPERATIONS.abort, OPERATIONS.get]);
+    expect(signed.map(({ method }) => method)).toEqual(["HEAD", "DELETE", "GET"]);
+    expect(signed[0]?.url).toContain("X-Amz-Date=20260102T000000Z");
+    expect(signed[0]?.expiresAt).toBe(Date.UTC(2026, 0, 2, 0, 1));
+  });
+});

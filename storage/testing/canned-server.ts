@@ -1,0 +1,84 @@
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** For tests: a server on the loopback that answers what a test tells it, and remembers what it was asked. */
+
+export interface Seen {
+  method: string;
+  /** Path and query as they came, still encoded. */
+  url: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage["headers"];
+  body: Buffer;
+}
+
+export interface Canned {
+  status?: number;
+  headers?: OutgoingHttpHeaders;
+  body?: string | Buffer;
+  /** Break the connection instead of answering. */
+  hangUp?: true;
+}
+
+export interface CannedServer {
+  endpoint: string;
+  seen: Seen[];
+  /** Connections opened so far. */
+  connections: () => number;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts one; `answer` is asked for every request, with its body already read. */
+export async function serveCanned(answer: (seen: Seen) => Canned): Promise<CannedServer> {
+  const seen: Seen[] = [];
+  let connections = 0;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
+    const url = new URL(request.url ?? "/", "http://canned");
+    const one: Seen = {
+      method: request.method ?? "",
+      url: request.url ?? "",
+      path: url.pathname,
+      query: url.searchParams,
+      headers: request.headers,
+      body: Buffer.concat(chunks),
+    };
+    seen.push(one);
+    const { status = 200, headers = {}, body = "", hangUp } = answer(one);
+    if (hangUp === true) return void request.socket.destroy();
+    response.writeHead(status, { "content-length": Buffer.byteLength(body), ...headers });
+    response.end(request.method === "HEAD" ? undefined : body);
+  });
+  server.on("connection", () => connections++);
+  await new Promise<void>((resolve) => {
+    server.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    seen,
+    connections: () => connections,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
+
+/** What a captive portal answers to anything. */
+export const PORTAL: Canned = {
+  status: 200,
+  headers: { "content-type": "text/html; charset=utf-8" },
+  body: "<!DOCTYPE html><html><body>Please sign in to the guest network</body></html>",
+};
+
+/** An S3 error document. */
+export const s3Error = (status: number, code: string, more = ""): Canned => ({
+  status,
+  headers: { "content-type": "application/xml" },
+  body: `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>words</Message>${more}<RequestId>R1</RequestId></Error>`,
+});
