@@ -27,7 +27,7 @@ export type Case = {
 export const WHOLE_KEY_ONLY = "finds open uploads only when the prefix is the whole key";
 export const OWN_MARKER_REFUSED = "refuses the upload-id marker that it gave with the page before";
 
-const MIB = 1024 * 1024;
+export const MIB = 1024 * 1024;
 /** The smallest size of a part that is not the last. */
 export const PART_BYTES = 5 * MIB;
 

@@ -20,7 +20,7 @@ export async function startVersitygw(program: string): Promise<S3Server> {
   // Metadata goes to a folder beside the data, because not every file system has extended attributes.
   const running = runBinary({
     program,
-    args: ["--port", `127.0.0.1:${port}`, "--quiet", "--keep-alive", "posix", "--sidecar", sidecar, data],
+    args: ["--port", `127.0.0.1:${port}`, "--quiet", "posix", "--sidecar", sidecar, data],
     env: { ROOT_ACCESS_KEY: access.accessKey, ROOT_SECRET_KEY: access.secretKey },
   });
   const stop = async (): Promise<void> => {
