@@ -27,5 +27,5 @@ export function commandHelp(command: CommandName): string {
     const set = spec.default === undefined || spec.default === "0" ? "" : ` Default: ${spec.default}.`;
     return indent(left, `${spec.says}${set} [${names}]`, 26);
   });
-  return [`${usage}`, "", says, "", "Flags:", ...lines].join("\n");
+  return [usage, "", says, "", "Flags:", ...lines].join("\n");
 }

@@ -11,9 +11,9 @@ export function closest(typed: string, known: readonly string[]): string | null 
 /** Levenshtein: inserted, left out, changed letters; a swapped pair counts as two. */
 function distanceBetween(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (const [i, letter] of [...a].entries()) {
+  for (const [i, letter] of Array.from(a).entries()) {
     const next = [i + 1];
-    for (const [j, other] of [...b].entries()) {
+    for (const [j, other] of Array.from(b).entries()) {
       const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
       next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }

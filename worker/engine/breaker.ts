@@ -7,15 +7,17 @@ import { reasonOf, throwIfAborted } from "./clock.ts";
  */
 export interface Breaker {
   /** Resolves at once while the link is up. While it is down: for one caller after a wait (the probe), for the others when it is up. */
-  pass(signal: AbortSignal): Promise<void>;
+  pass(signal: AbortSignal): Promise<Ticket>;
   /** Bytes or an answer arrived: the link works. */
   up(): void;
   /** The link failed. */
-  down(): void;
+  down(ticket: Ticket): void;
   /** The caller gives up without having learnt anything about the link. */
-  release(): void;
+  release(ticket: Ticket): void;
   readonly isDown: boolean;
 }
+
+export type Ticket = "probe" | "free";
 
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;
@@ -25,9 +27,7 @@ export const jitter = (clock: Clock, tries: number): number =>
   clock.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
 
 export function createBreaker(clock: Clock): Breaker {
-  let isDown = false;
-  let probing = false;
-  let failedProbes = 0;
+  const link = { isDown: false, probing: false, failedProbes: 0 };
   const sleepers = new Set<() => void>();
 
   const wakeAll = () => {
@@ -56,45 +56,47 @@ export function createBreaker(clock: Clock): Breaker {
       signal.addEventListener("abort", stop, { once: true });
     });
   const stopProbing = () => {
-    probing = false;
+    link.probing = false;
     wakeOne();
   };
 
   return {
     get isDown() {
-      return isDown;
+      return link.isDown;
     },
     pass: async (signal) => {
       throwIfAborted(signal);
-      while (isDown) {
-        if (probing) {
+      while (link.isDown) {
+        if (link.probing) {
           await sleepUntilWoken(signal);
           continue;
         }
-        probing = true;
+        link.probing = true;
         try {
-          await clock.sleep(jitter(clock, failedProbes), signal);
+          await clock.sleep(jitter(clock, link.failedProbes), signal);
         } catch (error) {
           stopProbing();
           throw error;
         }
-        return;
+        return "probe";
       }
+      return "free";
     },
     up: () => {
-      if (!isDown) return;
-      isDown = false;
-      probing = false;
-      failedProbes = 0;
+      if (!link.isDown) return;
+      link.isDown = false;
+      link.probing = false;
+      link.failedProbes = 0;
       wakeAll();
     },
-    down: () => {
-      if (isDown) failedProbes++;
-      isDown = true;
+    down: (ticket) => {
+      link.isDown = true;
+      if (ticket === "free") return;
+      link.failedProbes++;
       stopProbing();
     },
-    release: () => {
-      if (isDown && probing) stopProbing();
+    release: (ticket) => {
+      if (ticket === "probe" && link.isDown) stopProbing();
     },
   };
 }

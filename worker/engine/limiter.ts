@@ -15,38 +15,36 @@ export interface Limiter {
 const BURST_SECONDS = 0.1;
 
 export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
-  let rate = bytesPerSecond;
-  let tokens = 0;
-  let filledAt = clock.now();
+  const bucket = { rate: bytesPerSecond, tokens: 0, filledAt: clock.now() };
   let queue: Promise<void> = Promise.resolve();
 
   const refill = () => {
     const now = clock.now();
-    tokens = Math.min(rate * BURST_SECONDS, tokens + ((now - filledAt) / 1000) * rate);
-    filledAt = now;
+    bucket.tokens = Math.min(bucket.rate * BURST_SECONDS, bucket.tokens + ((now - bucket.filledAt) / 1000) * bucket.rate);
+    bucket.filledAt = now;
   };
   const pass = async (bytes: number, signal: AbortSignal) => {
-    while (rate > 0) {
+    while (bucket.rate > 0) {
       throwIfAborted(signal);
       refill();
-      if (tokens >= 0) {
+      if (bucket.tokens >= 0) {
         // A chunk may be larger than the burst: it goes into debt, and the next one waits until that is paid.
-        tokens -= bytes;
+        bucket.tokens -= bytes;
         return;
       }
-      await clock.sleep(Math.min(1000, Math.max(1, (-tokens / rate) * 1000)), signal);
+      await clock.sleep(Math.min(1000, Math.max(1, (-bucket.tokens / bucket.rate) * 1000)), signal);
     }
   };
   return {
     take: async (bytes, signal) => {
-      if (rate <= 0) return;
+      if (bucket.rate <= 0) return;
       const turn = queue.then(() => pass(bytes, signal));
       queue = turn.catch(() => undefined);
       await turn;
     },
     setRate: (next) => {
       refill();
-      rate = next;
+      bucket.rate = next;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { Fault, toFault, type FaultCode } from "#protocol/fault.ts";
+import { toFault, type Fault, type FaultCode } from "#protocol/fault.ts";
 import { createBreaker, jitter, type Breaker } from "./breaker.ts";
 import { throwIfAborted, type Clock } from "./clock.ts";
 
@@ -39,12 +39,7 @@ export function createPatience(clock: Clock): Patience {
 }
 
 /** Faults that say the way to the store is broken, as opposed to the store having an opinion. */
-const LINK_FAULTS: ReadonlySet<FaultCode> = new Set([
-  "LINK_DOWN",
-  "NAME_NOT_RESOLVED",
-  "INTERCEPTED",
-  "HUB_UNREACHABLE",
-]);
+const LINK_FAULTS: ReadonlySet<FaultCode> = new Set(["LINK_DOWN", "NAME_NOT_RESOLVED", "INTERCEPTED"]);
 /** Wrong bytes are fetched or sent again twice; a third time means that they will stay wrong. */
 const MOST_MISMATCHES = 2;
 /** A fault that may be retried at once gets a wait after this many times in a row. */
@@ -65,18 +60,18 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
   let tries = 0;
   let mismatches = 0;
   for (;;) {
-    await breaker.pass(context.signal);
+    const ticket = await breaker.pass(context.signal);
     try {
       const result = await work();
       breaker.up();
       return result;
     } catch (error) {
       if (context.signal.aborted) {
-        breaker.release();
+        breaker.release(ticket);
         throwIfAborted(context.signal);
       }
       const fault = toFault(error);
-      if (LINK_FAULTS.has(fault.code)) breaker.down();
+      if (LINK_FAULTS.has(fault.code)) breaker.down(ticket);
       else breaker.up();
       if (fault.retry === "never") throw fault;
       if (fault.code === "CHECKSUM_MISMATCH" && ++mismatches > MOST_MISMATCHES) throw fault;

@@ -151,7 +151,8 @@ const attempting = (job: SendJob): Attempting => ({
   onRetry: job.watch.onRetry,
 });
 
-async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
+/** Starts a new multipart upload and remembers it. */
+export async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
   const operation: Operation = { op: "create", key: job.key, nonce: job.nonce };
   const { uploadId } = await withRetry(engine.retrier, attempting(job), () =>
     callStore(engine, { operation, signal: job.watch.signal }, readCreate),

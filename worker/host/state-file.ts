@@ -1,0 +1,34 @@
+import { open, readFile, rename } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { z } from "zod";
+import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { syncFolder } from "../engine/journal.ts";
+
+/** Writes a small JSON file whole or not at all, readable by its owner only. Faults: NO_SPACE, WRITE_FAILED. */
+export async function writeStateFile(path: string, value: unknown): Promise<void> {
+  try {
+    const fresh = `${path}.new`;
+    const handle = await open(fresh, "w", 0o600);
+    try {
+      await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(fresh, path);
+    await syncFolder(dirname(path));
+  } catch (error) {
+    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
+  }
+}
+
+/** The file's content, or null when there is none or it is not what it should be. Faults: READ_FAILED. */
+export async function readStateFile<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
+  try {
+    const parsed = schema.safeParse(JSON.parse(await readFile(path, "utf8")));
+    return parsed.success ? parsed.data : null;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || error instanceof SyntaxError) return null;
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+}

@@ -1,0 +1,51 @@
+import { Fault, isFault } from "#protocol/fault.ts";
+import { nodeName } from "#protocol/names.ts";
+import type { NodeFacts } from "#protocol/hello.ts";
+import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { jitter } from "../engine/breaker.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Hub } from "./hub.ts";
+import { storeCredential, type NodeCredential } from "./node-credential.ts";
+
+/** A hub that does not answer is tried for this long before a first start gives up. */
+const FIRST_TRY_MS = 10_000;
+
+export interface Enrolment {
+  base: string;
+  token: string | null;
+  name: string;
+  facts: NodeFacts;
+  state: string;
+  clock: Clock;
+  signal: AbortSignal;
+}
+
+/**
+ * Exchanges the join token for this node's own credential and stores it.
+ * Faults: BAD_INPUT without a token, TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, HUB_UNREACHABLE, HUB_NOT_TIDEMARK.
+ */
+export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential> {
+  const { token, clock } = input;
+  if (token === null) {
+    const detail = "this node is not enrolled yet and needs a join token: --token, TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE";
+    throw new Fault("BAD_INPUT", { op: "enrol", subject: "--token", detail });
+  }
+  if (token.length < 16 || token.length > 256) throw new Fault("TOKEN_WRONG", { op: "enrol" });
+  const startedAt = clock.now();
+  for (let tries = 0; ; tries++) {
+    try {
+      const { base, facts, state } = input;
+      const name = nodeName.parse(input.name);
+      const answer = await hub.ask("enrol", (client, signal) =>
+        client.node.enrol.mutate({ token, name, protocol: PROTOCOL_VERSION, facts }, { signal }),
+      );
+      const credential = { hub: base, ...answer };
+      await storeCredential(state, credential);
+      return credential;
+    } catch (error) {
+      const wait = isFault(error) && error.retry === "backoff" && clock.now() - startedAt < FIRST_TRY_MS;
+      if (!wait) throw error;
+      await clock.sleep(200 + jitter(clock, tries), input.signal);
+    }
+  }
+}

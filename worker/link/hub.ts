@@ -1,0 +1,118 @@
+import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
+import { EventSource } from "eventsource";
+import { Fault, faultData, isFault } from "#protocol/fault.ts";
+import type { HubRouter } from "#server/router.ts";
+import { codeOf } from "../engine/disk-fault.ts";
+
+/**
+ * The hub as this node calls it. Every call ends in a value or in one Fault; the credential travels in a header and
+ * nowhere else. Calls are not retried here: each caller knows whether its own can wait.
+ */
+export interface Hub {
+  /** Faults: those of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED. */
+  ask<T>(op: string, work: (client: HubClient, signal: AbortSignal) => Promise<T>): Promise<T>;
+  readonly client: HubClient;
+  /** Whether the last call reached the hub. */
+  readonly isUp: boolean;
+}
+
+export type HubClient = ReturnType<typeof createClient>;
+
+const CALL_MS = 30_000;
+/** A commit lists, writes and reads back; an announcement may name fifty thousand files. */
+const SLOW_MS = 180_000;
+const SLOW: ReadonlySet<string> = new Set(["commit", "announce", "readCheckpoint"]);
+
+function createClient(base: string, credential: () => string | null) {
+  const url = `${base}/api/trpc`;
+  const headers = (): Record<string, string> => {
+    const secret = credential();
+    return secret === null ? {} : { authorization: `Bearer ${secret}` };
+  };
+  return createTRPCClient<HubRouter>({
+    links: [
+      splitLink({
+        condition: (operation) => operation.type === "subscription",
+        true: httpSubscriptionLink({
+          url,
+          EventSource,
+          eventSourceOptions: {
+            fetch: (address, init) =>
+              fetch(address, { ...init, redirect: "error", headers: { ...init.headers, ...headers() } }),
+          },
+        }),
+        false: httpLink({ url, headers, fetch: (address, init) => fetch(address, { ...init, body: init?.body ?? null, redirect: "error" } as RequestInit) }),
+      }),
+    ],
+  });
+}
+
+export function connectHub(base: string, options: { credential: () => string | null; signal: AbortSignal }): Hub {
+  const client = createClient(base, options.credential);
+  let isUp = false;
+  return {
+    client,
+    get isUp() {
+      return isUp;
+    },
+    ask: async (op, work) => {
+      const limit = AbortSignal.timeout(SLOW.has(op) ? SLOW_MS : CALL_MS);
+      try {
+        const result = await work(client, AbortSignal.any([limit, options.signal]));
+        isUp = true;
+        return result;
+      } catch (error) {
+        if (options.signal.aborted) throw new Fault("CANCELLED", { op });
+        const fault = hubFault(error, { op, base });
+        isUp = fault.code !== "HUB_UNREACHABLE" && fault.code !== "HUB_NOT_TIDEMARK";
+        throw fault;
+      }
+    },
+  };
+}
+
+/** What went wrong between this node and the hub, as a Fault. */
+export function hubFault(error: unknown, about: { op: string; base: string }): Fault {
+  if (isFault(error)) return error;
+  const { op, base } = about;
+  const carried = error instanceof TRPCClientError ? faultData.safeParse(carriedFault(error)) : null;
+  if (carried?.success === true) {
+    const { code, ...context } = carried.data;
+    return new Fault(code, { op, ...definedOnly(context) });
+  }
+  const status = statusOf(error);
+  if (status !== null && ![429, 502, 503, 504].includes(status)) {
+    return new Fault("HUB_NOT_TIDEMARK", { op, subject: base, status, cause: error });
+  }
+  const detail = status === null ? networkCode(error) : `HTTP ${status}`;
+  return new Fault("HUB_UNREACHABLE", { op, subject: base, ...(detail === null ? {} : { detail }), cause: error });
+}
+
+function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}
+
+function carriedFault(error: TRPCClientError<HubRouter>): unknown {
+  const data: unknown = error.data;
+  return typeof data === "object" && data !== null && "fault" in data ? data.fault : undefined;
+}
+
+function statusOf(error: unknown): number | null {
+  if (!(error instanceof TRPCClientError)) return null;
+  const response: unknown = error.meta?.["response"];
+  if (typeof response === "object" && response !== null && "status" in response) {
+    return typeof response.status === "number" ? response.status : null;
+  }
+  return null;
+}
+
+function networkCode(error: unknown): string | null {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 6; at = at.cause, depth++) {
+    const code = codeOf(at);
+    if (code !== null && !code.startsWith("UND_")) return code;
+    if (at.name === "TimeoutError") return "no answer in time";
+  }
+  return null;
+}

@@ -1,0 +1,13 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+
+/** Who this node is at its hub. Written once, at enrolment; the join token is not needed after that and is not kept. */
+const stored = z.object({ hub: z.string(), nodeId: z.string(), name: z.string(), credential: z.string() });
+export type NodeCredential = z.infer<typeof stored>;
+
+const pathIn = (state: string) => join(state, "node.json");
+
+export const readCredential = (state: string): Promise<NodeCredential | null> => readStateFile(pathIn(state), stored);
+export const storeCredential = (state: string, credential: NodeCredential): Promise<void> =>
+  writeStateFile(pathIn(state), credential);

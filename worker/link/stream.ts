@@ -1,0 +1,77 @@
+import { isFault, type Fault } from "#protocol/fault.ts";
+import { nodeMessage, type NodeMessage } from "#protocol/commands.ts";
+import type { Clock } from "../engine/clock.ts";
+import { hubFault, type Hub } from "./hub.ts";
+
+/**
+ * The one live stream from the hub. It is opened again for ever, after a wait with full jitter, so that a hub that
+ * restarts is not met by its whole fleet in the same second. Ends only with the signal or with a fault that says this
+ * node is not wanted.
+ */
+export interface Listening {
+  hub: Hub;
+  base: string;
+  bootId: string;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Before each opening: says hello again. Throws when the hub is away. */
+  beforeOpen(): Promise<void>;
+  onMessage(message: NodeMessage): void;
+}
+
+const MAX_WAIT_MS = 15_000;
+const FATAL: ReadonlySet<string> = new Set(["NODE_UNKNOWN", "NODE_REVOKED", "PROTOCOL_MISMATCH"]);
+
+/** Whether the hub does not want this node at all: nothing can go on. */
+export const isFatal = (error: unknown): boolean => isFault(error) && FATAL.has(error.code);
+
+/** Faults: NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH. Returns when the signal fires. */
+export async function listen(listening: Listening): Promise<void> {
+  const { clock, signal } = listening;
+  let tries = 0;
+  while (!signal.aborted) {
+    try {
+      await listening.beforeOpen();
+      const openedAt = clock.now();
+      await openOnce(listening);
+      if (clock.now() - openedAt > MAX_WAIT_MS) tries = 0;
+    } catch (error) {
+      if (isFatal(error)) throw error;
+    }
+    if (signal.aborted) return;
+    const most = Math.min(MAX_WAIT_MS, 500 * 2 ** Math.min(tries++, 10));
+    await clock.sleep(50 + clock.random() * most, signal).catch(() => undefined);
+  }
+}
+
+/** Resolves when the stream ends for whatever reason that may pass. */
+function openOnce({ hub, base, bootId, signal, onMessage }: Listening): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let wasOpen = false;
+    const end = (error: Fault | null) => {
+      signal.removeEventListener("abort", stop);
+      subscription.unsubscribe();
+      if (isFatal(error)) reject(error);
+      else resolve();
+    };
+    const stop = () => end(null);
+    const subscription = hub.client.node.stream.subscribe(
+      { bootId },
+      {
+        onData: (data) => {
+          const message = nodeMessage.safeParse(data);
+          // A newer hub may say things this worker does not know yet.
+          if (message.success) onMessage(message.data);
+        },
+        onError: (error) => end(hubFault(error, { op: "stream", base })),
+        onComplete: () => end(null),
+        onConnectionStateChange: ({ state }) => {
+          // The client would come back by itself, but all nodes at the same moment.
+          if (state === "connecting" && wasOpen) end(null);
+          if (state === "pending") wasOpen = true;
+        },
+      },
+    );
+    signal.addEventListener("abort", stop, { once: true });
+  });
+}

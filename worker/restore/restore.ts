@@ -1,0 +1,169 @@
+import { access, constants, mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { manifest as manifestSchema, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import type { Command } from "#protocol/commands.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { jitter } from "../engine/breaker.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import type { Engine } from "../engine/engine.ts";
+import { forEachOf } from "../engine/gate.ts";
+import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
+import type { Piece } from "../engine/receive.ts";
+import { createPatience, type Patience } from "../engine/retry.ts";
+import { createTally, type Tally } from "../engine/tally.ts";
+import type { Hub } from "../link/hub.ts";
+import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
+import { assertRoom } from "./room.ts";
+import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
+
+/**
+ * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
+ * at all. A killed restore goes on with the extents it had; a failed or cancelled one leaves the disk as it was.
+ */
+export type RestoreCommand = Extract<Command, { kind: "restore" }>;
+
+export interface RestoreJob {
+  command: RestoreCommand;
+  hub: Hub;
+  /** Folder of journals. */
+  journals: string;
+  signal: AbortSignal;
+  onStart(tally: Tally): void;
+  /** Before the folder gets its name: it must not be captured as something new. */
+  beforePlaced(staging: string, target: string): Promise<void>;
+}
+
+const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
+  join(job.journals, `${job.command.transferId}.jsonl`);
+
+/**
+ * Faults: CHECKPOINT_INCOMPLETE, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE, CHECKSUM_MISMATCH, OBJECT_CHANGED, those of
+ * the hub and the store, CANCELLED.
+ */
+export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
+  const { command } = job;
+  const target = readTarget(command.targetPath);
+  const places = placesOf(target, command.transferId);
+  const manifest = await readManifest(engine, job);
+  const files = manifest.files.map((file) => ({ file, place: placeUnder(places.staging, file.path) }));
+  await prepareFolder(target);
+  await mendPlaces(places);
+  const tally = createTally(
+    manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
+    engine.retrier.clock.now,
+  );
+  job.onStart(tally);
+  const memory = await openReceiveJournal(journalOf(job));
+  try {
+    await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, memory)));
+    const patience = createPatience(engine.retrier.clock);
+    await forEachOf([...files.entries()], engine.connections, async ([fileIndex, { file, place }]) => {
+      await makeParents(places.staging, place);
+      await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+      await setDate(place, file.mtimeMs);
+      tally.fileDone();
+    });
+  } catch (error) {
+    await memory.close();
+    throw error;
+  }
+  if (job.signal.aborted) throw new Fault("CANCELLED");
+  await job.beforePlaced(places.staging, target);
+  await putInPlace(places);
+  await memory.remove();
+  return tally;
+}
+
+/** Removes staging folder and journal of a restore that will not go on. */
+export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">): Promise<void> {
+  await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId));
+  await rm(journalOf(job), { force: true });
+}
+
+/** Waits for a hub that is away: a restore that was asked for is carried out. */
+async function readManifest(engine: Engine, job: RestoreJob): Promise<Manifest> {
+  const { command, signal } = job;
+  const { clock } = engine.retrier;
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await job.hub.ask("readCheckpoint", (client, limit) =>
+        client.node.readCheckpoint.query({ checkpointId: command.checkpointId }, { signal: limit }),
+      );
+      return parseManifest(command, answer.manifest);
+    } catch (error) {
+      if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
+      await clock.sleep(200 + jitter(clock, tries), signal);
+    }
+  }
+}
+
+/** The hub parsed it too; names are checked again where they touch the disk. */
+function parseManifest(command: RestoreCommand, value: unknown): Manifest {
+  const parsed = manifestSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  const isName = issue?.path.includes("path") === true;
+  throw new Fault(isName ? "HOSTILE_NAME" : "CHECKPOINT_INCOMPLETE", {
+    op: "readCheckpoint",
+    subject: command.checkpointId,
+    ...(issue === undefined ? {} : { detail: issue.message }),
+  });
+}
+
+async function prepareFolder(target: string): Promise<void> {
+  const parent = dirname(target);
+  try {
+    await mkdir(parent, { recursive: true });
+    await access(parent, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw diskFault(error, { op: "restore", subject: parent, otherwise: "FOLDER_UNWRITABLE" });
+  }
+}
+
+interface Placed {
+  file: ManifestFile;
+  place: string;
+}
+
+const piecesOf = (file: ManifestFile): Piece[] => {
+  let fileOffset = 0;
+  return file.extents.map(({ key, offset, length, crc32, etag }) => {
+    const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
+    fileOffset += length;
+    return piece;
+  });
+};
+
+/** Bytes that an earlier try has on disk already. */
+async function stagedBytes(files: readonly Placed[], memory: ReceiveMemory): Promise<number> {
+  let total = 0;
+  for (const { file, place } of files) {
+    for (const piece of piecesOf(file)) if (memory.sumOf(place, piece) !== null) total += piece.length;
+  }
+  return total;
+}
+
+async function receiveOne(
+  engine: Engine,
+  job: RestoreJob,
+  about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; tally: Tally },
+): Promise<void> {
+  const { file, place, fileIndex, memory, patience, tally } = about;
+  const pieces = piecesOf(file);
+  const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
+  await receiveFile(
+    engine,
+    { path: place, sizeBytes: file.sizeBytes, pieces },
+    {
+      memory,
+      watch: {
+        signal: job.signal,
+        patience,
+        onMoved: tally.moved,
+        onPiece: (piece, state) =>
+          tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+        onRetry: tally.retried,
+      },
+    },
+  );
+}

@@ -1,0 +1,82 @@
+import type { RunBacklog, TransferProgress } from "#protocol/reports.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Capture } from "./capture.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Run, Runs } from "./runs.ts";
+import type { Uploader } from "./uploader.ts";
+
+/** What is not safe yet, for the report to the hub and for the last words before an exit. */
+export interface BacklogParts {
+  ledger: Ledger;
+  runs: Runs;
+  uploader: Uploader;
+}
+
+const isUnsafe = (item: Capture): boolean => ["waiting", "running", "paused", "failed"].includes(item.state);
+
+/** One entry per watched run. */
+export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
+  return Promise.all(parts.runs.all().map((run) => backlogOf(parts, run)));
+}
+
+async function backlogOf({ ledger, uploader }: BacklogParts, run: Run): Promise<RunBacklog> {
+  const waiting = ledger.all().filter((item) => item.run === run.name && isUnsafe(item));
+  const safe = ledger.safe(run.name);
+  const newest = waiting.reduce<{ step: number; at: number } | null>(
+    (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
+    run.seen,
+  );
+  const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
+  const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
+  return {
+    run: run.name,
+    writerEpoch: run.claim?.epoch ?? null,
+    unsafeCheckpoints: waiting.length,
+    unsafeFiles: waiting.reduce((sum, { files }) => sum + files.length, 0),
+    unsafeBytes: waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    movedBytes: active?.bytesSure ?? 0,
+    oldestUnsafeAt: waiting.length === 0 ? null : Math.min(...waiting.map(({ capturedAt }) => capturedAt)),
+    safeStep: safe?.step ?? null,
+    safeAt: safe?.at ?? null,
+    safeBytes: safe?.sizeBytes ?? 0,
+    localStep: local?.step ?? null,
+    localAt: local?.at ?? null,
+    startedAt: await ledger.runStartedAt(run.name),
+    intervalMs: ledger.intervalMs(run.name),
+  };
+}
+
+const STALLED_MS = 5_000;
+
+/** The present of every upload that has not ended. */
+export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {
+  const { active } = uploader;
+  return ledger
+    .all()
+    .filter(({ state }) => state === "waiting" || state === "running" || state === "paused")
+    .map((item) => {
+      const tally = active?.capture.id === item.id ? active.tally : null;
+      const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
+      return {
+        id: item.transferId,
+        direction: "upload" as const,
+        state: item.state,
+        checkpointId: item.id,
+        run: item.run,
+        step: item.step,
+        bytesDone: tally?.bytesDone ?? 0,
+        bytesTotal: item.sizeBytes,
+        filesDone: tally?.filesDone ?? 0,
+        filesTotal: item.files.length,
+        currentPath: tally?.currentPath ?? null,
+        bytesPerSecond: tally === null ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
+        startedAt: item.startedAt,
+        connections: tally === null ? 0 : (engine?.gate.held ?? 0),
+        retries: item.retries + (tally?.retries ?? 0),
+        pieces: tally?.pieces() ?? "",
+        stalledMs: tally !== null && idleMs > STALLED_MS ? idleMs : null,
+        fault: tally?.lastFault?.toData() ?? (active?.capture.id === item.id ? (uploader.waitingFor?.toData() ?? null) : item.fault),
+        startedBy: item.startedBy,
+      };
+    });
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { byteCount, crc32Hex } from "#protocol/checkpoint.ts";
+import { faultData } from "#protocol/fault.ts";
+import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
+import { transferState } from "#protocol/transfer.ts";
+import { fileIdentity } from "../engine/identity.ts";
+
+/** A checkpoint that this node has secured and that is on its way to be safe. Lives in the ledger until it is. */
+export const capturedFile = z.object({
+  path: filePath,
+  sizeBytes: byteCount,
+  mtimeMs: z.number(),
+  /** Where its bytes lie: a copy or a hard link under the state folder. */
+  at: z.string(),
+  identity: fileIdentity,
+  partBytes: z.number(),
+  /** CRC32 of each part, taken when it was captured. */
+  sums: z.array(crc32Hex),
+});
+export type CapturedFile = z.infer<typeof capturedFile>;
+
+export const capture = z.object({
+  /** Also the id of the checkpoint. */
+  id,
+  transferId: id,
+  attempt: attemptId,
+  run: runName,
+  step,
+  /** Null until the hub said which epoch this node writes. */
+  epoch: writerEpoch.nullable(),
+  framework: z.string().nullable(),
+  metrics: z.record(z.string(), z.number()),
+  /** When the program finished writing it, epoch ms. */
+  capturedAt: z.number(),
+  sourcePath: z.string(),
+  folder: z.string(),
+  sizeBytes: byteCount,
+  files: z.array(capturedFile),
+  state: transferState,
+  announced: z.boolean(),
+  startedBy: z.enum(["queue", "start"]),
+  startedAt: z.number().nullable(),
+  retries: z.number(),
+  sentBytes: z.number(),
+  fault: faultData.nullable(),
+});
+export type Capture = z.infer<typeof capture>;

@@ -1,0 +1,43 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { LookedFile } from "./look.ts";
+
+/** What the framework wrote beside the tensors, as far as it can be read cheaply. A stranger's file: every part may be missing. */
+export interface Description {
+  framework: string | null;
+  metrics: Record<string, number>;
+}
+
+const MOST_STATE_BYTES = 16 * 1024 * 1024;
+const MOST_METRICS = 32;
+const trainerState = z.object({ log_history: z.array(z.record(z.string(), z.unknown())).optional() });
+
+export async function describeCheckpoint(files: readonly LookedFile[]): Promise<Description> {
+  const named = (name: string) => files.find(({ relative }) => relative === name);
+  const state = named("trainer_state.json");
+  if (state !== undefined) return { framework: "transformers", metrics: await metricsFrom(state) };
+  const has = (pattern: RegExp) => files.some(({ relative }) => pattern.test(relative));
+  if (has(/(^|\/)\.metadata$/)) return { framework: "torch-dcp", metrics: {} };
+  if (has(/(^|\/)_CHECKPOINT_METADATA$/)) return { framework: "orbax", metrics: {} };
+  if (has(/\.ckpt$/)) return { framework: "lightning", metrics: {} };
+  if (has(/\.safetensors$/)) return { framework: "safetensors", metrics: {} };
+  return { framework: null, metrics: {} };
+}
+
+/** The newest value of every number in the log: loss, learning rate, evaluation results. */
+async function metricsFrom(file: LookedFile): Promise<Record<string, number>> {
+  if (file.identity.sizeBytes > MOST_STATE_BYTES) return {};
+  try {
+    const parsed = trainerState.safeParse(JSON.parse(await readFile(file.path, "utf8")));
+    const metrics: Record<string, number> = {};
+    for (const entry of parsed.data?.log_history?.slice(-50) ?? []) {
+      for (const [name, value] of Object.entries(entry)) {
+        const fits = name.length <= 64 && (name in metrics || Object.keys(metrics).length < MOST_METRICS);
+        if (fits && typeof value === "number" && Number.isFinite(value)) metrics[name] = value;
+      }
+    }
+    return metrics;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,47 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { diskFault } from "../engine/disk-fault.ts";
+
+/**
+ * What in a watched folder is a checkpoint, by its name: `checkpoint-500`, `step_500`, `global_step500`,
+ * `epoch=1-step=500.ckpt`, or any folder whose name ends in a number. Half-written things have names of their own in every
+ * framework (`.tmp`, `-tmp-`, `.partial`, `.orbax-checkpoint-tmp-`) and are left alone until they are renamed.
+ */
+export interface Candidate {
+  path: string;
+  name: string;
+  step: number;
+  kind: "folder" | "file";
+}
+
+const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|([-_.](tmp|temp|partial)([-_.]|$))|(~$)/i;
+const FILE = /\.(ckpt|pt|pth|safetensors|bin|npz|msgpack)$/i;
+
+/** Whether a name says that the thing is still being written. */
+export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name);
+
+/** The training step a name speaks of, or null when it is not a checkpoint's name. */
+export function stepOf(name: string, kind: Candidate["kind"]): number | null {
+  if (isTemporaryName(name)) return null;
+  if (kind === "file" && !FILE.test(name)) return null;
+  const stem = kind === "file" ? name.replace(FILE, "") : name.replace(/\.ckpt$/i, "");
+  const digits = /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ?? (kind === "folder" ? /(\d{1,12})$/.exec(stem)?.[1] : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
+  return digits === undefined ? null : Number(digits);
+}
+
+/** The checkpoints in a folder, lowest step first. A folder that does not exist yet has none. Faults: READ_FAILED. */
+export async function findCandidates(folder: string): Promise<Candidate[]> {
+  const found: Candidate[] = [];
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      const kind = entry.isDirectory() ? "folder" : entry.isFile() ? "file" : null;
+      if (kind === null) continue;
+      const step = stepOf(entry.name, kind);
+      if (step !== null) found.push({ path: join(folder, entry.name), name: entry.name, step, kind });
+    }
+  } catch (error) {
+    const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+    if (fault.context.detail !== "ENOENT") throw fault;
+  }
+  return found.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,203 @@
+import { z } from "zod";
+import { Fault, faultData, type FaultData } from "#protocol/fault.ts";
+import { isEnded, mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { openJournal } from "../engine/journal.ts";
+import { capture, type Capture } from "./capture.ts";
+
+/**
+ * The queue of captures, on disk before anybody is told. A capture stays in it until its end was handed to the outbox,
+ * so a kill at any instant loses neither a capture nor the news of its end. Every move goes through the table in
+ * protocol/transfer.ts.
+ */
+export interface Ledger {
+  add(capture: Capture, fingerprint: string): Promise<void>;
+  /** @throws Fault INTERNAL when the move is not in the table. */
+  move(id: string, to: TransferState, change: Change): Promise<void>;
+  update(id: string, change: Partial<Pick<Capture, "epoch" | "announced" | "retries" | "sentBytes">>): Promise<void>;
+  /** Its end is in the outbox and its files are gone. */
+  drop(id: string): Promise<void>;
+  all(): readonly Capture[];
+  get(id: string): Capture | undefined;
+  byTransfer(transferId: string): Capture | undefined;
+  /** Not to be captured (again): already taken, restored from the bucket, refused, or passed over for a newer one. */
+  remember(path: string, fingerprint: string): Promise<void>;
+  knows(path: string, fingerprint: string): boolean;
+  safe(run: string): SafePoint | null;
+  /** First time this folder saw the run, epoch ms. */
+  runStartedAt(run: string): Promise<number>;
+  intervalMs(run: string): number | null;
+  close(): Promise<void>;
+}
+
+export interface SafePoint {
+  step: number;
+  at: number;
+  sizeBytes: number;
+}
+
+export interface Change {
+  by: MoveBy;
+  at: number;
+  fault?: FaultData;
+}
+
+const line = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("capture"), capture }),
+  z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
+  z.object({
+    t: z.literal("update"),
+    id: z.string(),
+    change: capture.pick({ epoch: true, announced: true, retries: true, sentBytes: true }).partial(),
+  }),
+  z.object({ t: z.literal("drop"), id: z.string() }),
+  z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
+  z.object({ t: z.literal("safe"), run: z.string(), step: z.number(), at: z.number(), sizeBytes: z.number() }),
+  z.object({
+    t: z.literal("run"),
+    run: z.string(),
+    startedAt: z.number(),
+    lastAt: z.number().nullable(),
+    intervalMs: z.number().nullable(),
+  }),
+]);
+type Line = z.infer<typeof line>;
+
+interface Books {
+  captures: Map<string, Capture>;
+  known: Map<string, string>;
+  safe: Map<string, SafePoint>;
+  runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
+}
+
+/** `wallNow`: epoch ms. Captures that were running when the process died wait again. */
+export async function openLedger(path: string, wallNow: () => number): Promise<Ledger> {
+  const journal = await openJournal(path, line);
+  const books: Books = { captures: new Map(), known: new Map(), safe: new Map(), runs: new Map() };
+  for (const record of journal.records) apply(books, record);
+  for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
+  await journal.compact(() => linesOf(books));
+
+  const write = async (record: Line) => {
+    apply(books, record);
+    await journal.append(record);
+  };
+  const mustGet = (id: string): Capture => {
+    const found = books.captures.get(id);
+    if (found === undefined) throw new Fault("INTERNAL", { op: "ledger", detail: `no capture ${id}` });
+    return found;
+  };
+  return {
+    add: async (item, fingerprint) => {
+      await write({ t: "known", path: item.sourcePath, fingerprint });
+      const run = books.runs.get(item.run);
+      const lastAt = run?.lastAt ?? null;
+      const gap = lastAt === null ? null : item.capturedAt - lastAt;
+      const intervalMs = gap !== null && gap > 0 ? gap : (run?.intervalMs ?? null);
+      const startedAt = run?.startedAt ?? wallNow();
+      await write({ t: "run", run: item.run, startedAt, lastAt: item.capturedAt, intervalMs });
+      await write({ t: "capture", capture: item });
+    },
+    move: async (id, to, { by, at, fault }) => {
+      const { state } = mustGet(id);
+      if (!mayMove(state, to, by)) {
+        throw new Fault("INTERNAL", { op: "ledger", detail: `${by} may not move a transfer from ${state} to ${to}` });
+      }
+      await write({ t: "move", id, to, at, fault: fault ?? null });
+    },
+    update: async (id, change) => {
+      mustGet(id);
+      await write({ t: "update", id, change });
+    },
+    drop: (id) => write({ t: "drop", id }),
+    all: () => [...books.captures.values()],
+    get: (id) => books.captures.get(id),
+    byTransfer: (transferId) => books.captures.values().find((item) => item.transferId === transferId),
+    remember: async (known, fingerprint) => {
+      if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
+    },
+    knows: (known, fingerprint) => books.known.get(known) === fingerprint,
+    safe: (run) => books.safe.get(run) ?? null,
+    runStartedAt: async (run) => {
+      const known = books.runs.get(run);
+      if (known !== undefined) return known.startedAt;
+      const startedAt = wallNow();
+      await write({ t: "run", run, startedAt, lastAt: null, intervalMs: null });
+      return startedAt;
+    },
+    intervalMs: (run) => books.runs.get(run)?.intervalMs ?? null,
+    close: journal.close,
+  };
+}
+
+function apply(books: Books, record: Line): void {
+  switch (record.t) {
+    case "capture":
+      books.captures.set(record.capture.id, { ...record.capture });
+      return;
+    case "move":
+      applyMove(books, record);
+      return;
+    case "update": {
+      const item = books.captures.get(record.id);
+      if (item !== undefined) Object.assign(item, record.change);
+      return;
+    }
+    case "drop":
+      books.captures.delete(record.id);
+      return;
+    case "known":
+      books.known.set(record.path, record.fingerprint);
+      return;
+    case "safe":
+      books.safe.set(record.run, { step: record.step, at: record.at, sizeBytes: record.sizeBytes });
+      return;
+    case "run":
+      books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
+  }
+}
+
+function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
+  const item = books.captures.get(record.id);
+  if (item === undefined) return;
+  item.state = record.to;
+  item.fault = record.fault;
+  if (record.to === "running") item.startedAt ??= record.at;
+  if (record.to !== "done") return;
+  const before = books.safe.get(item.run);
+  if (before === undefined || before.step <= item.step || before.at <= item.capturedAt) {
+    books.safe.set(item.run, { step: item.step, at: item.capturedAt, sizeBytes: item.sizeBytes });
+  }
+}
+
+/** The smallest journal that says the same. */
+function linesOf(books: Books): Line[] {
+  return [
+    ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
+    ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
+    ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
+    ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
+  ];
+}
+
+/**
+ * Latest wins: of the waiting captures of a run, all but the newest may be passed over. One that is running is never in
+ * this list, and neither is a single waiting one.
+ */
+export function supersededBy(captures: readonly Capture[]): Capture[] {
+  const newest = new Map<string, Capture>();
+  const waiting = captures.filter(({ state }) => state === "waiting");
+  for (const item of waiting) {
+    const other = newest.get(item.run);
+    if (other === undefined || isNewer(item, other)) newest.set(item.run, item);
+  }
+  return waiting.filter((item) => newest.get(item.run) !== item);
+}
+
+const isNewer = (a: Capture, b: Capture): boolean =>
+  (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 || (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
+
+/** The one to upload next: the oldest that waits. */
+export const nextToUpload = (captures: readonly Capture[]): Capture | null =>
+  captures.filter(({ state }) => state === "waiting").sort((a, b) => a.capturedAt - b.capturedAt)[0] ?? null;
+
+export const isOpen = (item: Capture): boolean => !isEnded(item.state);

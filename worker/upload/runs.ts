@@ -1,0 +1,55 @@
+import { isFault, type Fault } from "#protocol/fault.ts";
+import type { ClaimAnswer } from "#protocol/hello.ts";
+import type { RunName } from "#protocol/names.ts";
+import type { Hub } from "../link/hub.ts";
+
+/**
+ * Who may write a run. A node claims its epoch once per start; when another node claims the run later, the hub refuses
+ * everything of the old epoch with EPOCH_OVER, and this node stops uploading that run until it is started again.
+ */
+export interface Run {
+  readonly name: RunName;
+  claim: ClaimAnswer | null;
+  /** Why this node no longer writes it. */
+  over: Fault | null;
+  seen: { step: number; at: number } | null;
+}
+
+export interface Runs {
+  all(): readonly Run[];
+  get(name: string): Run | undefined;
+  /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
+  epochOf(name: string): Promise<ClaimAnswer>;
+  /** The hub said EPOCH_OVER. */
+  end(name: string, fault: Fault): void;
+}
+
+export function createRuns(names: readonly RunName[], options: { hub: Hub; onOver: (run: Run) => void }): Runs {
+  const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
+  const end = (name: string, fault: Fault) => {
+    const run = runs.get(name);
+    if (run === undefined || run.over !== null) return;
+    run.over = fault;
+    options.onOver(run);
+  };
+  return {
+    all: () => [...runs.values()],
+    get: (name) => runs.get(name),
+    end,
+    epochOf: async (name) => {
+      const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
+      runs.set(name, run);
+      if (run.over !== null) throw run.over;
+      if (run.claim !== null) return run.claim;
+      try {
+        run.claim = await options.hub.ask("claimEpoch", (client, signal) =>
+          client.node.claimEpoch.mutate({ run: run.name }, { signal }),
+        );
+        return run.claim;
+      } catch (error) {
+        if (isFault(error) && error.code === "EPOCH_OVER") end(name, error);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { constants, copyFile, link, mkdir, open, realpath, rm } from "node:fs/promises";
+import { randomBytes, randomUUID } from "node:crypto";
+import { dirname, join } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { attemptId, filePath, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
+import { MAX_FILES } from "#protocol/checkpoint.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import { planParts } from "#storage/plan.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import { isSameFile, readIdentity } from "../engine/identity.ts";
+import { checksumSlice } from "../engine/read-part.ts";
+import { readRoom } from "../restore/room.ts";
+import type { Capture, CapturedFile } from "./capture.ts";
+import { describeCheckpoint } from "./describe.ts";
+import type { Candidate } from "./find.ts";
+import { lookAt, type Look, type LookedFile } from "./look.ts";
+
+/**
+ * Secures a finished checkpoint before the program can rotate it away. Formats that are replaced by rename are hard
+ * linked where the disk allows it; everything else is cloned or copied. The set is looked at again afterwards: if
+ * anything changed in between, the capture is thrown away (SOURCE_CHANGED) and a later look takes it.
+ */
+export interface SnapshotJob {
+  candidate: Candidate;
+  look: Look;
+  run: RunName;
+  epoch: number | null;
+  /** Parent of all captures, in the state folder. */
+  captures: string;
+  traits: StoreTraits;
+  partBytes: number | null;
+  startedBy: Capture["startedBy"];
+  /** Epoch ms. */
+  wallNow(): number;
+}
+
+const REPLACED_BY_RENAME = /\.safetensors$/i;
+const COMFORT_BYTES = 64 * 1024 * 1024;
+
+/** Faults: SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED, WRITE_FAILED. */
+export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
+  const { candidate, look, run } = job;
+  assertNames(candidate, look);
+  const id = randomUUID();
+  const folder = join(job.captures, id);
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const room = await readRoom(folder);
+    const canCopy = room.freeBytes > look.sizeBytes * 1.05 + COMFORT_BYTES;
+    const files: CapturedFile[] = [];
+    for (const file of look.files) files.push(await secure(job, { file, folder, canCopy }));
+    const { framework, metrics } = await describeCheckpoint(look.files);
+    const after = await lookAt(candidate);
+    if (after?.fingerprint !== look.fingerprint) {
+      throw new Fault("SOURCE_CHANGED", { op: "capture", subject: candidate.path, detail: "it changed while it was captured" });
+    }
+    return {
+      id,
+      transferId: randomUUID(),
+      attempt: attemptId.parse(randomBytes(10).toString("hex")),
+      run,
+      step: candidate.step,
+      epoch: job.epoch,
+      framework,
+      metrics,
+      capturedAt: Math.round(Math.min(look.newestMs, job.wallNow())),
+      sourcePath: candidate.path,
+      folder,
+      sizeBytes: look.sizeBytes,
+      files,
+      state: "waiting",
+      announced: false,
+      startedBy: job.startedBy,
+      startedAt: null,
+      retries: 0,
+      sentBytes: 0,
+      fault: null,
+    };
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw diskFault(error, { op: "capture", subject: candidate.path, otherwise: "WRITE_FAILED" });
+  }
+}
+
+function assertNames(candidate: Candidate, look: Look): void {
+  if (look.files.length > MAX_FILES) {
+    throw new Fault("TOO_LARGE", { op: "capture", subject: candidate.path, detail: `more than ${MAX_FILES} files` });
+  }
+  for (const { relative } of look.files) {
+    const why = whyPathRefused(relative);
+    if (why !== null) throw new Fault("HOSTILE_NAME", { op: "capture", subject: relative, detail: why });
+  }
+  const collision = findCollision(look.files.map(({ relative }) => relative));
+  if (collision !== null) {
+    const detail = `it would land on the same file as ${collision[1]}`;
+    throw new Fault("HOSTILE_NAME", { op: "capture", subject: collision[0], detail });
+  }
+}
+
+async function secure(
+  job: SnapshotJob,
+  about: { file: LookedFile; folder: string; canCopy: boolean },
+): Promise<CapturedFile> {
+  const { file, folder, canCopy } = about;
+  const at = join(folder, "files", file.relative);
+  await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+  const wantsLink = REPLACED_BY_RENAME.test(file.relative) || !canCopy;
+  const isLinked = wantsLink && (await tryLink(file.path, at));
+  if (!isLinked) {
+    if (!canCopy) throw new Fault("NO_SPACE", { op: "capture", subject: file.path });
+    await copyFile(file.path, at, constants.COPYFILE_FICLONE);
+  }
+  // After the bytes: a write during the copy shows in the source's time of change.
+  const source = await readIdentity(file.path).catch(() => null);
+  if (source === null || !isSameFile(source, file.identity)) {
+    throw new Fault("SOURCE_CHANGED", { op: "capture", subject: file.path, detail: "it changed while it was captured" });
+  }
+  const { partBytes, parts } = planParts({
+    sizeBytes: file.identity.sizeBytes,
+    traits: job.traits,
+    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+  });
+  const sums: string[] = [];
+  const handle = await open(at, "r");
+  try {
+    for (const { offset, length } of parts) sums.push(await checksumSlice({ handle, path: at, offset, length }));
+  } finally {
+    await handle.close();
+  }
+  const identity = await readIdentity(at);
+  return {
+    path: filePath.parse(file.relative),
+    sizeBytes: file.identity.sizeBytes,
+    mtimeMs: file.mtimeMs,
+    at,
+    identity,
+    partBytes,
+    sums,
+  };
+}
+
+async function tryLink(from: string, to: string): Promise<boolean> {
+  try {
+    await link(await realpath(from), to);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,192 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
+import { dataKey } from "#protocol/keys.ts";
+import { nodeName, type NodeName } from "#protocol/names.ts";
+import type { Operation } from "#protocol/operations.ts";
+import { planParts, type PartPlan } from "#storage/plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import { forEachOf } from "../engine/gate.ts";
+import { createPatience, type Patience } from "../engine/retry.ts";
+import { openSendJournal, type SendJournal } from "../engine/send-journal.ts";
+import { abandonUpload, beginUpload, partOperation, sendFile, type SendJob } from "../engine/send.ts";
+import { createTally, type Tally } from "../engine/tally.ts";
+import type { Hub } from "../link/hub.ts";
+import type { Capture, CapturedFile } from "./capture.ts";
+
+/**
+ * One capture to the bucket: announce, sign everything ahead, send, commit. The manifest is written by the hub, which
+ * compares every object with the bucket first; only its answer makes the checkpoint safe.
+ */
+export interface UploadJob {
+  capture: Capture;
+  claim: ClaimAnswer;
+  node: { id: string; name: string };
+  store: NodeStore;
+  hub: Hub;
+  /** Folder of journals. */
+  journals: string;
+  signal: AbortSignal;
+  onStart(tally: Tally): void;
+}
+
+export const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
+  join(journals, `${capture.transferId}.jsonl`);
+
+/** Tells the hub what was captured; may be repeated. Faults: EPOCH_OVER, HUB_UNREACHABLE. */
+export async function announce(hub: Hub, capture: Capture, writerEpoch: number): Promise<void> {
+  const { id: checkpointId, run, step, attempt, framework, capturedAt } = capture;
+  const files = capture.files.map(({ path, sizeBytes }) => ({ path, sizeBytes }));
+  await hub.ask("announce", (client, signal) =>
+    client.node.announce.mutate(
+      { checkpointId, run, writerEpoch, step, attempt, framework, capturedAt, files },
+      { signal },
+    ),
+  );
+}
+
+/** Sends every byte and returns the manifest to commit. Faults: those of `sendFile`, EPOCH_OVER, those of the hub. */
+export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manifest> {
+  const { capture, signal } = job;
+  const { clock } = engine.retrier;
+  const planned = capture.files.map((file) => ({ file, plan: planFor(engine, file) }));
+  const tally = createTally(
+    planned.map(({ file, plan }) => ({ path: file.path, sizeBytes: file.sizeBytes, partCount: plan.parts.length })),
+    clock.now,
+  );
+  job.onStart(tally);
+  const journal = await openSendJournal(journalOf(job.journals, capture));
+  try {
+    const patience = createPatience(clock);
+    // Together, so that the journal's lines share one fsync.
+    const sends = await Promise.all(
+      planned.map(({ file, plan }, fileIndex) => prepareSend(job, { journal, file, plan, fileIndex, tally, patience })),
+    );
+    await signAhead(engine, sends);
+    const files: Manifest["files"] = [];
+    await forEachOf([...sends.entries()], engine.connections, async ([index, send]) => {
+      const extents = await sendFile(engine, send);
+      const file = capture.files[index];
+      if (file === undefined) return;
+      const { path, sizeBytes, mtimeMs } = file;
+      files[index] = { path, sizeBytes, mtimeMs, sha256: null, extents };
+      tally.fileDone();
+    });
+    if (signal.aborted) throw new Fault("CANCELLED");
+    return manifestOf(job, files);
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The plan made at capture, unless the store has other limits than were known then. */
+function planFor(engine: Engine, file: CapturedFile): PartPlan {
+  const { traits } = engine;
+  return planParts({ sizeBytes: file.sizeBytes, traits, wishedPartBytes: file.partBytes });
+}
+
+async function prepareSend(
+  job: UploadJob,
+  about: {
+    journal: SendJournal;
+    file: CapturedFile;
+    plan: PartPlan;
+    fileIndex: number;
+    tally: Tally;
+    patience: Patience;
+  },
+): Promise<SendJob> {
+  const { capture, claim, store, signal } = job;
+  const { file, plan, fileIndex, tally, patience } = about;
+  const { run, attempt } = capture;
+  const key = dataKey(store.prefix, { run, epoch: claim.epoch, attempt, path: file.path });
+  const { memory, nonce } = await about.journal.file({ key, identity: file.identity, partBytes: plan.partBytes });
+  const asCaptured = plan.partBytes === file.partBytes;
+  return {
+    path: file.at,
+    key,
+    identity: file.identity,
+    plan,
+    nonce,
+    memory,
+    knownCrc: (part) => (asCaptured ? (file.sums[part.partNumber - 1] ?? null) : null),
+    watch: {
+      signal,
+      patience,
+      onMoved: tally.moved,
+      onPart: (part, state) => tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
+      onRetry: tally.retried,
+    },
+  };
+}
+
+/**
+ * Opens every multipart upload and signs every part before the first byte moves, so that the whole capture gets through
+ * on signatures in hand when the hub goes away meanwhile.
+ */
+async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<void> {
+  const todo = sends.filter(({ memory, plan }) => memory.sentEtag === null && plan.parts.length > 0);
+  await forEachOf(
+    todo.filter(({ memory, plan }) => plan.parts.length > 1 && memory.uploadId === null),
+    engine.connections,
+    (send) => beginUpload(engine, send),
+  );
+  const operations: Operation[] = [];
+  for (const send of todo) {
+    const { key, plan, memory } = send;
+    for (const part of plan.parts) {
+      const crc32 = send.knownCrc(part);
+      if (crc32 === null || memory.parts.has(part.partNumber)) continue;
+      operations.push(partOperation(send, { part, uploadId: memory.uploadId, crc32 }));
+    }
+    if (plan.parts.length > 1 && memory.uploadId !== null) operations.push({ op: "complete", key, uploadId: memory.uploadId });
+    operations.push({ op: "head", key });
+  }
+  await engine.signatures.prepare(operations);
+}
+
+function manifestOf(job: UploadJob, files: Manifest["files"]): Manifest {
+  const { capture, claim, store, node } = job;
+  const name: NodeName = nodeName.parse(node.name);
+  return {
+    format: "tidemark.checkpoint",
+    version: 1,
+    id: capture.id,
+    run: capture.run,
+    step: capture.step,
+    writerEpoch: claim.epoch,
+    parent: claim.parent,
+    attempt: capture.attempt,
+    node: { id: node.id, name },
+    framework: capture.framework,
+    metrics: capture.metrics,
+    capturedAt: capture.capturedAt,
+    sizeBytes: capture.sizeBytes,
+    homes: [{ profileId: store.profileId, bucket: store.bucket, prefix: store.prefix }],
+    transform: { kind: "none" },
+    files,
+  };
+}
+
+/** Commits; the answer makes the checkpoint safe. Faults: EPOCH_OVER, HUB_UNREACHABLE, the hub's verdict on the objects. */
+export const commit = (hub: Hub, manifest: Manifest): Promise<{ sha256: string }> =>
+  hub.ask("commit", (client, signal) => client.node.commit.mutate({ manifest }, { signal }));
+
+/** Removes what an ended upload leaves behind, here and (best effort) unfinished parts in the bucket. */
+export async function clearUpload(
+  engine: Engine | null,
+  about: { capture: Capture; journals: string; signal: AbortSignal },
+): Promise<void> {
+  const path = journalOf(about.journals, about.capture);
+  if (engine !== null && about.capture.state !== "done" && !about.signal.aborted) {
+    const journal = await openSendJournal(path);
+    for (const { key, uploadId } of journal.unfinished()) {
+      await abandonUpload(engine, { key, uploadId, signal: about.signal }).catch(() => undefined);
+    }
+    await journal.close();
+  }
+  await rm(path, { force: true });
+  await rm(about.capture.folder, { recursive: true, force: true });
+}
