@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** For tests: a server on the loopback that answers what a test tells it, and remembers what it was asked. */
@@ -17,7 +17,7 @@ export interface Canned {
   status?: number;
   headers?: OutgoingHttpHeaders;
   body?: string | Buffer;
-  /** Break the connection instead of answering. */
+  /** Break the connection: instead of answering, or after the body when there is one. */
   hangUp?: true;
 }
 
@@ -33,7 +33,7 @@ export interface CannedServer {
 export async function serveCanned(answer: (seen: Seen) => Canned): Promise<CannedServer> {
   const seen: Seen[] = [];
   let connections = 0;
-  const server = createServer(async (request, response) => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(Buffer.from(chunk as Uint8Array));
     const url = new URL(request.url ?? "/", "http://canned");
@@ -47,9 +47,16 @@ export async function serveCanned(answer: (seen: Seen) => Canned): Promise<Canne
     };
     seen.push(one);
     const { status = 200, headers = {}, body = "", hangUp } = answer(one);
-    if (hangUp === true) return void request.socket.destroy();
+    if (hangUp === true && body.length === 0) {
+      request.socket.destroy();
+      return;
+    }
     response.writeHead(status, { "content-length": Buffer.byteLength(body), ...headers });
-    response.end(request.method === "HEAD" ? undefined : body);
+    if (hangUp === true) response.write(body, () => request.socket.destroy());
+    else response.end(request.method === "HEAD" ? undefined : body);
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => request.socket.destroy());
   });
   server.on("connection", () => connections++);
   await new Promise<void>((resolve) => {

@@ -1,0 +1,215 @@
+import { describe, expect, test } from "vitest";
+import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
+import { CHECKS } from "./check-list.ts";
+import { checkStore } from "./check-store.ts";
+import { createControlClient } from "./client.ts";
+import { traitsOf } from "./providers.ts";
+import { createDirectSource, type StoreAccess } from "./signing.ts";
+import { PORTAL, s3Error, type Canned, type Seen } from "./testing/canned-server.ts";
+import { operationOf, serveSmallStore, type SmallStore } from "./testing/small-store.ts";
+
+const credential = { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "a secret that stays here" };
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+interface Ran {
+  view: ProfileTestView;
+  store: SmallStore;
+}
+
+/** Tests a store that answers normally but for what `override` says. */
+async function ran(override: (op: string, seen: Seen) => Canned | null): Promise<Ran> {
+  await using store = await serveSmallStore(override);
+  const access: StoreAccess = {
+    endpoint: store.endpoint,
+    region: "us-east-1",
+    bucket: "training",
+    addressing: "path",
+    traits: traitsOf("minio"),
+  };
+  const now = () => NOW;
+  const client = createControlClient({ access, credential, now });
+  const source = createDirectSource({ access, credential, now });
+  const view = await checkStore({ client, access, source, fetch, prefix: "team-a/", now });
+  client.destroy();
+  return { view, store };
+}
+const refusing = (...ops: string[]) => ran((op) => (ops.includes(op) ? s3Error(403, "AccessDenied") : null));
+const line = ({ view }: Ran, operation: string): ProfileCheck | undefined =>
+  view.checks.find((check) => check.operation === operation);
+const outcomes = ({ view }: Ran): Record<string, string> =>
+  Object.fromEntries(view.checks.map(({ operation, outcome }) => [operation, outcome]));
+
+describe("a store that can do everything", () => {
+  test("passes, with one line for each operation", async () => {
+    const result = await ran(() => null);
+    expect(result.view.ok).toBe(true);
+    expect(result.view.at).toBe(NOW);
+    expect(Object.keys(outcomes(result)).toSorted()).toEqual(Object.keys(CHECKS).toSorted());
+    const bad = Object.entries(outcomes(result)).filter(([, outcome]) => outcome !== "ok");
+    // Having no CORS rules is told, but is no fault of the profile.
+    expect(bad).toEqual([["GetBucketCors", "unsupported"]]);
+  });
+
+  test("is asked for everything under a scratch prefix of this profile, and left as it was", async () => {
+    const { store } = await ran(() => null);
+    expect(store.objects.size).toBe(0);
+    expect(store.uploads.size).toBe(0);
+    const keys = store.seen.map(({ path }) => decodeURIComponent(path)).filter((path) => path !== "/training/");
+    expect(keys.length).toBeGreaterThan(10);
+    expect(keys.every((path) => path.startsWith("/training/team-a/tidemark-check/"))).toBe(true);
+  });
+
+  test("gets bytes the way the product sends them: presigned, with their length and sum", async () => {
+    const { store } = await ran(() => null);
+    const parts = store.seen.filter((seen) => operationOf(seen) === "UploadPart");
+    expect(parts.map(({ body }) => body.length)).toEqual([5 * 1024 * 1024, 1000]);
+    for (const { query, headers } of parts) {
+      expect(query.get("X-Amz-SignedHeaders")).toBe("content-length;host;x-amz-checksum-crc32");
+      expect(headers["x-amz-checksum-crc32"]).toMatch(/==$/);
+      expect(headers.authorization).toBeUndefined();
+    }
+  });
+
+  test("uses another scratch folder each time", async () => {
+    const folderOf = ({ store }: Ran) => /tidemark-check\/[^/]+/.exec(store.seen[0]?.path ?? "")?.[0];
+    expect(folderOf(await ran(() => null))).not.toBe(folderOf(await ran(() => null)));
+  });
+});
+
+describe("a key that may not do everything", () => {
+  test.each([
+    ["ListObjectsV2", "s3:ListBucket"],
+    ["PutObject", "s3:PutObject"],
+    ["GetObject", "s3:GetObject"],
+    ["CreateMultipartUpload", "s3:PutObject"],
+    ["ListParts", "s3:ListMultipartUploadParts"],
+    ["AbortMultipartUpload", "s3:AbortMultipartUpload"],
+  ])("that may not %s is told the missing action %s", async (operation, action) => {
+    const result = await refusing(operation);
+    expect(result.view.ok).toBe(false);
+    expect(line(result, operation)).toMatchObject({
+      outcome: "refused",
+      missingAction: action,
+      fault: { code: "ACCESS_DENIED" },
+    });
+  });
+
+  test("still shows what works", async () => {
+    const result = await refusing("ListObjectsV2", "CreateMultipartUpload");
+    expect(outcomes(result)).toMatchObject({
+      ListObjectsV2: "refused",
+      PutObject: "ok",
+      GetObject: "ok",
+      CreateMultipartUpload: "refused",
+      UploadPart: "skipped",
+      CompleteMultipartUpload: "skipped",
+    });
+  });
+
+  test("that may not delete passes all the same, and is told so", async () => {
+    const result = await refusing("DeleteObject");
+    expect(result.view.ok).toBe(true);
+    expect(line(result, "DeleteObject")).toMatchObject({ outcome: "refused", missingAction: "s3:DeleteObject" });
+  });
+
+  test("that may not list uploads leaves none behind either", async () => {
+    const { store } = await ran((op, seen) => {
+      if (op === "ListMultipartUploads") return s3Error(403, "AccessDenied");
+      return op === "UploadPart" && seen.query.get("partNumber") === "2" ? s3Error(400, "InvalidArgument") : null;
+    });
+    expect(store.uploads.size).toBe(0);
+  });
+});
+
+describe("a store that only seems to work", () => {
+  test("is caught ignoring conditions", async () => {
+    const result = await ran((op, seen) => {
+      if (op !== "PutObject" || seen.headers["if-none-match"] === undefined) return null;
+      return { headers: { etag: '"written over"' } };
+    });
+    expect(line(result, "PutObject if-none-match")?.outcome).toBe("unsupported");
+  });
+
+  test("is caught ignoring ranges", async () => {
+    const result = await ran((op) =>
+      op === "GetObject" ? { status: 200, headers: { etag: '"a"' }, body: "all" } : null,
+    );
+    expect(result.view.ok).toBe(false);
+    expect(line(result, "GetObject")?.fault?.code).toBe("RANGE_IGNORED");
+  });
+
+  test("is caught giving other bytes than it was given", async () => {
+    const wrong = "x".repeat(1000);
+    const result = await ran((op, { headers }) =>
+      op === "GetObject"
+        ? {
+            status: 206,
+            headers: { etag: String(headers["if-match"]), "content-range": "bytes 100-1099/2048" },
+            body: wrong,
+          }
+        : null,
+    );
+    expect(line(result, "GetObject")?.fault?.code).toBe("CHECKSUM_MISMATCH");
+  });
+
+  test("is caught losing the nonce that tells a lost answer from a lost object", async () => {
+    const result = await ran((op) =>
+      op === "HeadObject" ? { headers: { etag: '"a"', "content-length": 2048 } } : null,
+    );
+    expect(result.view.ok).toBe(false);
+    expect(line(result, "HeadObject")?.outcome).toBe("failed");
+  });
+
+  test("is caught listing other parts than it was sent", async () => {
+    const none = "<ListPartsResult><UploadId>u</UploadId><IsTruncated>false</IsTruncated></ListPartsResult>";
+    const result = await ran((op) => (op === "ListParts" ? { body: none } : null));
+    expect(line(result, "ListParts")).toMatchObject({ outcome: "failed", fault: { code: "UNEXPECTED_ANSWER" } });
+    expect(outcomes(result)).toMatchObject({ CompleteMultipartUpload: "ok" });
+  });
+
+  test("is caught confirming an upload with an error inside", async () => {
+    const result = await ran((op) => (op === "CompleteMultipartUpload" ? s3Error(200, "InternalError") : null));
+    expect(line(result, "CompleteMultipartUpload")?.fault?.code).toBe("STORE_UNAVAILABLE");
+    expect(result.store.uploads.size).toBe(0);
+  });
+
+  test("is told apart from one that does not have an operation", async () => {
+    const result = await ran((op) => (op === "ListParts" ? s3Error(501, "NotImplemented") : null));
+    expect(line(result, "ListParts")).toMatchObject({ outcome: "unsupported", missingAction: null });
+  });
+});
+
+describe("a store that cannot be used at all", () => {
+  test.each([
+    ["a captive portal", PORTAL, "INTERCEPTED"],
+    ["a wrong secret", s3Error(403, "SignatureDoesNotMatch"), "BAD_CREDENTIALS"],
+    ["a bucket that does not exist", s3Error(404, "NoSuchBucket"), "NO_SUCH_BUCKET"],
+    ["a clock that is off", s3Error(403, "RequestTimeTooSkewed"), "CLOCK_SKEW"],
+    ["a connection that breaks", { hangUp: true } as const, "LINK_DOWN"],
+  ])("because of %s says why once and tries no further", async (_name, canned, code) => {
+    const result = await ran(() => canned);
+    expect(result.view.ok).toBe(false);
+    expect(result.view.checks[0]).toMatchObject({ operation: "ListObjectsV2", fault: { code } });
+    expect(result.view.checks.slice(1).every(({ outcome }) => outcome === "skipped")).toBe(true);
+    expect(result.store.seen.length).toBeLessThan(4);
+  });
+
+  test("never shows a secret or a signature", async () => {
+    const { view } = await ran(() => s3Error(400, "Odd"));
+    expect(JSON.stringify(view)).not.toMatch(/X-Amz-Signature|a secret that stays here/);
+  });
+});
+
+describe("the store's clock", () => {
+  const at = (date: string) => ran((op) => (op === "HeadObject" ? { status: 404, headers: { date } } : null));
+
+  test("is compared with ours", async () => {
+    const { view } = await at("Sat, 21 Nov 2026 14:00:00 GMT");
+    expect(view.clockSkewMs).toBe(2 * 3_600_000 + 500);
+    expect((await at("Sat, 21 Nov 2026 10:00:00 GMT")).view.clockSkewMs).toBe(-2 * 3_600_000 + 500);
+  });
+
+  test("is not guessed when the store does not tell it", async () => {
+    expect((await at("around noon")).view.clockSkewMs).toBeNull();
+  });
+});
