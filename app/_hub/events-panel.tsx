@@ -1,40 +1,22 @@
 "use client";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { Button } from "../_ui/button.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
-import { hub } from "./client.ts";
 import { EventLine } from "./event-line.tsx";
 import { FaultNote } from "./fault-note.tsx";
 import { faultOf } from "./fault-of.ts";
-import { useLiveEvents } from "./live.tsx";
+import { useEvents } from "./use-events.ts";
 
-const PAGE = 12;
-
-/** History of the fleet, one node or one run: what the hub has stored, and what has happened since. */
+/** What has happened, newest first. */
 export function EventsPanel({ nodeId, run }: { nodeId: string | null; run: string | null }) {
-  const live = useLiveEvents();
-  const stored = useInfiniteQuery({
-    queryKey: ["events", nodeId, run],
-    queryFn: ({ pageParam }) => hub.events.list.query({ nodeId, run, cursor: pageParam, limit: PAGE }),
-    initialPageParam: initialCursor(),
-    getNextPageParam: (page) => page.nextCursor,
-  });
-  const fresh = (live ?? []).filter(
-    (event) => (nodeId === null || event.nodeId === nodeId) && (run === null || event.run === run),
-  );
-  const pages = stored.data?.pages.flatMap((page) => page.rows) ?? [];
-  const oldest = pages.at(-1)?.id ?? 0;
-  const rows = [...new Map([...pages, ...fresh.filter((event) => event.id >= oldest)].map((event) => [event.id, event])).values()].sort(
-    (a, b) => b.id - a.id,
-  );
+  const { rows, query } = useEvents(nodeId, run);
   return (
     <Panel title="Events" label="Events">
-      {stored.isError && stored.data === undefined ? (
+      {rows === null && query.isError ? (
         <div className="p-3">
-          <FaultNote fault={faultOf(stored.error)} onRetry={() => void stored.refetch()} />
+          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
         </div>
-      ) : stored.data === undefined ? (
+      ) : rows === null ? (
         <SkeletonRows rows={4} label="Loading events" />
       ) : rows.length === 0 ? (
         <p className="px-4 py-6 text-soft">Nothing has happened yet.</p>
@@ -45,15 +27,13 @@ export function EventsPanel({ nodeId, run }: { nodeId: string | null; run: strin
           ))}
         </ul>
       )}
-      {stored.hasNextPage && (
+      {query.hasNextPage && (
         <div className="border-t border-line px-3 py-2">
-          <Button look="quiet" size="small" disabled={stored.isFetchingNextPage} onClick={() => void stored.fetchNextPage()}>
-            {stored.isFetchingNextPage ? "Loading" : "Earlier"}
+          <Button look="quiet" size="small" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+            {query.isFetchingNextPage ? "Loading" : "Earlier"}
           </Button>
         </div>
       )}
     </Panel>
   );
 }
-
-const initialCursor = (): number | null => null;

@@ -128,7 +128,7 @@ test("numbers count as stale when the link is lost for seconds or silent for lon
   const at = 1_000_000;
   const view = { link: "live", lastMessageAt: at, hubAheadMs: 0 } as const;
   expect(livenessOf(view, at + 4000).state).toBe("live");
-  expect(livenessOf(view, at + 13_000).state).toBe("stale");
+  expect(livenessOf(view, at + 15_000).state).toBe("stale");
   expect(livenessOf({ ...view, link: "lost" }, at + 4000).state).toBe("stale");
   expect(livenessOf({ ...view, lastMessageAt: null }, at).state).toBe("connecting");
 });

@@ -67,8 +67,8 @@ export const useHubNow = (everyMs: 1000 | 10_000): number =>
     () => 0,
   );
 
-/** Without a message for this long the numbers on the page are no longer the present. */
-export const STALE_AFTER_MS = 12_000;
+/** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 10 s. */
+export const STALE_AFTER_MS = 14_000;
 
 export interface Liveness {
   state: "connecting" | "live" | "stale";

@@ -6,9 +6,10 @@ import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { useHubNow, useLiveEvents } from "../_hub/live.tsx";
+import { useHubNow } from "../_hub/live.tsx";
 import { fleetSamplesQuery } from "../_hub/queries.ts";
 import { RANGES, rangeOf } from "../_hub/ranges.ts";
+import { useEvents } from "../_hub/use-events.ts";
 import { Chart } from "../_ui/chart.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -22,11 +23,11 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
   const range = rangeOf(word);
   const now = useHubNow(10_000);
   const rate = useRate();
-  const events = useLiveEvents();
+  const events = useEvents(null, null);
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
   const points = samples.data ?? [];
   const to = Math.max(now, points.at(-1)?.at ?? 0);
-  const markers = (events ?? [])
+  const markers = (events.rows ?? [])
     .filter((event) => event.kind === "node-silent" || event.kind === "restore-done")
     .slice(0, 4)
     .map((event) => ({

@@ -1,0 +1,120 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { MoreHorizontal } from "lucide-react";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { ProfileView } from "#protocol/views.ts";
+import { TestResult } from "../../_buckets/test-result.tsx";
+import { Age } from "../../_hub/age.tsx";
+import { hub } from "../../_hub/client.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { useAction } from "../../_hub/use-action.ts";
+import { Button, IconButton } from "../../_ui/button.tsx";
+import { Copy } from "../../_ui/copy.tsx";
+import { Menu } from "../../_ui/menu.tsx";
+import { Panel } from "../../_ui/panel.tsx";
+import { Tag } from "../../_ui/tag.tsx";
+import { visibleText } from "../../_ui/visible-text.ts";
+
+interface BucketCardProps {
+  view: ProfileView;
+  onEdit: () => void;
+  onRemove: () => void;
+}
+
+/** One bucket profile: where it is, what lies in it, whether it works. */
+export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
+  const client = useQueryClient();
+  const whyNot = useWhyNot("admin");
+  const { profile } = view;
+  const test = useAction(() => hub.profiles.test.mutate({ id: view.id, profile: null, credential: null }));
+  const result = test.result ?? view.lastTest;
+  const address = `s3://${profile.bucket}/${profile.prefix}`;
+  return (
+    <Panel
+      label={profile.name}
+      title={visibleText(profile.name)}
+      note={
+        result === null ? (
+          <Tag tone="quiet">not tested yet</Tag>
+        ) : (
+          <span className="flex items-center gap-2">
+            <Tag tone={result.ok ? "safe" : "lost"}>{result.ok ? "works" : "does not work"}</Tag>
+            <span className="text-12 text-faint">
+              tested <Age at={result.at} />
+            </span>
+          </span>
+        )
+      }
+      side={
+        <span className="flex items-center gap-1">
+          <Button
+            size="small"
+            disabled={test.busy || whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`Test ${profile.name}`}
+            onClick={() => test.run(undefined, () => void client.invalidateQueries({ queryKey: ["profiles"] }))}
+          >
+            {test.busy ? "Testing" : "Test"}
+          </Button>
+          <Menu
+            trigger={
+              <IconButton label={`More for ${profile.name}`} disabled={whyNot !== null}>
+                <MoreHorizontal size={16} />
+              </IconButton>
+            }
+            items={[
+              { id: "edit", label: "Edit", onChoose: onEdit },
+              { id: "remove", label: "Remove…", tone: "danger", onChoose: onRemove },
+            ]}
+          />
+        </span>
+      }
+    >
+      <dl className="nums grid gap-x-6 gap-y-3 px-4 py-3 sm:grid-cols-2 lg:grid-cols-[minmax(0,2fr)_minmax(0,2fr)_1fr_1fr_1fr]">
+        <div className="min-w-0">
+          <dt className="text-12 text-faint">Address</dt>
+          <dd className="flex items-center gap-1">
+            <span className="min-w-0 truncate font-mono text-12">{visibleText(address)}</span>
+            <Copy text={address} label="Copy s3:// address" />
+          </dd>
+        </div>
+        <div className="min-w-0">
+          <dt className="text-12 text-faint">Endpoint</dt>
+          <dd className="truncate font-mono text-12 leading-[26px]">
+            {visibleText(profile.endpoint)} <span className="text-faint">{visibleText(profile.region)}</span>
+          </dd>
+        </div>
+        <div>
+          <dt className="text-12 text-faint">Key</dt>
+          <dd className="font-mono text-12 leading-[26px]">…{visibleText(view.accessKeyHint)}</dd>
+        </div>
+        <div>
+          <dt className="text-12 text-faint">Used by</dt>
+          <dd className="leading-[26px]">
+            {formatCount(view.nodes)} {view.nodes === 1 ? "node" : "nodes"}, {formatCount(view.runs)} {view.runs === 1 ? "run" : "runs"}
+          </dd>
+        </div>
+        <div>
+          <dt className="text-12 text-faint">Holds</dt>
+          <dd className="leading-[26px]">
+            {formatBytes(view.storedBytes)} <span className="text-faint">in {formatCount(view.checkpoints)}</span>
+          </dd>
+        </div>
+      </dl>
+      {(test.fault !== null || result !== null) && (
+        <div className="border-t border-line px-4 py-3">
+          {test.fault !== null && <FaultNote fault={test.fault} />}
+          {result !== null && test.fault === null && (
+            <details open={!result.ok || test.result !== undefined ? true : undefined}>
+              <summary className="w-fit text-soft hover:text-ink">What was tested</summary>
+              <div className="pt-2">
+                <TestResult result={result} />
+              </div>
+            </details>
+          )}
+        </div>
+      )}
+    </Panel>
+  );
+}

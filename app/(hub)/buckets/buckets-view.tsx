@@ -1,0 +1,77 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import dynamic from "next/dynamic";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import { useAddressWord } from "../../_hub/address.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { faultOf } from "../../_hub/fault-of.ts";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { profilesQuery } from "../../_hub/queries.ts";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { Button } from "../../_ui/button.tsx";
+import { Empty, Panel } from "../../_ui/panel.tsx";
+import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { BucketCard } from "./bucket-card.tsx";
+
+const ProfileDialog = dynamic(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog), { ssr: false });
+const RemoveDialog = dynamic(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog), { ssr: false });
+
+/** The buckets nodes save into. Which dialog is open stands in the address. */
+export function BucketsView() {
+  const profiles = useQuery(profilesQuery());
+  const [adding, setAdding] = useAddressWord("add", "");
+  const [editing, setEditing] = useAddressWord("edit", "");
+  const [removing, setRemoving] = useAddressWord("remove", "");
+  const whyNot = useWhyNot("admin");
+  const all = profiles.data ?? [];
+  const edited = all.find((profile) => profile.id === editing);
+  const removed = all.find((profile) => profile.id === removing);
+  const stored = all.reduce((sum, profile) => sum + profile.storedBytes, 0);
+  const add = (
+    <Button look="main" disabled={whyNot !== null} title={whyNot ?? undefined} onClick={() => setAdding("1")}>
+      Add bucket
+    </Button>
+  );
+  return (
+    <>
+      <PageHead
+        title="Buckets"
+        about={
+          profiles.data === undefined || all.length === 0
+            ? ""
+            : `${formatCount(all.length)} ${all.length === 1 ? "profile" : "profiles"}, ${formatBytes(stored)} of complete checkpoints`
+        }
+        actions={add}
+      />
+      {profiles.isError && profiles.data === undefined ? (
+        <FaultNote fault={faultOf(profiles.error)} onRetry={() => void profiles.refetch()} />
+      ) : profiles.data === undefined ? (
+        <Panel label="Buckets">
+          <SkeletonRows rows={3} label="Loading buckets" />
+        </Panel>
+      ) : all.length === 0 ? (
+        <Panel label="Buckets">
+          <Empty title="No bucket yet" action={whyNot === null ? add : undefined}>
+            Any S3-compatible store: AWS S3, Cloudflare R2, Backblaze B2, MinIO and others. The keys stay sealed in the
+            hub; nodes only get short-lived signed requests for their own folder.
+            {whyNot !== null && <> {whyNot}</>}
+          </Empty>
+        </Panel>
+      ) : (
+        all.map((profile) => (
+          <BucketCard
+            key={profile.id}
+            view={profile}
+            onEdit={() => setEditing(profile.id)}
+            onRemove={() => setRemoving(profile.id)}
+          />
+        ))
+      )}
+      {adding !== "" && whyNot === null && <ProfileDialog edited={null} onClose={() => setAdding("")} />}
+      {edited !== undefined && whyNot === null && (
+        <ProfileDialog key={edited.id} edited={edited} onClose={() => setEditing("")} />
+      )}
+      {removed !== undefined && whyNot === null && <RemoveDialog view={removed} onClose={() => setRemoving("")} />}
+    </>
+  );
+}

@@ -1,0 +1,118 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { TokenView } from "#protocol/views.ts";
+import { hub } from "../../_hub/client.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { faultOf } from "../../_hub/fault-of.ts";
+import { useHubNow } from "../../_hub/live.tsx";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { tokensQuery } from "../../_hub/queries.ts";
+import { useAction } from "../../_hub/use-action.ts";
+import { useDialogs } from "../../_shell/dialogs.tsx";
+import { Button } from "../../_ui/button.tsx";
+import { Empty, Panel } from "../../_ui/panel.tsx";
+import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../../_ui/table.tsx";
+import { Tag } from "../../_ui/tag.tsx";
+import { say } from "../../_ui/toast.tsx";
+import { visibleText } from "../../_ui/visible-text.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "token", head: "Token" },
+  { key: "profile", head: "Saves into", from: "sm" },
+  { key: "uses", head: "Used", align: "right", from: "sm" },
+  { key: "state", head: "State", align: "right" },
+  { key: "actions", head: "", label: "Actions", align: "right" },
+];
+
+/** The join tokens: which may still enrol machines, and revoking them. */
+export function TokenPanel() {
+  const whyNot = useWhyNot("operator");
+  const tokens = useQuery({ ...tokensQuery(), enabled: whyNot === null });
+  const dialogs = useDialogs();
+  return (
+    <Panel
+      title="Join tokens"
+      side={
+        whyNot === null && (
+          <Button size="small" onClick={dialogs.addNode}>
+            New token
+          </Button>
+        )
+      }
+    >
+      {whyNot !== null ? (
+        <p className="px-4 py-6 text-soft">Join tokens: {whyNot}</p>
+      ) : tokens.isError && tokens.data === undefined ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(tokens.error)} onRetry={() => void tokens.refetch()} />
+        </div>
+      ) : tokens.data === undefined ? (
+        <SkeletonRows rows={2} label="Loading tokens" />
+      ) : tokens.data.length === 0 ? (
+        <Empty title="No token yet">A join token is made with “Add node”. It lets a machine enrol itself.</Empty>
+      ) : (
+        <Table label="Join tokens" columns={COLUMNS}>
+          {tokens.data.map((token) => (
+            <TokenRow key={token.id} token={token} />
+          ))}
+        </Table>
+      )}
+    </Panel>
+  );
+}
+
+function TokenRow({ token }: { token: TokenView }) {
+  const now = useHubNow(10_000);
+  const client = useQueryClient();
+  const revoke = useAction(() => hub.tokens.revoke.mutate({ id: token.id }));
+  const state =
+    token.revokedAt !== null
+      ? ({ tone: "quiet", text: "revoked" } as const)
+      : token.uses >= token.maxUses
+        ? ({ tone: "quiet", text: "used up" } as const)
+        : now > token.expiresAt
+          ? ({ tone: "quiet", text: "expired" } as const)
+          : ({ tone: "safe", text: now === 0 ? "valid" : `valid ${formatDuration(token.expiresAt - now)}` } as const);
+  return (
+    <Row>
+      <Cell>
+        <TwoLines
+          first={
+            <>
+              <span className="font-mono text-12">{visibleText(token.hint)}…</span>
+              {token.label !== "" && <span className="ml-2 text-soft">{visibleText(token.label)}</span>}
+            </>
+          }
+          second={`made ${new Date(token.createdAt).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}`}
+        />
+      </Cell>
+      <Cell from="sm">{visibleText(token.profileName)}</Cell>
+      <Cell from="sm" align="right">
+        {formatCount(token.uses)} of {formatCount(token.maxUses)}
+      </Cell>
+      <Cell align="right">
+        <Tag tone={state.tone}>{state.text}</Tag>
+        {revoke.fault !== null && <div className="text-12 text-lost">{visibleText(revoke.fault.code)}</div>}
+      </Cell>
+      <Cell align="right">
+        {state.tone === "safe" && (
+          <Button
+            size="small"
+            disabled={revoke.busy}
+            aria-label={`Revoke token ${token.hint}`}
+            onClick={() =>
+              revoke.run(undefined, () => {
+                void client.invalidateQueries({ queryKey: ["tokens"] });
+                say("quiet", "The token was revoked. Nodes that used it stay.");
+              })
+            }
+          >
+            Revoke
+          </Button>
+        )}
+      </Cell>
+    </Row>
+  );
+}

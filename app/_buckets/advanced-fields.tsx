@@ -1,0 +1,61 @@
+"use client";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
+
+interface AdvancedFieldsProps {
+  form: ProfileForm;
+  errors: FieldErrors;
+  set: (part: Partial<ProfileForm>) => void;
+}
+
+/** Needed only where hub, workers and browsers reach the store under different addresses: the signature binds the host. */
+export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
+  const wrong = errors.workerEndpoint !== undefined || errors.browserEndpoint !== undefined;
+  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "";
+  return (
+    <details className="mt-1 border-t border-line pt-2" open={wrong || used ? true : undefined}>
+      <summary className="w-fit py-1 text-soft hover:text-ink">Advanced</summary>
+      <Field
+        label="For workers"
+        hint="The store's address as nodes reach it, when it differs from the endpoint above."
+        error={errors.workerEndpoint}
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            kind="code"
+            value={form.workerEndpoint}
+            placeholder="the same as the endpoint"
+            onChange={(event) => set({ workerEndpoint: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="For browsers" hint="The same for people's browsers." error={errors.browserEndpoint}>
+        {(ids) => (
+          <TextInput
+            {...ids}
+            kind="code"
+            value={form.browserEndpoint}
+            placeholder="the same as the endpoint"
+            onChange={(event) => set({ browserEndpoint: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Addressing" hint="Where the bucket's name stands in a request.">
+        {(ids) => (
+          <Select
+            {...ids}
+            label="Addressing"
+            value={form.addressing}
+            choices={[
+              { value: "path", label: "in the path", note: "host/bucket/key" },
+              { value: "virtual-host", label: "in the host name", note: "bucket.host/key" },
+            ]}
+            onChange={(value) => set({ addressing: value === "path" ? "path" : "virtual-host" })}
+          />
+        )}
+      </Field>
+    </details>
+  );
+}

@@ -1,0 +1,13 @@
+/** Fills `{region}` and `{account}` of a provider's endpoint template. What is not known yet stays as it is. */
+export function fillEndpoint(template: string, values: { region: string; account: string }): string {
+  return template
+    .replaceAll("{region}", () => (values.region === "" ? "{region}" : values.region))
+    .replaceAll("{account}", () => (values.account === "" ? "{account}" : values.account));
+}
+
+export const needsAccount = (template: string): boolean => template.includes("{account}");
+
+export const needsRegion = (template: string): boolean => template.includes("{region}");
+
+/** Placeholders that are still open, for the sentence "fill in the region". */
+export const openPlaces = (endpoint: string): string[] => [...endpoint.matchAll(/\{(region|account)\}/g)].map((match) => match[1] ?? "");

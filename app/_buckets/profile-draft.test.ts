@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import type { PresetView } from "#protocol/views.ts";
+import { emptyForm, readForm, withPlace, withPreset } from "./profile-draft.ts";
+
+const r2: PresetView = {
+  provider: "r2",
+  label: "Cloudflare R2",
+  endpointTemplate: "https://{account}.r2.cloudflarestorage.com",
+  regionHint: "auto",
+  defaultRegion: "auto",
+  addressing: "path",
+  egress: "none",
+  note: "",
+};
+const aws: PresetView = {
+  ...r2,
+  provider: "aws",
+  endpointTemplate: "https://s3.{region}.amazonaws.com",
+  defaultRegion: "us-east-1",
+  addressing: "virtual-host",
+};
+
+const filled = {
+  ...withPlace(emptyForm(r2), { account: "abc123" }, r2),
+  name: "training",
+  bucket: "training-eu",
+  accessKeyId: "k",
+  secretAccessKey: "s",
+};
+
+test("a filled form becomes what the hub takes", () => {
+  const read = readForm({ ...filled, prefix: "team-a" });
+  expect(read).toMatchObject({
+    ok: true,
+    profile: { endpoint: "https://abc123.r2.cloudflarestorage.com", prefix: "team-a/", workerEndpoint: null },
+    credential: { accessKeyId: "k" },
+  });
+});
+
+test("an open account is asked for at the account, not at the endpoint", () => {
+  const read = readForm({ ...filled, endpoint: "https://{account}.r2.cloudflarestorage.com" });
+  expect(read.ok).toBe(false);
+  if (!read.ok) expect(Object.keys(read.errors)).toEqual(["account"]);
+});
+
+test("each wrong field gets its own sentence", () => {
+  const read = readForm({ ...filled, bucket: "UPPER", name: " ", secretAccessKey: "", endpoint: "ftp://x" });
+  expect(read.ok).toBe(false);
+  if (!read.ok) expect(Object.keys(read.errors).sort()).toEqual(["bucket", "endpoint", "name", "secretAccessKey"]);
+});
+
+test("a kept key is not asked for and not sent", () => {
+  const read = readForm({ ...filled, keepKey: true, accessKeyId: "", secretAccessKey: "" });
+  expect(read).toMatchObject({ ok: true, credential: null });
+});
+
+test("an endpoint typed by hand is not overwritten by the region", () => {
+  const typed = { ...emptyForm(aws), endpoint: "https://minio.local", endpointTyped: true };
+  expect(withPlace(typed, { region: "eu-west-1" }, aws).endpoint).toBe("https://minio.local");
+  expect(withPlace(emptyForm(aws), { region: "eu-west-1" }, aws).endpoint).toBe("https://s3.eu-west-1.amazonaws.com");
+});
+
+test("another provider brings its endpoint, region and addressing and keeps the names", () => {
+  expect(withPreset(filled, aws)).toMatchObject({
+    name: "training",
+    region: "us-east-1",
+    addressing: "virtual-host",
+    endpoint: "https://s3.us-east-1.amazonaws.com",
+  });
+});

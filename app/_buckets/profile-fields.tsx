@@ -1,0 +1,152 @@
+"use client";
+import type { PresetView, ProfileView } from "#protocol/views.ts";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import { AdvancedFields } from "./advanced-fields.tsx";
+import { needsAccount } from "./endpoint-template.ts";
+import { withPlace, withPreset, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
+
+export interface ProfileFieldsProps {
+  form: ProfileForm;
+  errors: FieldErrors;
+  presets: readonly PresetView[];
+  edited: ProfileView | null;
+  onChange: (change: (old: ProfileForm) => ProfileForm) => void;
+}
+
+export function ProfileFields({ form, errors, presets, edited, onChange }: ProfileFieldsProps) {
+  const preset = presets.find((one) => one.provider === form.provider);
+  const set = (part: Partial<ProfileForm>): void => onChange((old) => ({ ...old, ...part }));
+  return (
+    <>
+      <Field label="Name" hint="What you call it here." error={errors.name}>
+        {(ids) => <TextInput {...ids} value={form.name} placeholder="training-eu" onChange={(event) => set({ name: event.target.value })} />}
+      </Field>
+      <Field label="Provider" hint={preset?.note}>
+        {(ids) => (
+          <Select
+            {...ids}
+            label="Provider"
+            value={form.provider}
+            choices={presets.map((one) => ({ value: one.provider, label: one.label }))}
+            onChange={(value) => {
+              const chosen = presets.find((one) => one.provider === value);
+              if (chosen !== undefined) onChange((old) => withPreset(old, chosen));
+            }}
+          />
+        )}
+      </Field>
+      {preset !== undefined && needsAccount(preset.endpointTemplate) && !form.endpointTyped && (
+        <Field label="Account" hint="The account part of the store's address." error={errors.account}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              kind="code"
+              value={form.account}
+              onChange={(event) => onChange((old) => withPlace(old, { account: event.target.value.trim() }, preset))}
+            />
+          )}
+        </Field>
+      )}
+      <Field label="Region" hint={preset?.regionHint} error={errors.region}>
+        {(ids) => (
+          <TextInput
+            {...ids}
+            kind="code"
+            value={form.region}
+            onChange={(event) => onChange((old) => withPlace(old, { region: event.target.value.trim() }, preset))}
+          />
+        )}
+      </Field>
+      <Field label="Endpoint" error={errors.endpoint}>
+        {(ids) => (
+          <TextInput
+            {...ids}
+            kind="code"
+            inputMode="url"
+            value={form.endpoint}
+            placeholder="https://s3.example.com"
+            onChange={(event) => set({ endpoint: event.target.value, endpointTyped: true })}
+          />
+        )}
+      </Field>
+      <Field label="Bucket" error={errors.bucket}>
+        {(ids) => (
+          <TextInput {...ids} kind="code" value={form.bucket} onChange={(event) => set({ bucket: event.target.value })} />
+        )}
+      </Field>
+      <Field label="Prefix" hint="Optional folder in the bucket. Everything Tidemark writes lies under it." error={errors.prefix}>
+        {(ids) => (
+          <TextInput
+            {...ids}
+            kind="code"
+            value={form.prefix}
+            placeholder="tidemark/"
+            onChange={(event) => set({ prefix: event.target.value })}
+          />
+        )}
+      </Field>
+      <KeyFields form={form} errors={errors} edited={edited} set={set} />
+      <AdvancedFields form={form} errors={errors} set={set} />
+    </>
+  );
+}
+
+interface KeyFieldsProps {
+  form: ProfileForm;
+  errors: FieldErrors;
+  edited: ProfileView | null;
+  set: (part: Partial<ProfileForm>) => void;
+}
+
+/** The key goes in and never comes out again: on edit the stored one is kept unless a new one is typed. */
+function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
+  return (
+    <>
+      {edited !== null && (
+        <Field label="Key">
+          {(ids) => (
+            <span className="flex min-h-[34px] items-center gap-2">
+              <input
+                {...ids}
+                type="checkbox"
+                className="size-4 accent-accent"
+                checked={form.keepKey}
+                onChange={(event) => set({ keepKey: event.target.checked })}
+              />
+              <span>
+                keep the stored key{" "}
+                <span className="font-mono text-12 text-faint">…{edited.accessKeyHint}</span>
+              </span>
+            </span>
+          )}
+        </Field>
+      )}
+      {!form.keepKey && (
+        <>
+          <Field label="Access key id" error={errors.accessKeyId}>
+            {(ids) => (
+              <TextInput {...ids} kind="code" value={form.accessKeyId} onChange={(event) => set({ accessKeyId: event.target.value })} />
+            )}
+          </Field>
+          <Field
+            label="Secret key"
+            hint="Sealed in the hub. It is never shown again and never reaches a node."
+            error={errors.secretAccessKey}
+          >
+            {(ids) => (
+              <TextInput
+                {...ids}
+                kind="code"
+                type="password"
+                autoComplete="new-password"
+                value={form.secretAccessKey}
+                onChange={(event) => set({ secretAccessKey: event.target.value })}
+              />
+            )}
+          </Field>
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { PresetView, ProfileView } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { presetsQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Skeleton } from "../_ui/skeleton.tsx";
+import { emptyForm, formOf, readForm, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
+import { ProfileFields } from "./profile-fields.tsx";
+import { TestResult } from "./test-result.tsx";
+
+interface ProfileFormProps {
+  /** Null makes a new profile. */
+  edited: ProfileView | null;
+  saveWord: string;
+  onSaved: (profile: ProfileView) => void;
+}
+
+/** Makes or changes a bucket profile. "Test" tries every operation with what is typed, before anything is stored. */
+export function ProfileFormView(props: ProfileFormProps) {
+  const presets = useQuery(presetsQuery());
+  if (presets.isError && presets.data === undefined)
+    return <FaultNote fault={faultOf(presets.error)} onRetry={() => void presets.refetch()} />;
+  const first = presets.data?.[0];
+  if (presets.data === undefined || first === undefined)
+    return (
+      <div role="status" aria-label="Loading" className="flex flex-col gap-3 py-2">
+        {[0, 1, 2, 3, 4].map((row) => (
+          <Skeleton key={row} className="h-8 w-full" />
+        ))}
+      </div>
+    );
+  return <LoadedForm {...props} presets={presets.data} initial={props.edited === null ? emptyForm(first) : formOf(props.edited)} />;
+}
+
+function LoadedForm({ edited, saveWord, onSaved, presets, initial }: ProfileFormProps & { presets: PresetView[]; initial: ProfileForm }) {
+  const client = useQueryClient();
+  const [form, setForm] = useState(initial);
+  const [asked, setAsked] = useState(false);
+  const read = readForm(form);
+  const errors: FieldErrors = asked && !read.ok ? read.errors : {};
+  const test = useAction(async () => {
+    if (!read.ok) return null;
+    return hub.profiles.test.mutate({ id: edited?.id ?? null, profile: read.profile, credential: read.credential });
+  });
+  const save = useAction(async () => {
+    if (!read.ok) return null;
+    if (edited === null && read.credential !== null)
+      return hub.profiles.create.mutate({ profile: read.profile, credential: read.credential });
+    if (edited === null) return null;
+    return hub.profiles.update.mutate({
+      id: edited.id,
+      version: edited.version,
+      profile: read.profile,
+      credential: read.credential,
+    });
+  });
+  const busy = test.busy || save.busy;
+
+  return (
+    <form
+      aria-label={edited === null ? "New bucket profile" : "Bucket profile"}
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        setAsked(true);
+        if (!read.ok) return;
+        save.run(undefined, (profile) => {
+          if (profile === null) return;
+          void client.invalidateQueries({ queryKey: ["profiles"] });
+          onSaved(profile);
+        });
+      }}
+    >
+      <ProfileFields form={form} errors={errors} presets={presets} edited={edited} onChange={setForm} />
+      <div className="flex flex-col gap-3 pt-2">
+        {test.fault !== null && <FaultNote fault={test.fault} />}
+        {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
+        {save.fault !== null && <FaultNote fault={save.fault} />}
+        <div className="flex flex-wrap items-center justify-end gap-2">
+          {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
+          <Button
+            disabled={busy}
+            onClick={() => {
+              setAsked(true);
+              if (read.ok) test.run(undefined);
+            }}
+          >
+            {test.busy ? "Testing" : "Test"}
+          </Button>
+          <Button type="submit" look="main" disabled={busy}>
+            {save.busy ? "Saving" : saveWord}
+          </Button>
+        </div>
+      </div>
+    </form>
+  );
+}
