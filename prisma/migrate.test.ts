@@ -11,7 +11,7 @@ const first = { name: "0001_first", sql: "CREATE TABLE a (x INTEGER);\nCREATE TA
 const second = { name: "0002_second", sql: "ALTER TABLE a ADD COLUMN z TEXT;" };
 const tables = async (client: SqlClient): Promise<string[]> =>
   (await client.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")).rows.map((row) =>
-    String(row[0]),
+    typeof row[0] === "string" ? row[0] : "",
   );
 
 describe("migrations", () => {

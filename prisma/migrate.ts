@@ -38,6 +38,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 const checksumOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** The migrations committed in `folder`, in order of their names. */
@@ -58,7 +59,7 @@ export async function migrate(client: SqlClient, migrations: readonly Migration[
   const history = await client.execute(
     `SELECT "migration_name", "checksum" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "migration_name"`,
   );
-  const done = new Map(history.rows.map((row) => [String(row[0]), String(row[1])]));
+  const done = new Map(history.rows.map((row) => [textOf(row[0]), textOf(row[1])]));
   for (const [name, checksum] of done) {
     const known = migrations.find((migration) => migration.name === name);
     if (known === undefined) {

@@ -28,6 +28,10 @@ export interface Context {
   caller: Caller;
   /** Address of the other end, for throttling. */
   address: string;
+  /** The hub's address as this caller reaches it, for example `https://tidemark.example.com`. */
+  origin: string;
+  /** Fault of a change that did not come from the hub's own pages: thrown by the guard for every mutation. */
+  crossSite: Fault | null;
   /** Fault found while reading the credentials: thrown by the guard, so that it leaves in the usual form. */
   refusal: Fault | null;
   setCookie: (value: string) => void;
@@ -116,8 +120,9 @@ export function allow(who: Who | undefined, context: Pick<Context, "caller" | "r
   if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
 }
 
-const guarded = t.procedure.use(async ({ ctx, meta, next }) => {
+const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
   try {
+    if (type === "mutation" && ctx.crossSite !== null) throw ctx.crossSite;
     allow(meta?.who, ctx);
   } catch (error) {
     throw isFault(error) ? trpcError(error) : error;

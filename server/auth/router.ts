@@ -1,11 +1,13 @@
 import { setupInput, signInInput } from "#protocol/requests.ts";
-import type { HubStatus } from "#protocol/views.ts";
 import { open, router, viewer } from "../trpc.ts";
-import { soon } from "../soon.ts";
+import { setup } from "./setup.ts";
+import { signIn } from "./sign-in.ts";
+import { signOut } from "./sign-out.ts";
+import { status } from "./status.ts";
 
 export const authRouter = router({
-  status: open.query(() => soon<HubStatus>()),
-  setup: open.input(setupInput).mutation(() => soon<HubStatus>()),
-  signIn: open.input(signInInput).mutation(() => soon<HubStatus>()),
-  signOut: viewer.mutation(() => soon<{ ok: true }>()),
+  status: open.query(({ ctx }) => status(ctx)),
+  setup: open.input(setupInput).mutation(({ ctx, input }) => setup(ctx, input)),
+  signIn: open.input(signInInput).mutation(({ ctx, input }) => signIn(ctx, input)),
+  signOut: viewer.mutation(({ ctx }) => signOut(ctx)),
 });

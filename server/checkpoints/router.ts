@@ -1,13 +1,13 @@
 import { byId, byRun } from "#protocol/requests.ts";
-import type { CheckpointView, RunRow, RunView } from "#protocol/views.ts";
 import { router, viewer } from "../trpc.ts";
-import { soon } from "../soon.ts";
+import { getCheckpoint } from "./get.ts";
+import { getRun, listRuns } from "./runs.ts";
 
 export const runsRouter = router({
-  list: viewer.query(() => soon<RunRow[]>()),
-  get: viewer.input(byRun).query(() => soon<RunView>()),
+  list: viewer.query(({ ctx }) => listRuns(ctx.hub)),
+  get: viewer.input(byRun).query(({ ctx, input }) => getRun(ctx.hub, input.run)),
 });
 
 export const checkpointsRouter = router({
-  get: viewer.input(byId).query(() => soon<CheckpointView>()),
+  get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
 });

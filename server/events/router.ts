@@ -1,8 +1,7 @@
 import { listEventsInput } from "#protocol/requests.ts";
-import type { EventRow } from "#protocol/views.ts";
 import { router, viewer } from "../trpc.ts";
-import { soon } from "../soon.ts";
+import { listEvents } from "./list.ts";
 
 export const eventsRouter = router({
-  list: viewer.input(listEventsInput).query(() => soon<{ rows: EventRow[]; nextCursor: number | null }>()),
+  list: viewer.input(listEventsInput).query(({ ctx, input }) => listEvents(ctx.hub, input)),
 });

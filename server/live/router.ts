@@ -1,12 +1,15 @@
 import { z } from "zod";
-import type { LiveMessage, SamplePoint } from "#protocol/views.ts";
 import { router, viewer } from "../trpc.ts";
-import { soon, soonStream } from "../soon.ts";
+import { minutes } from "./minutes.ts";
+import { listSamples } from "./samples.ts";
+import { watch } from "./watch.ts";
 
 export const liveRouter = router({
-  watch: viewer.subscription(() => soonStream<LiveMessage>()),
+  watch: viewer.subscription(({ ctx, signal }) => watch(ctx, signal ?? ctx.hub.closing)),
 });
 
 export const fleetRouter = router({
-  samples: viewer.input(z.object({ minutes: z.number().int().min(1).max(10_080) })).query(() => soon<SamplePoint[]>()),
+  samples: viewer
+    .input(z.object({ minutes }))
+    .query(({ ctx, input }) => listSamples(ctx.hub, { nodeId: null, minutes: input.minutes })),
 });

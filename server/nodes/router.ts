@@ -1,54 +1,59 @@
 import { z } from "zod";
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
-import type { NodeMessage } from "#protocol/commands.ts";
-import {
-  claimEpochInput,
-  enrolInput,
-  helloInput,
-  type ClaimAnswer,
-  type EnrolAnswer,
-  type HelloAnswer,
-  type NodeSettings,
-} from "#protocol/hello.ts";
+import { manifest } from "#protocol/checkpoint.ts";
+import { claimEpochInput, enrolInput, helloInput } from "#protocol/hello.ts";
 import { id } from "#protocol/names.ts";
-import { operation, SIGN_BATCH, type SignedRequest } from "#protocol/operations.ts";
+import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
 import { byId, createTokenInput } from "#protocol/requests.ts";
-import type { NodeRow, SamplePoint, TokenView } from "#protocol/views.ts";
+import { announce } from "../checkpoints/announce.ts";
+import { claimEpoch } from "../checkpoints/claim-epoch.ts";
+import { commit } from "../checkpoints/commit.ts";
+import { readCheckpoint } from "../checkpoints/read-checkpoint.ts";
+import { sign } from "../checkpoints/sign.ts";
+import { minutes } from "../live/minutes.ts";
+import { listSamples } from "../live/samples.ts";
+import { acceptReport } from "../transfers/accept-report.ts";
 import { admin, node, open, operator, router, viewer } from "../trpc.ts";
-import { soon, soonStream } from "../soon.ts";
+import { enrol } from "./enrol.ts";
+import { goodbye } from "./goodbye.ts";
+import { hello } from "./hello.ts";
+import { listNodes, readNode } from "./list.ts";
+import { record } from "./record.ts";
+import { revokeNode } from "./revoke.ts";
+import { streamToNode } from "./stream.ts";
+import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
-const minutes = z.number().int().min(1).max(10_080);
+const signInput = z.object({ operations: z.array(operation).min(1).max(SIGN_BATCH) });
 
 /** What people ask about nodes. */
 export const nodesRouter = router({
-  list: viewer.query(() => soon<NodeRow[]>()),
-  get: viewer.input(byId).query(() => soon<NodeRow>()),
-  samples: viewer.input(z.object({ id, minutes })).query(() => soon<SamplePoint[]>()),
-  revoke: admin.input(byId).mutation(() => soon<{ ok: true }>()),
+  list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
+  get: viewer.input(byId).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
+  samples: viewer
+    .input(z.object({ id, minutes }))
+    .query(({ ctx, input }) => listSamples(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
+  revoke: admin.input(byId).mutation(({ ctx, input }) => revokeNode(ctx, input)),
 });
 
 export const tokensRouter = router({
-  list: operator.query(() => soon<TokenView[]>()),
-  create: operator.input(createTokenInput).mutation(() => soon<{ view: TokenView; token: string; hubUrl: string }>()),
-  revoke: operator.input(byId).mutation(() => soon<{ ok: true }>()),
+  list: operator.query(({ ctx }) => listTokens(ctx.hub)),
+  create: operator.input(createTokenInput).mutation(({ ctx, input }) => createToken(ctx, input)),
+  revoke: operator.input(byId).mutation(({ ctx, input }) => revokeToken(ctx, input)),
 });
 
 /** What nodes ask of the hub. */
 export const nodeRouter = router({
-  enrol: open.input(enrolInput).mutation(() => soon<EnrolAnswer>()),
-  hello: node.input(helloInput).mutation(() => soon<HelloAnswer>()),
-  stream: node.input(z.object({ bootId: id })).subscription(() => soonStream<NodeMessage>()),
-  progress: node.input(progressReport).mutation(() => soon<{ settings: NodeSettings }>()),
-  record: node.input(recordInput).mutation(() => soon<{ acceptedThrough: number }>()),
-  claimEpoch: node.input(claimEpochInput).mutation(() => soon<ClaimAnswer>()),
-  announce: node.input(captureAnnouncement).mutation(() => soon<{ ok: true }>()),
-  sign: node
-    .input(z.object({ operations: z.array(operation).min(1).max(SIGN_BATCH) }))
-    .mutation(() => soon<{ requests: SignedRequest[] }>()),
-  commit: node.input(z.object({ manifest })).mutation(() => soon<{ sha256: string }>()),
-  readCheckpoint: node
-    .input(z.object({ checkpointId: id }))
-    .query(() => soon<{ manifest: Manifest; sha256: string }>()),
-  goodbye: node.mutation(() => soon<{ ok: true }>()),
+  enrol: open.input(enrolInput).mutation(({ ctx, input }) => enrol(ctx, input)),
+  hello: node.input(helloInput).mutation(({ ctx, input }) => hello(ctx, input)),
+  stream: node
+    .input(z.object({ bootId: id }))
+    .subscription(({ ctx, signal }) => streamToNode(ctx, signal ?? ctx.hub.closing)),
+  progress: node.input(progressReport).mutation(({ ctx, input }) => acceptReport(ctx, input)),
+  record: node.input(recordInput).mutation(({ ctx, input }) => record(ctx, input)),
+  claimEpoch: node.input(claimEpochInput).mutation(({ ctx, input }) => claimEpoch(ctx, input)),
+  announce: node.input(captureAnnouncement).mutation(({ ctx, input }) => announce(ctx, input)),
+  sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
+  commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
+  readCheckpoint: node.input(z.object({ checkpointId: id })).query(({ ctx, input }) => readCheckpoint(ctx, input)),
+  goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

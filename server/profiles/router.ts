@@ -1,13 +1,17 @@
 import { byId, createProfileInput, testProfileInput, updateProfileInput } from "#protocol/requests.ts";
-import type { PresetView, ProfileTestView, ProfileView } from "#protocol/views.ts";
+import { presetViews } from "#storage/providers.ts";
 import { admin, router, viewer } from "../trpc.ts";
-import { soon } from "../soon.ts";
+import { createProfile } from "./create.ts";
+import { listProfiles } from "./profile-view.ts";
+import { removeProfile } from "./remove.ts";
+import { testProfile } from "./test-profile.ts";
+import { updateProfile } from "./update.ts";
 
 export const profilesRouter = router({
-  list: viewer.query(() => soon<ProfileView[]>()),
-  presets: viewer.query(() => soon<PresetView[]>()),
-  create: admin.input(createProfileInput).mutation(() => soon<ProfileView>()),
-  update: admin.input(updateProfileInput).mutation(() => soon<ProfileView>()),
-  test: admin.input(testProfileInput).mutation(() => soon<ProfileTestView>()),
-  remove: admin.input(byId).mutation(() => soon<{ ok: true }>()),
+  list: viewer.query(({ ctx }) => listProfiles(ctx.hub)),
+  presets: viewer.query(() => presetViews()),
+  create: admin.input(createProfileInput).mutation(({ ctx, input }) => createProfile(ctx, input)),
+  update: admin.input(updateProfileInput).mutation(({ ctx, input }) => updateProfile(ctx, input)),
+  test: admin.input(testProfileInput).mutation(({ ctx, input }) => testProfile(ctx, input)),
+  remove: admin.input(byId).mutation(({ ctx, input }) => removeProfile(ctx, input)),
 });

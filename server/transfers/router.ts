@@ -1,9 +1,9 @@
 import { listTransfersInput, transferAction } from "#protocol/requests.ts";
-import type { TransferRow } from "#protocol/views.ts";
 import { operator, router, viewer } from "../trpc.ts";
-import { soon } from "../soon.ts";
+import { act } from "./act.ts";
+import { listTransfers } from "./list.ts";
 
 export const transfersRouter = router({
-  list: viewer.input(listTransfersInput).query(() => soon<{ rows: TransferRow[]; nextCursor: string | null }>()),
-  act: operator.input(transferAction).mutation(() => soon<{ ok: true }>()),
+  list: viewer.input(listTransfersInput).query(({ ctx, input }) => listTransfers(ctx.hub, input)),
+  act: operator.input(transferAction).mutation(({ ctx, input }) => act(ctx, input)),
 });

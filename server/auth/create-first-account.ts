@@ -1,0 +1,29 @@
+import { Fault } from "#protocol/fault.ts";
+import type { Person } from "#protocol/views.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { newId } from "../random-id.ts";
+import { hashPassword } from "./password.ts";
+
+/**
+ * Creates the first account, an admin, only while there is none. Of two calls at the same time one wins.
+ * @throws Fault SETUP_CLOSED
+ */
+export async function createFirstAccount(hub: Hub, draft: { email: string; password: string }): Promise<Person> {
+  const passwordHash = await hashPassword(draft.password, hub.passwordCost);
+  const { person, event } = await hub.db.$transaction(async (tx) => {
+    if ((await tx.user.count()) > 0) throw new Fault("SETUP_CLOSED");
+    const created = { id: newId(), email: draft.email, role: "admin" as const };
+    await tx.user.create({ data: { ...created, passwordHash, createdAt: new Date(hub.now()) } });
+    const event = await recordEvent(tx, {
+      at: hub.now(),
+      kind: "account-created",
+      work: "safe",
+      text: `The first account was created: ${draft.email}`,
+    });
+    return { person: created, event };
+  });
+  hub.setupCode.close();
+  emit(hub, event, ["account"]);
+  return person;
+}

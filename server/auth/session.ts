@@ -1,0 +1,78 @@
+import { role } from "#protocol/requests.ts";
+import type { Person } from "#protocol/views.ts";
+import type { HubSettings } from "../env.ts";
+import type { Hub } from "../hub.ts";
+import { hashOf, newSecret } from "../random-id.ts";
+
+/**
+ * A signed-in browser holds a random secret in a cookie no script can read; the hub holds its hash. A session ends by
+ * itself after seven days without use, and after thirty days in any case.
+ */
+
+const IDLE_MS = 7 * 86_400_000;
+const LONGEST_MS = 30 * 86_400_000;
+/** How stale the record of the last use may be: one write per five minutes at most. */
+const SEEN_STEP_MS = 300_000;
+
+export interface OpenSession {
+  person: Person;
+  hash: string;
+}
+
+const isSecure = (settings: HubSettings): boolean => settings.publicUrl?.protocol === "https:";
+
+/** `__Host-` binds the cookie to this host and to https; browsers refuse that name over plain http. */
+export const cookieName = (settings: HubSettings): string => (isSecure(settings) ? "__Host-tidemark" : "tidemark");
+
+const attributes = (settings: HubSettings): string =>
+  `Path=/; HttpOnly; SameSite=Lax${isSecure(settings) ? "; Secure" : ""}`;
+
+/** Opens a session; returns the value of the Set-Cookie header. */
+export async function openSession(hub: Hub, userId: string): Promise<string> {
+  const secret = newSecret("tms");
+  const now = hub.now();
+  await hub.db.session.create({
+    data: {
+      hash: hashOf(secret),
+      userId,
+      createdAt: new Date(now),
+      seenAt: new Date(now),
+      expiresAt: new Date(now + LONGEST_MS),
+    },
+  });
+  return `${cookieName(hub.settings)}=${secret}; ${attributes(hub.settings)}; Max-Age=${LONGEST_MS / 1000}`;
+}
+
+export const clearedCookie = (settings: HubSettings): string =>
+  `${cookieName(settings)}=; ${attributes(settings)}; Max-Age=0`;
+
+/** The session's secret in a Cookie header, or null. */
+export function secretInCookie(settings: HubSettings, header: string | undefined): string | null {
+  const wanted = `${cookieName(settings)}=`;
+  for (const piece of (header ?? "").split(";")) {
+    const pair = piece.trim();
+    if (pair.startsWith(wanted)) return pair.slice(wanted.length) || null;
+  }
+  return null;
+}
+
+/** The session with this hash if it is still good, or null. */
+export async function readSession(hub: Hub, hash: string): Promise<OpenSession | null> {
+  const row = await hub.db.session.findUnique({ where: { hash }, include: { user: true } });
+  const now = hub.now();
+  if (row === null) return null;
+  if (now >= row.expiresAt.getTime() || now >= row.seenAt.getTime() + IDLE_MS) {
+    await hub.db.session.deleteMany({ where: { hash } });
+    return null;
+  }
+  if (now - row.seenAt.getTime() > SEEN_STEP_MS) {
+    await hub.db.session.updateMany({ where: { hash }, data: { seenAt: new Date(now) } });
+  }
+  const { id, email } = row.user;
+  return { person: { id, email, role: role.parse(row.user.role) }, hash };
+}
+
+export async function endSession(hub: Hub, hash: string): Promise<void> {
+  await hub.db.session.deleteMany({ where: { hash } });
+  hub.live.endSession(hub.now());
+}

@@ -1,0 +1,20 @@
+import type { z } from "zod";
+import { Fault } from "#protocol/fault.ts";
+import type { setupInput } from "#protocol/requests.ts";
+import type { HubStatus } from "#protocol/views.ts";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import type { Context } from "../trpc.ts";
+import { createFirstAccount } from "./create-first-account.ts";
+import { openSession } from "./session.ts";
+
+/** @throws Fault TOO_MANY_TRIES, SETUP_CLOSED, SETUP_CODE_WRONG */
+export async function setup(context: Context, input: z.infer<typeof setupInput>): Promise<HubStatus> {
+  const { hub } = context;
+  hub.throttle.take(`setup:${context.address}`, 5);
+  if ((await hub.db.user.count()) > 0) throw new Fault("SETUP_CLOSED");
+  if (!hub.setupCode.fits(input.code)) throw new Fault("SETUP_CODE_WRONG");
+  const person = await createFirstAccount(hub, input);
+  hub.throttle.clear(`setup:${context.address}`);
+  context.setCookie(await openSession(hub, person.id));
+  return { needsSetup: false, person, version: PRODUCT_VERSION };
+}

@@ -1,0 +1,76 @@
+import { findCollision } from "#protocol/names.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { CaptureAnnouncement } from "#protocol/reports.ts";
+import { emit } from "../events/record-event.ts";
+import { hearFrom } from "../nodes/hear-from.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { requireWriter } from "./require-writer.ts";
+
+/**
+ * A capture exists and is about to be uploaded under a new attempt: from now on the node may be signed for that attempt,
+ * and for nothing else. The same announcement again changes nothing; a new attempt at the same checkpoint replaces the
+ * one before, which is then no longer signed for.
+ * @throws Fault EPOCH_OVER, NOT_THIS_NODES, CONFLICT, BAD_INPUT
+ */
+export async function announce(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: CaptureAnnouncement,
+): Promise<{ ok: true }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  await hearFrom(hub, node);
+  const collision = findCollision(input.files.map(({ path }) => path));
+  if (collision !== null) {
+    throw new Fault("BAD_INPUT", { op: "announce", detail: `${collision.join(" and ")} would land on the same file` });
+  }
+  const { access, prefix } = await hub.stores.open(node.profileId);
+  const now = new Date(hub.now());
+  const sizeBytes = input.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  await hub.db.$transaction(async (tx) => {
+    await requireWriter(tx, { run: input.run, epoch: input.writerEpoch, nodeId: node.id });
+    const known = await tx.checkpoint.findUnique({ where: { id: input.checkpointId } });
+    if (known !== null) {
+      if (known.nodeId !== node.id || known.run !== input.run || Number(known.step) !== input.step) {
+        throw new Fault("NOT_THIS_NODES", { op: "announce", subject: input.checkpointId });
+      }
+      if (known.attempt === input.attempt && known.writerEpoch === input.writerEpoch) {
+        const again = { id: known.id, state: "torn" };
+        await tx.checkpoint.updateMany({ where: again, data: { state: "uploading" } });
+        return;
+      }
+      if (known.state === "complete") throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
+    }
+    const sameAttempt = await tx.checkpoint.findUnique({
+      where: { run_attempt: { run: input.run, attempt: input.attempt } },
+    });
+    if (sameAttempt !== null) throw new Fault("CONFLICT", { op: "announce", detail: "an attempt is never used twice" });
+    const data = {
+      run: input.run,
+      step: BigInt(input.step),
+      writerEpoch: input.writerEpoch,
+      attempt: input.attempt,
+      nodeId: node.id,
+      profileId: node.profileId,
+      bucket: access.bucket,
+      prefix,
+      state: "uploading",
+      framework: input.framework,
+      metrics: "{}",
+      fileCount: input.files.length,
+      sizeBytes: BigInt(sizeBytes),
+      capturedAt: new Date(input.capturedAt),
+      announcedAt: now,
+    };
+    const where = { id: input.checkpointId };
+    await tx.checkpoint.upsert({ where, update: data, create: { ...where, ...data } });
+    const content = { files: JSON.stringify(input.files), manifest: null };
+    const checkpointId = input.checkpointId;
+    await tx.checkpointContent.upsert({
+      where: { checkpointId },
+      update: content,
+      create: { checkpointId, ...content },
+    });
+  });
+  emit(hub, null, ["checkpoints", "runs"]);
+  return { ok: true };
+}

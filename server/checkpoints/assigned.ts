@@ -1,0 +1,26 @@
+import type { Database } from "#prisma/open.ts";
+import { currentEpoch } from "./newest.ts";
+
+const ENDED = ["done", "failed", "cancelled", "superseded"];
+
+/**
+ * Whether a node may read a checkpoint: somebody asked it to restore just that one and the restore has not ended, or it
+ * writes the run now.
+ */
+export async function mayRead(
+  db: Pick<Database, "command" | "transfer" | "epoch">,
+  node: { id: string },
+  checkpoint: { id: string; run: string },
+): Promise<boolean> {
+  const writer = await currentEpoch(db, checkpoint.run);
+  if (writer?.nodeId === node.id) return true;
+  const commands = await db.command.findMany({
+    where: { nodeId: node.id, checkpointId: checkpoint.id, kind: "restore" },
+    select: { endedAt: true, transferId: true },
+  });
+  if (commands.some(({ endedAt }) => endedAt === null)) return true;
+  // A restore that failed and is tried again goes on under its first command.
+  const ids = commands.map(({ transferId }) => transferId);
+  const goingOn = { id: { in: ids }, nodeId: node.id, state: { notIn: ENDED } };
+  return ids.length > 0 && (await db.transfer.count({ where: goingOn })) > 0;
+}

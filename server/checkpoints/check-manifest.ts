@@ -1,0 +1,103 @@
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
+import { attemptId, filePath, runName } from "#protocol/names.ts";
+import { listObjects } from "#storage/listing.ts";
+import { z } from "zod";
+import { byteCount } from "#protocol/checkpoint.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+
+/** What must be true of a manifest before the hub puts its name to it. */
+
+const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
+export const announcedFiles = z.array(z.object({ path: filePath, sizeBytes: byteCount }));
+
+/**
+ * The manifest says what the node announced: the same checkpoint, the same files, keys under the announced attempt only.
+ * @throws Fault BAD_INPUT, NOT_THIS_NODES, SIZE_MISMATCH
+ */
+export function checkAnnounced(
+  manifest: Manifest,
+  announced: { checkpoint: Checkpoint; files: z.infer<typeof announcedFiles>; nodeName: string },
+): void {
+  const { checkpoint } = announced;
+  const same: [string, unknown, unknown][] = [
+    ["run", manifest.run, checkpoint.run],
+    ["step", manifest.step, Number(checkpoint.step)],
+    ["epoch", manifest.writerEpoch, checkpoint.writerEpoch],
+    ["attempt", manifest.attempt, checkpoint.attempt],
+    ["node", manifest.node.id, checkpoint.nodeId],
+    ["node name", manifest.node.name, announced.nodeName],
+    ["homes", JSON.stringify(manifest.homes), JSON.stringify([homeOf(checkpoint)])],
+  ];
+  for (const [what, given, expected] of same) {
+    if (given !== expected) throw refuse(`its ${what} is not what was announced`);
+  }
+  const sizes = new Map<string, number>(announced.files.map(({ path, sizeBytes }) => [path, sizeBytes]));
+  if (manifest.files.length !== sizes.size) throw refuse("its files are not those that were announced");
+  const own = prefixOf(checkpoint);
+  for (const file of manifest.files) {
+    const announcedBytes = sizes.get(file.path);
+    if (announcedBytes === undefined) throw refuse(`${file.path} was not announced`);
+    if (announcedBytes !== file.sizeBytes) throw new Fault("SIZE_MISMATCH", { op: "commit", subject: file.path });
+    for (const { key } of file.extents) {
+      parseDataKey(checkpoint.prefix, key);
+      if (!key.startsWith(own)) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: key });
+    }
+  }
+}
+
+const homeOf = ({ profileId, bucket, prefix }: Checkpoint) => ({ profileId, bucket, prefix });
+
+const prefixOf = (checkpoint: Checkpoint): string =>
+  attemptPrefix(checkpoint.prefix, {
+    run: runName.parse(checkpoint.run),
+    epoch: checkpoint.writerEpoch,
+    attempt: attemptId.parse(checkpoint.attempt),
+  });
+
+interface Wanted {
+  sizeBytes: number;
+  etag: string;
+}
+
+/** Size and ETag every named object must have: all its bytes are named, and by one ETag only. */
+function wantedObjects(manifest: Manifest): Map<string, Wanted> {
+  const wanted = new Map<string, Wanted>();
+  for (const file of manifest.files) {
+    for (const { key, offset, length, etag } of file.extents) {
+      const known = wanted.get(key);
+      if (known !== undefined && known.etag !== etag) throw refuse(`${key} is named with two ETags`);
+      wanted.set(key, { sizeBytes: Math.max(known?.sizeBytes ?? 0, offset + length), etag });
+    }
+  }
+  return wanted;
+}
+
+const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
+
+/**
+ * Every named object is in the bucket with exactly the named size and, where the store's ETags can be compared, the named
+ * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
+ * @throws Fault NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
+ */
+export async function checkObjects(store: OpenStore, manifest: Manifest, checkpoint: Checkpoint): Promise<void> {
+  const wanted = wantedObjects(manifest);
+  if (wanted.size === 0) return;
+  const { client, access } = store;
+  for await (const found of listObjects(client, { bucket: checkpoint.bucket, prefix: prefixOf(checkpoint) })) {
+    const want = wanted.get(found.key);
+    if (want === undefined) continue;
+    if (found.sizeBytes !== want.sizeBytes) {
+      const detail = `${found.sizeBytes} bytes in the bucket, ${want.sizeBytes} in the manifest`;
+      throw new Fault("SIZE_MISMATCH", { op: "commit", subject: found.key, detail });
+    }
+    if (access.traits.trustEtag && bare(found.etag) !== bare(want.etag)) {
+      throw new Fault("OBJECT_CHANGED", { op: "commit", subject: found.key });
+    }
+    wanted.delete(found.key);
+  }
+  const missing = wanted.keys().next();
+  if (missing.done !== true) throw new Fault("NO_SUCH_KEY", { op: "commit", subject: missing.value });
+}

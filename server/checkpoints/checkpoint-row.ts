@@ -1,0 +1,41 @@
+import type { CheckpointState } from "#protocol/checkpoint.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import type { Live } from "../live/live.ts";
+
+/** Bytes of each checkpoint that the store has acknowledged, from the uploads that move now. */
+export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, number> {
+  const moving = new Map<string, number>();
+  for (const { row } of live.transfers.values()) {
+    if (row.direction === "upload") moving.set(row.checkpointId, row.bytesDone);
+  }
+  return moving;
+}
+
+export interface RowContext {
+  newestId: string | null;
+  moving: ReadonlyMap<string, number>;
+}
+
+export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, context: RowContext): CheckpointRow {
+  const sizeBytes = Number(row.sizeBytes);
+  return {
+    id: row.id,
+    run: row.run,
+    step: Number(row.step),
+    writerEpoch: row.writerEpoch,
+    state: row.state as CheckpointState,
+    isNewest: row.id === context.newestId,
+    sizeBytes,
+    fileCount: row.fileCount,
+    nodeId: row.nodeId,
+    nodeName: row.node.name,
+    profileId: row.profileId,
+    bucket: row.bucket,
+    framework: row.framework,
+    metrics: JSON.parse(row.metrics) as Record<string, number>,
+    capturedAt: row.capturedAt.getTime(),
+    committedAt: row.committedAt?.getTime() ?? null,
+    bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),
+  };
+}

@@ -1,0 +1,169 @@
+import type { z } from "zod";
+import type { EpochClaim } from "#protocol/checkpoint.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { ClaimAnswer, claimEpochInput } from "#protocol/hello.ts";
+import { epochClaimKey } from "#protocol/keys.ts";
+import { nodeName, runName, type RunName } from "#protocol/names.ts";
+import { listObjects } from "#storage/listing.ts";
+import { headObject, putObjectText } from "#storage/objects.ts";
+import type { Epoch } from "#prisma/client/client.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { hearFrom } from "../nodes/hear-from.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { currentEpoch, newestComplete } from "./newest.ts";
+
+/**
+ * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
+ * the newest complete checkpoint and shuts its predecessor out. The claim lies in the bucket, under a key that can be
+ * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
+ */
+
+const MOST_TRIES = 20;
+
+type Parent = { epoch: number; step: number } | null;
+
+/** @throws Fault CONFLICT when the run lives in another bucket */
+async function openRun(hub: Hub, run: string, node: LiveNode): Promise<void> {
+  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
+  if (known === null) {
+    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt: new Date(hub.now()) } });
+    emit(hub, null, ["runs", "profiles"]);
+  } else if (known.profileId !== node.profileId) {
+    const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
+    throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
+  }
+}
+
+/** Writes the claim unless somebody already has. Returns whether it is ours. */
+async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
+  const { client, access, prefix } = store;
+  const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim) };
+  try {
+    if (!access.traits.conditionalWrites) {
+      const exists = await headObject(client, at).then(
+        () => true,
+        (error: unknown) => {
+          if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return false;
+          throw error;
+        },
+      );
+      if (exists) return false;
+    }
+    const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+    await putObjectText(client, { ...at, text: JSON.stringify(claim), ...once });
+    return true;
+  } catch (error) {
+    if (isFault(error) && error.code === "ALREADY_EXISTS") return false;
+    throw error;
+  }
+}
+
+/** The highest epoch number the bucket knows of this run; 0 when it knows none. */
+async function highestClaim(store: OpenStore, run: RunName): Promise<number> {
+  const prefix = `${store.prefix}epochs/${run}/`;
+  let highest = 0;
+  for await (const { key } of listObjects(store.client, { bucket: store.access.bucket, prefix })) {
+    const match = /^e(\d{6})\.json$/.exec(key.slice(prefix.length));
+    if (match !== null) highest = Math.max(highest, Number(match[1]));
+  }
+  return highest;
+}
+
+interface Claim {
+  hub: Hub;
+  run: RunName;
+  node: LiveNode;
+  last: Epoch | null;
+  parent: Parent;
+}
+
+async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<number> {
+  const store = await hub.stores.open(node.profileId);
+  let epoch = (last?.epoch ?? 0) + 1;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const claim: EpochClaim = {
+      format: "tidemark.epoch",
+      version: 1,
+      run,
+      epoch,
+      parent,
+      node: { id: node.id, name: nodeName.parse(node.name) },
+      claimedAt: hub.now(),
+    };
+    if (await writeClaim(store, claim)) return epoch;
+    epoch = Math.max(epoch, await highestClaim(store, run)) + 1;
+  }
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+async function recordClaim({ hub, run, node, last, parent }: Claim, epoch: number): Promise<Epoch> {
+  const now = hub.now();
+  const { row, event } = await hub.db.$transaction(async (tx) => {
+    const row = await tx.epoch.create({
+      data: {
+        run,
+        epoch,
+        parentEpoch: parent?.epoch ?? null,
+        parentStep: parent === null ? null : BigInt(parent.step),
+        nodeId: node.id,
+        claimedAt: new Date(now),
+      },
+    });
+    // Its predecessors can no longer be committed.
+    await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
+    const from = parent === null ? "from the start" : `from step ${parent.step}`;
+    const text = last === null ? `began ${run}` : `took over ${run} ${from} (epoch ${epoch})`;
+    const line = { at: now, kind: "epoch-claimed" as const, work: "moving" as const, node, run };
+    return { row, event: await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) }) };
+  });
+  hub.live.writers.set(run, { nodeId: node.id, epoch });
+  for (const other of hub.live.nodes.values()) {
+    if (other.report?.runs.some((backlog) => backlog.run === run) === true) hub.live.touchNode(other);
+  }
+  emit(hub, event, ["runs", "checkpoints"]);
+  return row;
+}
+
+/** @throws Fault NODE_REVOKED, CONFLICT, and the faults of the store */
+export async function claimEpoch(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: z.infer<typeof claimEpochInput>,
+): Promise<ClaimAnswer> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  await hearFrom(hub, node);
+  const { run } = input;
+  return hub.locks.run(`run ${run}`, async () => {
+    await openRun(hub, run, node);
+    const last = await currentEpoch(hub.db, run);
+    const newest = await newestComplete(hub.db, run);
+    let row = last;
+    if (last === null || last.nodeId !== node.id) {
+      const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
+      const claim = { hub, run, node, last, parent };
+      row = await recordClaim(claim, await claimInBucket(claim));
+    }
+    return answerOf(row, newest);
+  });
+}
+
+function answerOf(row: Epoch | null, newest: Awaited<ReturnType<typeof newestComplete>>): ClaimAnswer {
+  if (row === null) throw new Fault("INTERNAL", { op: "claimEpoch" });
+  const { epoch, parentEpoch, parentStep } = row;
+  return {
+    epoch,
+    parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
+    newest:
+      newest === null
+        ? null
+        : {
+            checkpointId: newest.id,
+            run: runName.parse(newest.run),
+            writerEpoch: newest.writerEpoch,
+            step: Number(newest.step),
+          },
+  };
+}

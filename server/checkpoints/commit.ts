@@ -1,0 +1,121 @@
+import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { manifestKey } from "#protocol/keys.ts";
+import { formatBytes } from "#protocol/units.ts";
+import { getObjectText, putObjectText } from "#storage/objects.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { hearFrom } from "../nodes/hear-from.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import { hashOf } from "../random-id.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { announcedFiles, checkAnnounced, checkObjects } from "./check-manifest.ts";
+import { requireWriter } from "./require-writer.ts";
+
+/**
+ * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every
+ * named object with the bucket, writes the manifest itself under a key that no node is ever signed for, reads it back, and
+ * records its digest. Only then the answer goes out. The same manifest again gives the same answer; another one for a
+ * checkpoint that is complete is refused. A hub killed half-way finds its own manifest and goes on.
+ */
+
+const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
+
+interface Commit {
+  hub: Hub;
+  node: LiveNode;
+  store: OpenStore;
+  checkpoint: Checkpoint;
+  manifest: Manifest;
+  /** The manifest, byte for byte as it is stored. */
+  text: string;
+  sha256: string;
+}
+
+async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
+  const found = await hub.db.checkpoint.findUnique({ where: { id: manifest.id }, include: { content: true } });
+  if (found === null || found.content === null) {
+    throw new Fault("NOT_FOUND", { op: "commit", subject: manifest.id, detail: "it was not announced" });
+  }
+  if (found.nodeId !== node.id) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: manifest.id });
+  return { checkpoint: found, files: announcedFiles.parse(JSON.parse(found.content.files)) };
+}
+
+/** Writes the manifest once and reads it back. @throws Fault CONFLICT when another one lies there */
+async function writeManifest({ store, text, manifest, checkpoint }: Commit): Promise<string> {
+  const { client, access } = store;
+  const { run, step, writerEpoch: epoch, id: checkpointId } = manifest;
+  const key = manifestKey(checkpoint.prefix, { run, step, epoch, checkpointId });
+  const at = { bucket: checkpoint.bucket, key };
+  const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+  let existed = false;
+  try {
+    await putObjectText(client, { ...at, text, ...once });
+  } catch (error) {
+    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
+    existed = true;
+  }
+  const written = await getObjectText(client, { ...at, maxBytes: MOST_MANIFEST_BYTES });
+  if (written.text !== text) {
+    throw new Fault(existed ? "CONFLICT" : "CHECKSUM_MISMATCH", { op: "commit", subject: key });
+  }
+  return key;
+}
+
+async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }: Commit, key: string): Promise<void> {
+  const now = hub.now();
+  const { id, run, step } = manifest;
+  const event = await hub.db.$transaction(async (tx) => {
+    // Somebody may have taken over while the objects were compared.
+    await requireWriter(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
+    const { state } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
+    if (!mayBecome(state as CheckpointState, "complete")) throw new Fault("CONFLICT", { op: "commit", subject: id });
+    await tx.checkpoint.update({
+      where: { id },
+      data: {
+        state: "complete",
+        framework: manifest.framework,
+        metrics: JSON.stringify(manifest.metrics),
+        sizeBytes: BigInt(manifest.sizeBytes),
+        fileCount: manifest.files.length,
+        capturedAt: new Date(manifest.capturedAt),
+        committedAt: new Date(now),
+        manifestKey: key,
+        manifestSha256: sha256,
+      },
+    });
+    await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
+    const line = `made step ${step} of ${run} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
+    return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, step, text: line });
+  });
+  hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };
+  emit(hub, event, ["checkpoints", "runs", "profiles"]);
+}
+
+/** @throws Fault NOT_FOUND, NOT_THIS_NODES, EPOCH_OVER, CONFLICT, and those of `checkAnnounced`, `checkObjects`, the store */
+export async function commit(
+  { hub, caller }: Context & { caller: NodeCaller },
+  { manifest }: { manifest: Manifest },
+): Promise<{ sha256: string }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  await hearFrom(hub, node);
+  const text = JSON.stringify(manifest);
+  const sha256 = hashOf(text);
+  return hub.locks.run(`commit ${manifest.id}`, async () => {
+    const { checkpoint, files } = await findAnnounced(hub, node, manifest);
+    if (checkpoint.state === "complete") {
+      if (checkpoint.manifestSha256 === sha256) return { sha256 };
+      throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
+    }
+    await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
+    checkAnnounced(manifest, { checkpoint, files, nodeName: node.name });
+    const store = await hub.stores.open(checkpoint.profileId);
+    await checkObjects(store, manifest, checkpoint);
+    const work: Commit = { hub, node, store, checkpoint, manifest, text, sha256 };
+    await recordComplete(work, await writeManifest(work));
+    return { sha256 };
+  });
+}

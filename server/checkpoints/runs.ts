@@ -1,0 +1,89 @@
+import { Fault } from "#protocol/fault.ts";
+import { NO_RISK } from "#protocol/risk.ts";
+import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts";
+import type { Profile, Run } from "#prisma/client/client.ts";
+import type { Hub } from "../hub.ts";
+import { nodeRowOf } from "../live/node-row.ts";
+import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
+import { currentEpoch, newestComplete } from "./newest.ts";
+
+const CHECKPOINTS_LISTED = 1_000;
+
+/** What the run's present writer says about it; null when there is none or it has not spoken. */
+function writersView(hub: Hub, run: string): NodeRunView | null {
+  const writer = hub.live.writers.get(run);
+  const node = writer === undefined ? undefined : hub.live.nodes.get(writer.nodeId);
+  if (node === undefined) return null;
+  return nodeRowOf(hub.live, node, hub.now()).runs.find((view) => view.run === run) ?? null;
+}
+
+async function runRowOf(hub: Hub, run: Run & { profile: Profile }): Promise<RunRow> {
+  const { name, profile } = run;
+  const epoch = await currentEpoch(hub.db, name);
+  const newest = await newestComplete(hub.db, name);
+  const uploading = await hub.db.checkpoint.count({ where: { run: name, state: "uploading" } });
+  const complete = await hub.db.checkpoint.aggregate({
+    where: { run: name, state: "complete" },
+    _count: { id: true },
+    _sum: { sizeBytes: true },
+  });
+  const view = writersView(hub, name);
+  return {
+    name,
+    profileId: profile.id,
+    profileName: profile.name,
+    bucket: profile.bucket,
+    location: `s3://${profile.bucket}/${profile.prefix}runs/${name}/`,
+    writerEpoch: epoch?.epoch ?? 0,
+    writerNodeId: epoch?.nodeId ?? null,
+    writerNodeName: epoch === null ? null : (hub.live.nodes.get(epoch.nodeId)?.name ?? null),
+    newestStep: newest === null ? null : Number(newest.step),
+    newestAt: newest?.capturedAt.getTime() ?? null,
+    newestCheckpointId: newest?.id ?? null,
+    uploading,
+    complete: complete._count.id,
+    totalBytes: Number(complete._sum.sizeBytes ?? 0n),
+    intervalMs: view?.intervalMs ?? null,
+    createdAt: run.createdAt.getTime(),
+    work: view?.work ?? "safe",
+    risk: view?.risk ?? NO_RISK,
+  };
+}
+
+/** Newest run first. */
+export async function listRuns(hub: Hub): Promise<RunRow[]> {
+  const runs = await hub.db.run.findMany({ include: { profile: true }, orderBy: { createdAt: "desc" } });
+  const rows: RunRow[] = [];
+  for (const run of runs) rows.push(await runRowOf(hub, run));
+  return rows;
+}
+
+/** @throws Fault NOT_FOUND */
+export async function getRun(hub: Hub, name: string): Promise<RunView> {
+  const run = await hub.db.run.findUnique({ where: { name }, include: { profile: true } });
+  if (run === null) throw new Fault("NOT_FOUND", { subject: name });
+  const row = await runRowOf(hub, run);
+  const epochs = await hub.db.epoch.findMany({
+    where: { run: name },
+    include: { node: { select: { name: true } } },
+    orderBy: { epoch: "desc" },
+  });
+  const checkpoints = await hub.db.checkpoint.findMany({
+    where: { run: name },
+    include: { node: { select: { name: true } } },
+    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }],
+    take: CHECKPOINTS_LISTED,
+  });
+  const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live) };
+  return {
+    ...row,
+    epochs: epochs.map(({ epoch, parentEpoch, parentStep, nodeId, node, claimedAt }): EpochView => ({
+      epoch,
+      parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
+      nodeId,
+      nodeName: node.name,
+      claimedAt: claimedAt.getTime(),
+    })),
+    checkpoints: checkpoints.map((checkpoint) => checkpointRowOf(checkpoint, context)),
+  };
+}

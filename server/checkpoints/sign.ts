@@ -1,0 +1,108 @@
+import { manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import { parseDataKey, type DataKey } from "#protocol/keys.ts";
+import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import type { Hub } from "../hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { mayRead } from "./assigned.ts";
+import { requireWriter } from "./require-writer.ts";
+
+/**
+ * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the
+ * checkpoint is not complete; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
+ * Manifests and claims lie under keys that no operation of a node can even name. One refused operation refuses the batch.
+ */
+
+const refuse = (operation: Operation, detail: string): Fault =>
+  new Fault("NOT_THIS_NODES", { op: `sign ${operation.op}`, subject: operation.key, detail });
+
+interface Batch {
+  hub: Hub;
+  node: LiveNode;
+  /** By run and attempt: a batch is about few of them. */
+  checkpoints: Map<string, Checkpoint | null>;
+  /** Checkpoints of this batch that the node turned out to be allowed to write, or to read: the keys it may read. */
+  writable: Set<string>;
+  readable: Map<string, ReadonlySet<string>>;
+}
+
+async function checkpointAt(batch: Batch, at: DataKey): Promise<Checkpoint | null> {
+  const cacheKey = `${at.run}/${at.attempt}`;
+  const known = batch.checkpoints.get(cacheKey);
+  if (known !== undefined) return known;
+  const where = { run_attempt: { run: at.run, attempt: at.attempt } };
+  const found = await batch.hub.db.checkpoint.findUnique({ where });
+  batch.checkpoints.set(cacheKey, found);
+  return found;
+}
+
+async function allowWrite(batch: Batch, operation: Operation, checkpoint: Checkpoint): Promise<void> {
+  if (batch.writable.has(checkpoint.id)) return;
+  if (checkpoint.nodeId !== batch.node.id) throw refuse(operation, "another node announced this attempt");
+  if (checkpoint.state === "complete" || checkpoint.state === "trashed") {
+    throw refuse(operation, "the checkpoint is complete and never changes again");
+  }
+  await requireWriter(batch.hub.db, {
+    run: checkpoint.run,
+    epoch: checkpoint.writerEpoch,
+    nodeId: batch.node.id,
+  });
+  batch.writable.add(checkpoint.id);
+}
+
+async function readableKeys(batch: Batch, checkpoint: Checkpoint): Promise<ReadonlySet<string>> {
+  const known = batch.readable.get(checkpoint.id);
+  if (known !== undefined) return known;
+  const keys = new Set<string>();
+  const isAllowed = checkpoint.state === "complete" && (await mayRead(batch.hub.db, batch.node, checkpoint));
+  if (isAllowed) {
+    const content = await batch.hub.db.checkpointContent.findUnique({ where: { checkpointId: checkpoint.id } });
+    const named = content?.manifest == null ? null : manifest.parse(JSON.parse(content.manifest));
+    for (const file of named?.files ?? []) for (const extent of file.extents) keys.add(extent.key);
+  }
+  batch.readable.set(checkpoint.id, keys);
+  return keys;
+}
+
+async function allow(batch: Batch, operation: Operation, prefix: string): Promise<void> {
+  const at = parseDataKey(prefix, operation.key);
+  const checkpoint = await checkpointAt(batch, at);
+  if (checkpoint === null || checkpoint.writerEpoch !== at.epoch || checkpoint.profileId !== batch.node.profileId) {
+    throw refuse(operation, "no such attempt was announced");
+  }
+  switch (operation.op) {
+    case "create":
+    case "part":
+    case "put":
+    case "parts":
+    case "complete":
+    case "abort":
+      return allowWrite(batch, operation, checkpoint);
+    case "get":
+    case "head": {
+      // A writer looks at what it has just completed.
+      const isOwn = operation.op === "head" && checkpoint.nodeId === batch.node.id && checkpoint.state !== "complete";
+      if (isOwn) return allowWrite(batch, operation, checkpoint);
+      if (!(await readableKeys(batch, checkpoint)).has(operation.key)) {
+        throw refuse(operation, "this checkpoint is not assigned to the node");
+      }
+    }
+  }
+}
+
+/** @throws Fault NODE_REVOKED, NOT_THIS_NODES, EPOCH_OVER */
+export async function sign(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: { operations: Operation[] },
+): Promise<{ requests: SignedRequest[] }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const store = await hub.stores.open(node.profileId);
+  const batch: Batch = { hub, node, checkpoints: new Map(), writable: new Set(), readable: new Map() };
+  for (const operation of input.operations) await allow(batch, operation, store.prefix);
+  const requests = await store.signForNode(input.operations);
+  hub.counters.signatures += requests.length;
+  return { requests };
+}

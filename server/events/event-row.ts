@@ -1,0 +1,24 @@
+import { faultData, type FaultData } from "#protocol/fault.ts";
+import type { WorkState } from "#protocol/risk.ts";
+import type { EventKind, EventRow } from "#protocol/views.ts";
+import type { Event } from "#prisma/client/client.ts";
+
+/** A fault as it was stored. Text of another version that no longer fits the table is shown as INTERNAL. */
+export function storedFault(text: string | null): FaultData | null {
+  if (text === null) return null;
+  const parsed = faultData.safeParse(JSON.parse(text));
+  return parsed.success ? parsed.data : { code: "INTERNAL" };
+}
+
+export const eventRowOf = (row: Event): EventRow => ({
+  id: row.id,
+  at: row.at.getTime(),
+  kind: row.kind as EventKind,
+  work: row.work as WorkState,
+  nodeId: row.nodeId,
+  nodeName: row.nodeName,
+  run: row.run,
+  step: row.step === null ? null : Number(row.step),
+  text: row.text,
+  fault: storedFault(row.fault),
+});

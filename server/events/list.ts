@@ -1,0 +1,23 @@
+import type { z } from "zod";
+import type { listEventsInput } from "#protocol/requests.ts";
+import type { EventRow } from "#protocol/views.ts";
+import type { Hub } from "../hub.ts";
+import { eventRowOf } from "./event-row.ts";
+
+/** Newest first; `nextCursor` is null on the last page. */
+export async function listEvents(
+  hub: Hub,
+  input: z.infer<typeof listEventsInput>,
+): Promise<{ rows: EventRow[]; nextCursor: number | null }> {
+  const found = await hub.db.event.findMany({
+    where: {
+      ...(input.cursor === null ? {} : { id: { lt: input.cursor } }),
+      ...(input.nodeId === null ? {} : { nodeId: input.nodeId }),
+      ...(input.run === null ? {} : { run: input.run }),
+    },
+    orderBy: { id: "desc" },
+    take: input.limit + 1,
+  });
+  const rows = found.slice(0, input.limit).map(eventRowOf);
+  return { rows, nextCursor: found.length > input.limit ? (rows.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,42 @@
+import type { FaultData } from "#protocol/fault.ts";
+import type { EventKind, EventRow, StaleTopic } from "#protocol/views.ts";
+import type { WorkState } from "#protocol/risk.ts";
+import type { Transaction } from "#prisma/open.ts";
+import type { Hub } from "../hub.ts";
+import { eventRowOf } from "./event-row.ts";
+
+export interface NewEvent {
+  at: number;
+  kind: EventKind;
+  work: WorkState;
+  /** The rest of the sentence after the node's name. */
+  text: string;
+  node?: { id: string; name: string };
+  run?: string;
+  step?: number;
+  fault?: FaultData | null;
+}
+
+/** Writes one line of the hub's history, in the transaction that makes it true. Show it with `emit` once that is over. */
+export async function recordEvent(tx: Pick<Transaction, "event">, event: NewEvent): Promise<EventRow> {
+  const row = await tx.event.create({
+    data: {
+      at: new Date(event.at),
+      kind: event.kind,
+      work: event.work,
+      nodeId: event.node?.id ?? null,
+      nodeName: event.node?.name ?? null,
+      run: event.run ?? null,
+      step: event.step === undefined ? null : BigInt(event.step),
+      text: event.text,
+      fault: event.fault === undefined || event.fault === null ? null : JSON.stringify(event.fault),
+    },
+  });
+  return eventRowOf(row);
+}
+
+/** Shows a recorded event to everybody who watches, together with the lists it made stale. */
+export function emit(hub: Pick<Hub, "live">, event: EventRow | null, stale: readonly StaleTopic[] = []): void {
+  if (event !== null) hub.live.addEvent(event);
+  hub.live.markStale(event === null ? stale : [...stale, "events"]);
+}

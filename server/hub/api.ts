@@ -1,0 +1,51 @@
+import type { RequestListener } from "node:http";
+import { createHTTPHandler } from "@trpc/server/adapters/standalone";
+import { Fault, FAULTS } from "#protocol/fault.ts";
+import type { Hub } from "../hub.ts";
+import { hubRouter } from "../router.ts";
+import { faultDataOf } from "../trpc.ts";
+import { createContext } from "./create-context.ts";
+
+/** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
+
+export const API_PATH = "/api/trpc/";
+const MOST_CALLS = 20;
+const MOST_BODY_BYTES = 4 * 1024 * 1024;
+/** A manifest may name 50,000 files. Such a call stands alone, never in a batch. */
+const MOST_LARGE_BODY_BYTES = 64 * 1024 * 1024;
+const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`]);
+
+export function createApi(hub: Hub): RequestListener {
+  const handlerFor = (maxBodySize: number) =>
+    createHTTPHandler({
+      router: hubRouter,
+      basePath: API_PATH,
+      maxBodySize,
+      maxBatchSize: MOST_CALLS,
+      createContext: ({ req, res }) => createContext(hub, req, res),
+      responseMeta: ({ errors, type }) => {
+        const [error] = errors;
+        const headers = { "cache-control": "no-store" };
+        if (error === undefined || errors.length > 1 || type === "subscription") return { headers };
+        return { headers, status: FAULTS[faultDataOf(error).code].http };
+      },
+      onError: ({ error, path, ctx }) => {
+        const fault = faultDataOf(error);
+        const who = ctx?.caller.kind ?? "unknown";
+        if (fault.code === "INTERNAL") hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
+        else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
+        else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
+      },
+    });
+  const usual = handlerFor(MOST_BODY_BYTES);
+  const large = handlerFor(MOST_LARGE_BODY_BYTES);
+  return (request, response) => {
+    const path = (request.url ?? "").split("?", 1)[0] ?? "";
+    if (request.method !== "GET" && request.method !== "POST") {
+      const fault = new Fault("NOT_FOUND", { detail: "the API answers GET and POST" });
+      response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
+      return;
+    }
+    (LARGE.has(path) ? large : usual)(request, response);
+  };
+}

@@ -1,0 +1,76 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Fault } from "#protocol/fault.ts";
+import { readSession, secretInCookie } from "../auth/session.ts";
+import type { HubSettings } from "../env.ts";
+import type { Hub } from "../hub.ts";
+import { hashOf } from "../random-id.ts";
+import type { Caller, Context } from "../trpc.ts";
+
+/** Who calls, from where, and whether a change may come from there. Nothing is decided here: the guard does that. */
+
+const headerOf = (request: IncomingMessage, name: string): string | null => {
+  const value = request.headers[name];
+  return typeof value === "string" && value !== "" ? value : null;
+};
+
+const lastOf = (list: string): string => list.slice(list.lastIndexOf(",") + 1).trim();
+
+/** Behind a proxy that is trusted, its own entry is the last one: what comes before it is the caller's word. */
+export function addressOf(request: IncomingMessage, settings: Pick<HubSettings, "trustProxy">): string {
+  const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-for") : null;
+  return forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded);
+}
+
+/** The hub's address as the caller reaches it. */
+export function originOf(request: IncomingMessage, settings: Pick<HubSettings, "publicUrl" | "trustProxy">): string {
+  if (settings.publicUrl !== null) return settings.publicUrl.origin;
+  const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-proto") : null;
+  const scheme = forwarded !== null && lastOf(forwarded) === "https" ? "https" : "http";
+  return URL.parse(`${scheme}://${headerOf(request, "host") ?? "localhost"}`)?.origin ?? "http://localhost";
+}
+
+/**
+ * Why a change asked for by this request is refused, or null. Browsers say where a request comes from; what says nothing
+ * is no browser, and has no cookie of somebody else to misuse. A form cannot send JSON.
+ */
+export function crossSiteFault(request: IncomingMessage, origin: string): Fault | null {
+  const type = headerOf(request, "content-type") ?? "";
+  if (request.method === "POST" && !/^application\/json\s*(;|$)/i.test(type)) {
+    return new Fault("CROSS_SITE", { detail: "a change is sent as application/json" });
+  }
+  const site = headerOf(request, "sec-fetch-site");
+  if (site !== null && site !== "same-origin" && site !== "none") return new Fault("CROSS_SITE");
+  const from = headerOf(request, "origin");
+  if (from === null || from === origin) return null;
+  return new Fault("CROSS_SITE");
+}
+
+async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: Caller; refusal: Fault | null }> {
+  const nobody: Caller = { kind: "nobody" };
+  const authorization = headerOf(request, "authorization");
+  if (authorization !== null) {
+    const credential = /^Bearer ([A-Za-z0-9_-]{16,128})$/.exec(authorization)?.[1];
+    if (credential === undefined) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
+    const node = await hub.db.node.findUnique({ where: { credentialHash: hashOf(credential) } });
+    if (node === null) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
+    if (node.revokedAt !== null) return { caller: nobody, refusal: new Fault("NODE_REVOKED") };
+    const { id, name, profileId } = node;
+    return { caller: { kind: "node", nodeId: id, name, profileId }, refusal: null };
+  }
+  const secret = secretInCookie(hub.settings, request.headers.cookie);
+  const session = secret === null ? null : await readSession(hub, hashOf(secret));
+  if (session === null) return { caller: nobody, refusal: null };
+  return { caller: { kind: "person", person: session.person, sessionHash: session.hash }, refusal: null };
+}
+
+export async function createContext(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<Context> {
+  const origin = originOf(request, hub.settings);
+  return {
+    hub,
+    ...(await callerOf(hub, request)),
+    address: addressOf(request, hub.settings),
+    origin,
+    crossSite: crossSiteFault(request, origin),
+    setCookie: (value) => response.appendHeader("set-cookie", value),
+  };
+}

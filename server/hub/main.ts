@@ -1,0 +1,71 @@
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { explainStart } from "../boxed.ts";
+import { PASSWORD_COST } from "../auth/password.ts";
+import { readSettings } from "../env.ts";
+import { createLog } from "../log.ts";
+import { connectKeeper } from "./connect-keeper.ts";
+import { openHub } from "./open-hub.ts";
+import { openPages } from "./pages.ts";
+import { serve } from "./serve.ts";
+
+/**
+ * The hub's process: http, tRPC, pages, database. It is started by the launcher, which gives it a pipe to the keeper and
+ * an environment without the master key; when the launcher is gone, so is it.
+ */
+
+const LOCK_WAIT_MS = 3_000;
+const PORT_WAIT_MS = 3_000;
+const GRACE_MS = 3_500;
+const ROOT = join(import.meta.dirname, "../..");
+
+const printSetupCode = (code: string): void => {
+  process.stdout.write(
+    `\nThis hub has no account yet. Create the first one with this setup code (good for an hour):\n`,
+  );
+  process.stdout.write(`\n    ${code}\n\n`);
+};
+
+async function start(): Promise<void> {
+  const settings = readSettings(process.env);
+  // Children of this process and a crash dump need not know it.
+  delete process.env["TIDEMARK_ADMIN_PASSWORD"];
+  process.umask(0o077);
+  const log = createLog(settings.logLevel);
+  process.on("unhandledRejection", (error) => log.error({ error }, "an unhandled rejection"));
+  const keeper = connectKeeper(new Socket({ fd: 3, readable: true, writable: true }));
+  const { hub, startClosing, close } = await openHub({
+    settings,
+    keeper,
+    log,
+    now: Date.now,
+    passwordCost: PASSWORD_COST,
+    printSetupCode,
+    lockWaitMs: LOCK_WAIT_MS,
+  });
+  const pages = await openPages(hub, ROOT);
+  const served = await serve(hub, pages.serve, PORT_WAIT_MS);
+  let isEnding = false;
+  const end = async (): Promise<void> => {
+    if (isEnding) return;
+    isEnding = true;
+    startClosing();
+    await served.close(GRACE_MS);
+    await close();
+    process.exit(0);
+  };
+  process.on("SIGTERM", () => void end());
+  process.on("SIGINT", () => void end());
+  hub.setupCode.offer();
+  process.stdout.write(`Tidemark is ready at ${settings.publicUrl?.origin ?? served.url}\n`);
+  process.send?.({ type: "ready" });
+}
+
+process.on("disconnect", () => process.exit(1));
+try {
+  await start();
+} catch (error) {
+  const { text, exitCode } = explainStart(error);
+  process.stderr.write(text);
+  process.exit(exitCode);
+}

@@ -1,0 +1,104 @@
+import { access, chmod, constants, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { lockFolder } from "#prisma/lock-folder.ts";
+import { openDatabase, type Database } from "#prisma/open.ts";
+import { Fault } from "#protocol/fault.ts";
+import { createFirstAccount } from "../auth/create-first-account.ts";
+import { createSetupCode } from "../auth/setup-code.ts";
+import { createThrottle } from "../auth/throttle.ts";
+import type { HubSettings } from "../env.ts";
+import type { Hub } from "../hub.ts";
+import type { Keeper } from "../keeper/messages.ts";
+import { createKeyedLock } from "../keyed-lock.ts";
+import { loadLive } from "../live/load.ts";
+import { refreshTotals, startTicking } from "../live/tick.ts";
+import type { Log } from "../log.ts";
+import { createCounters } from "../metrics.ts";
+import { createStores } from "../profiles/open-store.ts";
+
+export interface HubParts {
+  settings: HubSettings;
+  keeper: Keeper;
+  log: Log;
+  /** Epoch milliseconds. */
+  now: () => number;
+  /** log2 of scrypt's N. */
+  passwordCost: number;
+  /** Shows a setup code to whoever sees the hub's console. */
+  printSetupCode: (code: string) => void;
+  /** How long to wait for another hub to let go of the data folder. */
+  lockWaitMs: number;
+}
+
+export interface OpenedHub {
+  hub: Hub;
+  /** Makes every open stream end, with an error that tells its client to come back. */
+  startClosing: () => void;
+  /** Writes down what memory holds and lets go of the data folder. */
+  close: () => Promise<void>;
+}
+
+/** @throws Fault FOLDER_UNWRITABLE */
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await access(folder, constants.W_OK | constants.X_OK);
+  } catch (cause) {
+    throw new Fault("FOLDER_UNWRITABLE", { op: "open the data folder", subject: folder, cause });
+  }
+}
+
+/** The master key fits what is stored, or is the first one. */
+async function checkMasterKey(db: Database, keeper: Keeper, now: number): Promise<void> {
+  const row = await db.canary.findUnique({ where: { id: 1 } });
+  const { canary } = await keeper.open({ canary: row?.sealed ?? null });
+  if (row === null) await db.canary.create({ data: { id: 1, sealed: canary, createdAt: new Date(now) } });
+}
+
+/**
+ * Everything the hub is, short of its http server.
+ * @throws Fault FOLDER_UNWRITABLE, FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
+ * @throws MigrationRefused
+ */
+export async function openHub(parts: HubParts): Promise<OpenedHub> {
+  const { settings, keeper, log, now, passwordCost } = parts;
+  await prepareFolder(settings.dataFolder);
+  const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
+  if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
+  const file = join(settings.dataFolder, "hub.db");
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  await chmod(file, 0o600);
+  await checkMasterKey(db, keeper, now());
+  const closing = new AbortController();
+  const hub: Hub = {
+    settings,
+    db,
+    keeper,
+    log,
+    now,
+    passwordCost,
+    stores: createStores(db, keeper),
+    live: await loadLive(db, now()),
+    setupCode: createSetupCode({ now, print: parts.printSetupCode }),
+    throttle: createThrottle(now),
+    locks: createKeyedLock(),
+    counters: createCounters(),
+    startedAt: now(),
+    closing: closing.signal,
+  };
+  await refreshTotals(hub);
+  if ((await db.user.count()) > 0) hub.setupCode.close();
+  else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
+  const ticking = startTicking(hub);
+  return {
+    hub,
+    startClosing: () => closing.abort(),
+    close: async () => {
+      closing.abort();
+      await ticking.stop();
+      hub.stores.close();
+      await closeDatabase();
+      unlock();
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Fault } from "#protocol/fault.ts";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import type { Hub } from "../hub.ts";
+import { countAnswer, metricsText } from "../metrics.ts";
+import { API_PATH, createApi } from "./api.ts";
+import type { Pages } from "./pages.ts";
+import { hardenAnswer } from "./security-headers.ts";
+
+/**
+ * The hub's one http server: the API, /metrics, /healthz, and everything else is a page. At the end open streams are told
+ * to come back, answers under way are finished, and what lingers is cut off.
+ */
+
+export interface Served {
+  /** As it can be opened on this machine. */
+  url: string;
+  /** Ends within `graceMs`. */
+  close: (graceMs: number) => Promise<void>;
+}
+
+const RETRY_MS = 100;
+const SWEEP_MS = 50;
+
+function listenOnce(server: Server, port: number, host: string): Promise<NodeJS.ErrnoException | null> {
+  return new Promise((resolve) => {
+    const done = (error: NodeJS.ErrnoException | null) => {
+      server.removeListener("error", done);
+      resolve(error);
+    };
+    server.once("error", done);
+    server.listen({ port, host }, () => done(null));
+  });
+}
+
+/** A hub that was killed a moment ago may still hold the port: worth a short wait. @throws Fault PORT_IN_USE */
+async function listen(server: Server, hub: Hub, waitMs: number): Promise<void> {
+  const { port, host } = hub.settings;
+  const until = Date.now() + waitMs;
+  for (;;) {
+    const error = await listenOnce(server, port, host);
+    if (error === null) return;
+    if (error.code !== "EADDRINUSE") {
+      throw new Fault("BAD_INPUT", { op: "listen", subject: `${host}:${port}`, detail: error.code ?? error.message });
+    }
+    if (Date.now() >= until) throw new Fault("PORT_IN_USE", { op: "listen", subject: `${host}:${port}` });
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+const urlOf = (server: Server, host: string): string => {
+  const { port } = server.address() as AddressInfo;
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host.includes(":") ? `[${host}]` : host;
+  return `http://${shown}:${port}`;
+};
+
+/** @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
+export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
+  const api = createApi(hub);
+  const server = createServer((request, response) => {
+    hardenAnswer(hub, response);
+    if (hub.closing.aborted) response.setHeader("connection", "close");
+    response.on("finish", () => countAnswer(hub.counters, response.statusCode));
+    const path = request.url ?? "/";
+    if (path.startsWith(API_PATH)) {
+      api(request, response);
+      return;
+    }
+    if (path === "/healthz") {
+      response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
+      response.end(JSON.stringify({ ok: true, version: PRODUCT_VERSION }));
+      return;
+    }
+    if (path === "/metrics") {
+      response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+      response.end(metricsText(hub));
+      return;
+    }
+    pages(request, response).catch((error: unknown) => {
+      hub.log.error({ error, path: path.split("?", 1)[0] }, "a page failed");
+      if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
+      response.end();
+    });
+  });
+  server.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"));
+  server.keepAliveTimeout = 65_000;
+  await listen(server, hub, portWaitMs);
+  return {
+    url: urlOf(server, hub.settings.host),
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+        const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+        server.close(() => {
+          clearInterval(sweep);
+          clearTimeout(cut);
+          resolve();
+        });
+      }),
+  };
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from "node:crypto";
+import { chmod, open, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+
+/** Where the text of the master key comes from: given outright, or the key file in the data folder. */
+export interface MasterKeySource {
+  /** TIDEMARK_SECRET, or the content of TIDEMARK_SECRET_FILE; null when neither is set. */
+  secret: string | null;
+  dataFolder: string;
+}
+
+export const KEY_FILE = "master.key";
+
+/** The text of the master key, or null when there is none yet. */
+export async function readMasterSecret(source: MasterKeySource): Promise<string | null> {
+  if (source.secret !== null) return source.secret;
+  const path = join(source.dataFolder, KEY_FILE);
+  try {
+    const text = await readFile(path, "utf8");
+    await chmod(path, 0o600);
+    return text.trim();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw new Fault("READ_FAILED", { op: "read the master key", subject: path, cause: error });
+  }
+}
+
+/**
+ * Makes a new key file, readable by its owner only. Never replaces one: a key that is overwritten cannot open what it
+ * sealed.
+ * @throws Fault FOLDER_UNWRITABLE
+ */
+export async function createMasterSecret(dataFolder: string): Promise<string> {
+  const secret = randomBytes(32).toString("base64");
+  const path = join(dataFolder, KEY_FILE);
+  try {
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(`${secret}\n`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    const folder = await open(dataFolder, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+    return secret;
+  } catch (error) {
+    throw new Fault("FOLDER_UNWRITABLE", { op: "create the master key", subject: path, cause: error });
+  }
+}

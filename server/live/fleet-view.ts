@@ -1,0 +1,42 @@
+import { addRisks } from "#protocol/risk.ts";
+import type { FleetView, NodeRow } from "#protocol/views.ts";
+import type { Live } from "./live.ts";
+import { nodeRowOf } from "./node-row.ts";
+
+/**
+ * The fleet in one look. Revoked nodes do not count. Of a node that is not online, a run that another node has taken over
+ * since is history, not risk.
+ */
+export function fleetViewOf(live: Live, now: number): FleetView {
+  const rows: NodeRow[] = [];
+  for (const node of live.nodes.values()) if (node.revokedAt === null) rows.push(nodeRowOf(live, node, now));
+  const byWork = { safe: 0, moving: 0, risk: 0, lost: 0 };
+  const risks = [];
+  let worst: FleetView["worstNode"] = null;
+  let up = 0;
+  let down = 0;
+  let active = 0;
+  for (const row of rows) {
+    byWork[row.work]++;
+    up += row.upBytesPerSecond;
+    down += row.downBytesPerSecond;
+    active += row.activeTransfers;
+    for (const run of row.runs) if (row.state === "online" || run.isWriter) risks.push(run.risk);
+    if (row.state === "online" && row.risk.lossMs > (worst?.lossMs ?? 0)) {
+      worst = { id: row.id, name: row.name, lossMs: row.risk.lossMs };
+    }
+  }
+  return {
+    at: now,
+    nodes: rows.length,
+    online: rows.filter((row) => row.state === "online").length,
+    silent: rows.filter((row) => row.state === "silent").length,
+    byWork,
+    risk: addRisks(risks),
+    worstNode: worst,
+    upBytesPerSecond: up,
+    downBytesPerSecond: down,
+    activeTransfers: active,
+    ...live.totals,
+  };
+}

@@ -1,0 +1,110 @@
+import type { NodeMessage } from "#protocol/commands.ts";
+import type { NodeFacts } from "#protocol/hello.ts";
+import type { ProgressReport } from "#protocol/reports.ts";
+import { riskOf, type Risk } from "#protocol/risk.ts";
+import type { NodeState } from "#protocol/views.ts";
+import { createSignal, type Signal } from "./signal.ts";
+
+/** One open stream to a node: what waits to be sent, and the bell that says so. */
+export interface Mailbox {
+  messages: NodeMessage[];
+  signal: Signal;
+}
+
+/** Mean of what was added since it was last taken. */
+export interface Meter {
+  sum: number;
+  count: number;
+}
+
+/** The present of a node, in memory only, but for `report` and the times, which are written down now and then. */
+export interface LiveNode {
+  readonly id: string;
+  readonly enrolledAt: number;
+  name: string;
+  profileId: string;
+  profileName: string;
+  facts: NodeFacts;
+  revokedAt: number | null;
+  /** When it said goodbye. */
+  leftAt: number | null;
+  lastSeenAt: number | null;
+  /** Silence counts from here: its last word, or the start of a hub that was away itself. */
+  quietSince: number;
+  silent: boolean;
+  report: ProgressReport | null;
+  /** By the hub's clock. */
+  reportedAt: number;
+  mailboxes: Set<Mailbox>;
+  /** Upload rates of the last five minutes, one per 10 s, oldest first. */
+  history: number[];
+  up: Meter;
+  minute: { up: Meter; down: Meter };
+  /** What its downloads really reached, smoothed; null before the first. */
+  downBytesPerSecond: number | null;
+  /** Raised whenever something people see of it changed. */
+  revision: number;
+  /** Has something to write down. */
+  dirty: boolean;
+}
+
+export const SILENT_AFTER_MS = 30_000;
+export const HISTORY_POINTS = 30;
+
+export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profileId" | "profileName" | "facts"> &
+  Partial<Pick<LiveNode, "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent">>;
+
+export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
+  return {
+    revokedAt: null,
+    leftAt: null,
+    lastSeenAt: null,
+    silent: false,
+    report: null,
+    reportedAt: 0,
+    ...row,
+    quietSince: now,
+    mailboxes: new Set(),
+    history: [],
+    up: { sum: 0, count: 0 },
+    minute: { up: { sum: 0, count: 0 }, down: { sum: 0, count: 0 } },
+    downBytesPerSecond: null,
+    revision: 0,
+    dirty: false,
+  };
+}
+
+export const createMailbox = (): Mailbox => ({ messages: [], signal: createSignal() });
+
+export function post(node: LiveNode, message: NodeMessage): void {
+  for (const mailbox of node.mailboxes) {
+    mailbox.messages.push(message);
+    mailbox.signal.ring();
+  }
+}
+
+export const stateOf = (node: LiveNode): NodeState =>
+  node.revokedAt !== null ? "revoked" : node.leftAt !== null ? "offline" : node.silent ? "silent" : "online";
+
+/** The moment a node's risk is computed for, by the node's own clock: it stops with the node's last report. */
+export function riskTimeOf(node: LiveNode, now: number): number {
+  if (node.report === null) return now;
+  return stateOf(node) === "online" ? node.report.at + Math.max(0, now - node.reportedAt) : node.report.at;
+}
+
+/** Risk per run of a node, in the order of its report. */
+export const risksOf = (node: LiveNode, now: number): Risk[] =>
+  (node.report?.runs ?? []).map((run) => riskOf(run, riskTimeOf(node, now)));
+
+export function addTo(meter: Meter, value: number): void {
+  meter.sum += value;
+  meter.count++;
+}
+
+/** The mean since the last call; 0 when nothing came. */
+export function take(meter: Meter): number {
+  const mean = meter.count === 0 ? 0 : meter.sum / meter.count;
+  meter.sum = 0;
+  meter.count = 0;
+  return mean;
+}

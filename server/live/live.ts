@@ -1,0 +1,138 @@
+import type { NodeMessage } from "#protocol/commands.ts";
+import type { NodeSettings } from "#protocol/hello.ts";
+import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/views.ts";
+import { fleetViewOf } from "./fleet-view.ts";
+import { createLiveNode, post, type LiveNode, type NewLiveNode } from "./live-node.ts";
+import { createSignal } from "./signal.ts";
+
+/**
+ * The present of the fleet, in memory: what nodes reported last, what moves, who watches. Whoever changes something raises
+ * its revision; a watcher remembers the revision it has seen and takes what is above it. Nothing here is a promise: what
+ * was promised stands in the database.
+ */
+
+export interface LiveTransfer {
+  row: TransferRow;
+  revision: number;
+  /** Has progress to write down. */
+  dirty: boolean;
+}
+
+const EVENTS_KEPT = 200;
+const WATCHED_MS = 1_000;
+const UNWATCHED_MS = 10_000;
+/** A reloaded page must not slow every node down and speed it up again. */
+const LINGER_MS = 5_000;
+
+export class Live {
+  readonly nodes = new Map<string, LiveNode>();
+  readonly transfers = new Map<string, LiveTransfer>();
+  /** Who writes each run now. */
+  readonly writers = new Map<string, { nodeId: string; epoch: number }>();
+  readonly events: EventRow[] = [];
+  readonly staleAt = new Map<StaleTopic, number>();
+  readonly changed = createSignal();
+  readonly sessionsChanged = createSignal();
+  totals: Pick<FleetView, "doneLastDay" | "failedLastDay" | "checkpointsComplete"> = {
+    doneLastDay: 0,
+    failedLastDay: 0,
+    checkpointsComplete: 0,
+  };
+  revision = 0;
+  /** When somebody last signed out: streams look at their session again. */
+  sessionEndedAt = 0;
+  #watchers = 0;
+  #watchedUntil = 0;
+  #reportEveryMs = UNWATCHED_MS;
+  #fleet: { revision: number; view: FleetView } | null = null;
+
+  get watchers(): number {
+    return this.#watchers;
+  }
+
+  get settings(): NodeSettings {
+    return { reportEveryMs: this.#reportEveryMs };
+  }
+
+  /** Something changed: returns its revision and wakes the watchers. */
+  touch(): number {
+    this.revision++;
+    this.changed.ring();
+    return this.revision;
+  }
+
+  endSession(now: number): void {
+    this.sessionEndedAt = now;
+    this.sessionsChanged.ring();
+    this.changed.ring();
+  }
+
+  addNode(row: NewLiveNode, now: number): LiveNode {
+    const node = createLiveNode(row, now);
+    this.nodes.set(node.id, node);
+    node.revision = this.touch();
+    return node;
+  }
+
+  touchNode(node: LiveNode): void {
+    node.revision = this.touch();
+  }
+
+  /** Puts a transfer in view, or its newer row in place of the older one. */
+  putTransfer(row: TransferRow, options: { toWrite: "now" | "later" }): void {
+    this.transfers.set(row.id, { row, revision: this.touch(), dirty: options.toWrite === "later" });
+  }
+
+  addEvent(event: EventRow): void {
+    this.events.push(event);
+    if (this.events.length > EVENTS_KEPT) this.events.shift();
+    this.touch();
+  }
+
+  markStale(topics: readonly StaleTopic[]): void {
+    if (topics.length === 0) return;
+    const revision = this.touch();
+    for (const topic of topics) this.staleAt.set(topic, revision);
+  }
+
+  send(nodeId: string, message: NodeMessage): void {
+    const node = this.nodes.get(nodeId);
+    if (node !== undefined) post(node, message);
+  }
+
+  /** Nodes of the profile read their store anew. */
+  profileChanged(profileId: string, profileName: string): void {
+    for (const node of this.nodes.values()) {
+      if (node.profileId !== profileId) continue;
+      node.profileName = profileName;
+      this.touchNode(node);
+      post(node, { type: "refresh" });
+    }
+  }
+
+  /** A browser watches from now on: nodes report every second. Call the returned function when it leaves. */
+  enter(now: () => number): () => void {
+    this.#watchers++;
+    this.adaptCadence(now());
+    return () => {
+      this.#watchers--;
+      this.#watchedUntil = now() + LINGER_MS;
+    };
+  }
+
+  /** Tells the nodes when the wished cadence changed. */
+  adaptCadence(now: number): void {
+    const wished = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
+    if (wished === this.#reportEveryMs) return;
+    this.#reportEveryMs = wished;
+    for (const node of this.nodes.values()) post(node, { type: "settings", settings: this.settings });
+  }
+
+  /** The fleet at `now`; computed once for all watchers of the same moment. */
+  fleet(now: number): FleetView {
+    if (this.#fleet === null || this.#fleet.revision !== this.revision || now - this.#fleet.view.at >= 1_000) {
+      this.#fleet = { revision: this.revision, view: fleetViewOf(this, now) };
+    }
+    return this.#fleet.view;
+  }
+}

@@ -1,0 +1,61 @@
+import { nodeFacts, type NodeFacts } from "#protocol/hello.ts";
+import { progressReport } from "#protocol/reports.ts";
+import type { Database } from "#prisma/open.ts";
+import { eventRowOf } from "../events/event-row.ts";
+import { transferRowOf } from "../transfers/transfer-row.ts";
+import { Live } from "./live.ts";
+
+const UNKNOWN_FACTS: NodeFacts = {
+  hostname: "",
+  platform: "",
+  cpus: 0,
+  memoryBytes: 0,
+  gpu: null,
+  labels: {},
+  machineId: null,
+  workerVersion: "",
+};
+
+const ENDED = ["done", "failed", "cancelled", "superseded"];
+
+/**
+ * The fleet as it was when the hub last ran. A node that was not silent then gets the usual time to speak again before it
+ * counts as silent: the hub was away, not the node.
+ */
+export async function loadLive(db: Database, now: number): Promise<Live> {
+  const live = new Live();
+  const nodes = await db.node.findMany({ include: { profile: { select: { name: true } } }, orderBy: { name: "asc" } });
+  for (const row of nodes) {
+    const report = row.lastReport === null ? null : progressReport.safeParse(JSON.parse(row.lastReport));
+    const facts = nodeFacts.safeParse(JSON.parse(row.facts));
+    const lastSign = await db.event.findFirst({
+      where: { nodeId: row.id, kind: { in: ["node-silent", "node-back", "node-joined"] } },
+      orderBy: { id: "desc" },
+      select: { kind: true },
+    });
+    live.addNode(
+      {
+        id: row.id,
+        enrolledAt: row.enrolledAt.getTime(),
+        name: row.name,
+        profileId: row.profileId,
+        profileName: row.profile.name,
+        facts: facts.success ? facts.data : UNKNOWN_FACTS,
+        revokedAt: row.revokedAt?.getTime() ?? null,
+        leftAt: row.leftAt?.getTime() ?? null,
+        lastSeenAt: row.lastSeenAt?.getTime() ?? null,
+        silent: lastSign?.kind === "node-silent",
+        report: report?.success === true ? report.data : null,
+        reportedAt: row.lastSeenAt?.getTime() ?? now,
+      },
+      now,
+    );
+  }
+  const epochs = await db.epoch.findMany({ orderBy: { epoch: "asc" } });
+  for (const { run, epoch, nodeId } of epochs) live.writers.set(run, { nodeId, epoch });
+  const transfers = await db.transfer.findMany({ where: { state: { notIn: ENDED } }, include: { node: true } });
+  for (const row of transfers) live.putTransfer(transferRowOf(row, row.node.name), { toWrite: "now" });
+  const events = await db.event.findMany({ orderBy: { id: "desc" }, take: 50 });
+  for (const row of events.toReversed()) live.addEvent(eventRowOf(row));
+  return live;
+}

@@ -1,0 +1,69 @@
+import { addRisks, workStateOf, type Risk, type WorkState } from "#protocol/risk.ts";
+import type { NodeRow, NodeRunView } from "#protocol/views.ts";
+import type { Live } from "./live.ts";
+import { HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./live-node.ts";
+
+const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
+
+/** The worst of some work states. */
+export const worstOf = (states: readonly WorkState[]): WorkState =>
+  WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
+
+/** A node that fell silent with work that is not safe has lost it, as far as anybody can tell. */
+function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
+  const risks = risksOf(node, now);
+  const state = stateOf(node);
+  return (node.report?.runs ?? []).map((run, index) => {
+    const risk = risks[index] ?? addRisks([]);
+    const work = workStateOf(run, riskTimeOf(node, now));
+    const gone = state === "silent" || state === "revoked";
+    const writer = live.writers.get(run.run);
+    return {
+      run: run.run,
+      writerEpoch: run.writerEpoch,
+      isWriter: writer === undefined || writer.nodeId === node.id,
+      localStep: run.localStep,
+      localAt: run.localAt,
+      safeStep: run.safeStep,
+      safeAt: run.safeAt,
+      safeBytes: run.safeBytes,
+      movedBytes: run.movedBytes,
+      intervalMs: run.intervalMs,
+      work: gone && run.unsafeCheckpoints > 0 ? "lost" : work,
+      risk,
+    };
+  });
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+
+/** What people see of a node at `now`. */
+export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
+  const runs = runViewsOf(live, node, now);
+  const { report } = node;
+  const isOnline = stateOf(node) === "online";
+  const risk: Risk = addRisks(runs.map((run) => run.risk));
+  const padding = Array.from({ length: HISTORY_POINTS - node.history.length }, () => 0);
+  return {
+    id: node.id,
+    name: node.name,
+    state: stateOf(node),
+    lastSeenAt: node.lastSeenAt,
+    enrolledAt: node.enrolledAt,
+    profileId: node.profileId,
+    profileName: node.profileName,
+    facts: node.facts,
+    work: worstOf(runs.map((run) => run.work)),
+    runs,
+    risk,
+    safeBytes: sum(runs.map((run) => run.safeBytes)),
+    movedBytes: sum(runs.map((run) => run.movedBytes)),
+    upBytesPerSecond: isOnline ? (report?.upBytesPerSecond ?? 0) : 0,
+    downBytesPerSecond: isOnline ? (report?.downBytesPerSecond ?? 0) : 0,
+    rttMs: isOnline ? (report?.rttMs ?? null) : null,
+    disk: report?.disk ?? null,
+    cpuPercent: isOnline ? (report?.cpuPercent ?? null) : null,
+    activeTransfers: isOnline ? (report?.transfers.filter(({ state }) => state === "running").length ?? 0) : 0,
+    upHistory: [...padding, ...node.history],
+  };
+}

@@ -1,0 +1,116 @@
+import { addRisks } from "#protocol/risk.ts";
+import { isEnded } from "#protocol/transfer.ts";
+import { formatBytes, formatDuration } from "#protocol/units.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, type LiveNode } from "./live-node.ts";
+import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
+import { WRITE_DOWN_EVERY_MS, writeDown } from "./write-down.ts";
+
+/**
+ * What happens by the passing of time alone: silence is noticed, rates become history, memory is written down, what is
+ * too old goes away. One beat per second; each job runs when its own time has come and never twice at once.
+ */
+
+const TICK_MS = 1_000;
+const HISTORY_EVERY_MS = 10_000;
+const SAMPLES_EVERY_MS = 60_000;
+const TOTALS_EVERY_MS = 10_000;
+const PRUNE_EVERY_MS = 3_600_000;
+/** A transfer that ended stays in view this long, so that every watcher sees its end. */
+const ENDED_IN_VIEW_MS = 60_000;
+const EVENTS_KEPT_MS = 90 * 86_400_000;
+
+async function fallSilent(hub: Hub, node: LiveNode, now: number): Promise<void> {
+  node.silent = true;
+  hub.live.touchNode(node);
+  const risk = addRisks(risksOf(node, now));
+  const isLost = risk.checkpoints > 0;
+  const amount = risk.bytes > 0 ? `, ${formatBytes(risk.bytes)} not yet safe` : "";
+  const loss = risk.lossMs > 0 ? `${formatDuration(risk.lossMs)} of training at risk${amount}` : "everything was safe";
+  const quiet = formatDuration(now - (node.lastSeenAt ?? node.quietSince));
+  const event = { at: now, kind: "node-silent" as const, work: isLost ? ("lost" as const) : ("safe" as const), node };
+  emit(hub, await recordEvent(hub.db, { ...event, text: `has been silent for ${quiet}: ${loss}` }), ["runs"]);
+}
+
+/** Marks nodes whose last word is too long ago. */
+export async function noticeSilence(hub: Hub): Promise<void> {
+  const now = hub.now();
+  for (const node of hub.live.nodes.values()) {
+    if (stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS) await fallSilent(hub, node, now);
+  }
+}
+
+/** Adds one point to every node's sparkline. */
+export function rollHistory(hub: Pick<Hub, "live">): void {
+  for (const node of hub.live.nodes.values()) {
+    const rate = take(node.up);
+    const wasFlat = rate === 0 && node.history.every((point) => point === 0);
+    node.history = [...node.history, rate].slice(-HISTORY_POINTS);
+    if (!wasFlat) hub.live.touchNode(node);
+  }
+}
+
+export async function refreshTotals(hub: Hub): Promise<void> {
+  const since = new Date(hub.now() - 86_400_000);
+  const ended = (state: string) => hub.db.transfer.count({ where: { state, endedAt: { gte: since } } });
+  const totals = {
+    doneLastDay: await ended("done"),
+    failedLastDay: await ended("failed"),
+    checkpointsComplete: await hub.db.checkpoint.count({ where: { state: "complete" } }),
+  };
+  if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
+  hub.live.totals = totals;
+  hub.live.touch();
+}
+
+function dropEnded(hub: Hub): void {
+  const before = hub.now() - ENDED_IN_VIEW_MS;
+  for (const [id, { row }] of hub.live.transfers) {
+    if (isEnded(row.state) && (row.endedAt ?? 0) < before) hub.live.transfers.delete(id);
+  }
+}
+
+async function prune(hub: Hub): Promise<void> {
+  const now = hub.now();
+  await hub.db.sample.deleteMany({ where: { at: { lt: new Date(now - SAMPLES_KEPT_MS) } } });
+  await hub.db.event.deleteMany({ where: { at: { lt: new Date(now - EVENTS_KEPT_MS) } } });
+  await hub.db.session.deleteMany({ where: { expiresAt: { lt: new Date(now) } } });
+}
+
+/** Starts the beat. Returns how to stop it; that writes down what memory still holds. */
+export function startTicking(hub: Hub): { stop: () => Promise<void> } {
+  const jobs = [
+    { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
+    { everyMs: TICK_MS, run: () => noticeSilence(hub) },
+    { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
+    { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
+    { everyMs: WRITE_DOWN_EVERY_MS, run: () => writeDown(hub) },
+    { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
+    { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
+    { everyMs: PRUNE_EVERY_MS, run: () => prune(hub) },
+  ].map((job) => ({ ...job, nextAt: hub.now() + job.everyMs }));
+  let running: Promise<void> = Promise.resolve();
+  let busy = false;
+  const beat = async (): Promise<void> => {
+    for (const job of jobs) {
+      if (hub.now() < job.nextAt) continue;
+      job.nextAt = hub.now() + job.everyMs;
+      await job.run().catch((error: unknown) => hub.log.error({ error }, "a job of the clock failed"));
+    }
+  };
+  const timer = setInterval(() => {
+    if (busy) return;
+    busy = true;
+    running = beat().finally(() => {
+      busy = false;
+    });
+  }, TICK_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await running;
+      await writeDown(hub);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { Fault } from "#protocol/fault.ts";
+import { isEnded } from "#protocol/transfer.ts";
+import type { LiveMessage } from "#protocol/views.ts";
+import { readSession } from "../auth/session.ts";
+import type { Hub } from "../hub.ts";
+import { trpcError, type Context, type PersonCaller } from "../trpc.ts";
+import { nodeRowOf } from "./node-row.ts";
+
+/**
+ * The one stream of a browser: the whole fleet first, then what changed, at most once per second. When the hub ends it
+ * ends with an error that means "come back": a stream that ends in peace stays away.
+ */
+
+const PACE_MS = 1_000;
+const BEAT_MS = 10_000;
+const SESSION_CHECK_MS = 10_000;
+
+function* whole(hub: Hub): Generator<LiveMessage> {
+  const { live } = hub;
+  const now = hub.now();
+  yield { type: "fleet", fleet: live.fleet(now) };
+  yield { type: "nodes", whole: true, nodes: [...live.nodes.values()].map((node) => nodeRowOf(live, node, now)) };
+  const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
+  yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
+}
+
+/** What is newer than revision `seen`, and events after `lastEvent`. */
+function* changes(hub: Hub, seen: number, lastEvent: number): Generator<LiveMessage> {
+  const { live } = hub;
+  const now = hub.now();
+  yield { type: "fleet", fleet: live.fleet(now) };
+  const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
+  if (nodes.length > 0) yield { type: "nodes", whole: false, nodes: nodes.map((node) => nodeRowOf(live, node, now)) };
+  const transfers = [...live.transfers.values()].filter(({ revision }) => revision > seen);
+  if (transfers.length > 0) yield { type: "transfers", whole: false, transfers: transfers.map(({ row }) => row) };
+  const events = live.events.filter(({ id }) => id > lastEvent);
+  if (events.length > 0) yield { type: "events", events };
+  const topics = [...live.staleAt].filter(([, revision]) => revision > seen).map(([topic]) => topic);
+  if (topics.length > 0) yield { type: "stale", topics };
+}
+
+/** Ends the stream of a session that is over. */
+async function checkSession(hub: Hub, sessionHash: string): Promise<void> {
+  if ((await readSession(hub, sessionHash)) === null) throw trpcError(new Fault("NOT_SIGNED_IN"));
+}
+
+/** @throws SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
+export async function* watch(
+  { hub, caller }: Context & { caller: PersonCaller },
+  signal: AbortSignal,
+): AsyncGenerator<LiveMessage> {
+  const { live } = hub;
+  const leave = live.enter(hub.now);
+  const abort = AbortSignal.any([signal, hub.closing]);
+  try {
+    let seen = live.revision;
+    let lastEvent = live.events.at(-1)?.id ?? 0;
+    yield* whole(hub);
+    let checkedAt = hub.now();
+    while (!abort.aborted) {
+      const isFresh = live.revision > seen;
+      if (isFresh) {
+        const [from, fromEvent] = [seen, lastEvent];
+        seen = live.revision;
+        lastEvent = live.events.at(-1)?.id ?? 0;
+        yield* changes(hub, from, fromEvent);
+      }
+      // Between two rounds only the end of a session is heard; then the next change, or a beat.
+      if (isFresh) await live.sessionsChanged.wait({ timeoutMs: PACE_MS, abort });
+      else {
+        await live.changed.wait({ timeoutMs: BEAT_MS, abort });
+        if (!abort.aborted && live.revision === seen) yield { type: "beat", at: hub.now() };
+      }
+      if (hub.now() - checkedAt < SESSION_CHECK_MS && live.sessionEndedAt < checkedAt) continue;
+      checkedAt = hub.now();
+      await checkSession(hub, caller.sessionHash);
+    }
+  } finally {
+    leave();
+  }
+  if (hub.closing.aborted) throw trpcError(new Fault("SHUTTING_DOWN"));
+}

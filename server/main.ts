@@ -1,0 +1,80 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { Socket } from "node:net";
+
+/**
+ * Starts Tidemark: the keeper, which holds the master key, and the hub, which never sees it, with one pipe between them.
+ * Both end when this process does, however it does; when one of them ends, so does the other.
+ */
+
+const HERE = import.meta.dirname;
+/** A hub that does not end by itself after this long is ended. */
+const LAST_CALL_MS = 6_000;
+
+const keeperVariables = (): NodeJS.ProcessEnv => {
+  const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
+  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", "TIDEMARK_SECRET", "TIDEMARK_SECRET_FILE"]) {
+    const value = process.env[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+};
+
+const hubVariables = (): NodeJS.ProcessEnv => {
+  const kept: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: process.env["NODE_ENV"] ?? "production" };
+  delete kept["TIDEMARK_SECRET"];
+  delete kept["TIDEMARK_SECRET_FILE"];
+  return kept;
+};
+
+const keeper = spawn(process.execPath, [join(HERE, "keeper/main.ts")], {
+  env: keeperVariables(),
+  stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
+});
+const pipe = keeper.stdio[3];
+if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
+const hub = spawn(process.execPath, [join(HERE, "hub/main.ts")], {
+  env: hubVariables(),
+  stdio: ["ignore", "inherit", "inherit", pipe, "ipc"],
+});
+// The hub holds this end now.
+pipe.destroy();
+
+let isReady = false;
+let isStopping = false;
+hub.on("message", () => {
+  isReady = true;
+});
+
+function stopHub(): void {
+  hub.kill("SIGTERM");
+  setTimeout(() => hub.kill("SIGKILL"), LAST_CALL_MS).unref();
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.on(signal, () => {
+    if (isStopping) hub.kill("SIGKILL");
+    else stopHub();
+    isStopping = true;
+  });
+}
+
+const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
+
+keeper.on("exit", () => {
+  if (isStopping || hasEnded(hub)) return;
+  isStopping = true;
+  if (isReady)
+    process.stderr.write("The process that holds the keys has ended, so the hub was stopped. Start it again.\n");
+  process.exitCode = 1;
+  stopHub();
+});
+
+hub.on("exit", (code, signal) => {
+  keeper.kill("SIGKILL");
+  const isPlanned = isStopping && code === 0;
+  if (isReady && !isStopping) {
+    process.stderr.write(`The hub has ended unexpectedly (${signal ?? `exit code ${code}`}). Start it again.\n`);
+  }
+  process.exit(isPlanned ? (process.exitCode ?? 0) : code === 0 || code === null ? 1 : code);
+});

@@ -1,0 +1,74 @@
+import type { z } from "zod";
+import type { NodeEvent, recordInput } from "#protocol/reports.ts";
+import type { EventRow, TransferRow } from "#protocol/views.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { acceptCommand, endCommand } from "../transfers/end-command.ts";
+import { endTransfer } from "../transfers/end-transfer.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { hearFrom } from "./hear-from.ts";
+import { liveNodeOf } from "./live-node-of.ts";
+
+/**
+ * Takes a node's durable events: each once, in the order of their numbers, however often they arrive. They, what follows
+ * from them, and the highest number taken are written in one transaction; only then the node hears that it may forget.
+ */
+
+/** What a batch changed, to be shown after the transaction. */
+export interface Recorded {
+  events: EventRow[];
+  transfers: TransferRow[];
+}
+
+export interface RecordScope {
+  tx: Transaction;
+  hub: Hub;
+  node: LiveNode;
+  recorded: Recorded;
+}
+
+async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
+  switch (event.type) {
+    case "transfer-ended":
+      return endTransfer(scope, event);
+    case "command-accepted":
+      return acceptCommand(scope, event);
+    case "command-ended":
+      return endCommand(scope, event);
+    case "capture-refused": {
+      const { hub, tx, node, recorded } = scope;
+      const text = `did not take ${event.path} of ${event.run}`;
+      const line = { at: hub.now(), kind: "capture-refused" as const, work: "risk" as const, node, run: event.run };
+      recorded.events.push(await recordEvent(tx, { ...line, text, fault: event.fault }));
+    }
+  }
+}
+
+/** @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+export async function record(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: z.infer<typeof recordInput>,
+): Promise<{ acceptedThrough: number }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  await hearFrom(hub, node);
+  const recorded: Recorded = { events: [], transfers: [] };
+  const acceptedThrough = await hub.db.$transaction(async (tx) => {
+    const { acceptedSeq } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+    const fresh = input.events.filter(({ seq }) => seq > acceptedSeq).toSorted((a, b) => a.seq - b.seq);
+    let through = acceptedSeq;
+    for (const event of fresh) {
+      if (event.seq === through) continue;
+      await take({ tx, hub, node, recorded }, event);
+      through = event.seq;
+    }
+    if (through > acceptedSeq) await tx.node.update({ where: { id: node.id }, data: { acceptedSeq: through } });
+    return through;
+  });
+  for (const row of recorded.transfers) hub.live.putTransfer(row, { toWrite: "now" });
+  for (const event of recorded.events) hub.live.addEvent(event);
+  if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
+  if (recorded.events.length > 0) hub.live.markStale(["events"]);
+  return { acceptedThrough };
+}

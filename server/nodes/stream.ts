@@ -1,0 +1,55 @@
+import { command, type Command, type NodeMessage } from "#protocol/commands.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { Hub } from "../hub.ts";
+import { createMailbox, type LiveNode } from "../live/live-node.ts";
+import { trpcError, type Context, type NodeCaller } from "../trpc.ts";
+import { hearFrom } from "./hear-from.ts";
+import { liveNodeOf } from "./live-node-of.ts";
+
+/**
+ * The hub's word to a node: settings, then every command that has not ended (again at each reconnection: the node keeps
+ * the ids it has taken), then what comes. Revoking a node ends its stream at once.
+ */
+
+const BEAT_MS = 10_000;
+
+/** Commands the node has not reported the end of, oldest first. */
+async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
+  const rows = await hub.db.command.findMany({ where: { nodeId, endedAt: null }, orderBy: { createdAt: "asc" } });
+  return rows.map((row) => command.parse(JSON.parse(row.body)));
+}
+
+const refuseRevoked = (node: LiveNode): void => {
+  if (node.revokedAt !== null) throw trpcError(new Fault("NODE_REVOKED"));
+};
+
+/** @throws SHUTTING_DOWN when the hub ends, NODE_REVOKED (as tRPC errors: they end the stream) */
+export async function* streamToNode(
+  { hub, caller }: Context & { caller: NodeCaller },
+  signal: AbortSignal,
+): AsyncGenerator<NodeMessage> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const mailbox = createMailbox();
+  const abort = AbortSignal.any([signal, hub.closing]);
+  // Before the commands are read, so that none falls between; one may come twice.
+  node.mailboxes.add(mailbox);
+  try {
+    await hearFrom(hub, node);
+    yield { type: "settings", settings: hub.live.settings };
+    for (const open of await openCommands(hub, node.id)) yield { type: "command", command: open };
+    while (!abort.aborted) {
+      refuseRevoked(node);
+      const message = mailbox.messages.shift();
+      if (message !== undefined) {
+        yield message;
+        continue;
+      }
+      const before = hub.now();
+      await mailbox.signal.wait({ timeoutMs: BEAT_MS, abort });
+      if (mailbox.messages.length === 0 && !abort.aborted && hub.now() - before >= BEAT_MS) yield { type: "beat" };
+    }
+  } finally {
+    node.mailboxes.delete(mailbox);
+  }
+  if (hub.closing.aborted) throw trpcError(new Fault("SHUTTING_DOWN"));
+}

@@ -1,0 +1,53 @@
+import type { z } from "zod";
+import { Fault } from "#protocol/fault.ts";
+import type { createProfileInput, ProfileDraft } from "#protocol/requests.ts";
+import type { ProfileView } from "#protocol/views.ts";
+import { audit } from "../events/audit.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { newId } from "../random-id.ts";
+import type { Context } from "../trpc.ts";
+import { secretPlace } from "./open-store.ts";
+import { readProfile } from "./profile-view.ts";
+import { refuseEndpoint } from "./refuse-endpoint.ts";
+
+/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault BAD_INPUT */
+export async function refuseEndpoints(hub: Hub, profile: ProfileDraft): Promise<void> {
+  const policy = { allowPrivate: hub.settings.allowPrivateEndpoints };
+  for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint]) {
+    if (endpoint !== null) await refuseEndpoint(endpoint, policy);
+  }
+}
+
+/** @throws Fault CONFLICT when another profile has the name */
+export async function refuseTakenName(hub: Hub, name: string, exceptId: string | null): Promise<void> {
+  const taken = await hub.db.profile.findUnique({ where: { name } });
+  if (taken === null || taken.id === exceptId) return;
+  throw new Fault("CONFLICT", { subject: name, detail: "another bucket profile has this name" });
+}
+
+/**
+ * Stores a profile; its key goes to the keeper and only the sealed text is written.
+ * @throws Fault BAD_INPUT (endpoint), CONFLICT (name)
+ */
+export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
+  const { hub } = context;
+  const { profile, credential } = input;
+  await refuseEndpoints(hub, profile);
+  await refuseTakenName(hub, profile.name, null);
+  const id = newId();
+  const { sealed } = await hub.keeper.seal({ place: secretPlace(id), credential });
+  const at = new Date(hub.now());
+  const accessKeyHint = credential.accessKeyId.slice(-4);
+  const event = await hub.db.$transaction(async (tx) => {
+    await tx.profile.create({
+      data: { id, version: 1, ...profile, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
+    });
+    await tx.profileSecret.create({ data: { profileId: id, sealed, updatedAt: at } });
+    const text = `The bucket profile ${profile.name} was added`;
+    return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
+  });
+  await audit(hub, context.caller, { action: "create profile", subject: profile.name });
+  emit(hub, event, ["profiles"]);
+  return readProfile(hub, id);
+}

@@ -1,0 +1,126 @@
+import type { S3Client } from "@aws-sdk/client-s3";
+import { Fault } from "#protocol/fault.ts";
+import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import { provider, type ProfileDraft } from "#protocol/requests.ts";
+import { createControlClient } from "#storage/client.ts";
+import { traitsOf } from "#storage/providers.ts";
+import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
+import type { Database } from "#prisma/open.ts";
+import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
+import type { Keeper } from "../keeper/messages.ts";
+
+/**
+ * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
+ * endpoint nodes use. Every signature is made by the keeper from the sealed key: nothing here ever holds a key.
+ */
+export interface OpenStore {
+  readonly profileId: string;
+  readonly profileName: string;
+  readonly prefix: string;
+  readonly access: StoreAccess;
+  readonly client: S3Client;
+  /** Signs for a node. */
+  signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
+}
+
+export interface Stores {
+  /** @throws Fault NOT_FOUND */
+  open(profileId: string): Promise<OpenStore>;
+  /** After a profile changed or went away. */
+  forget(profileId: string): void;
+  close(): void;
+}
+
+export const secretPlace = (rowId: string): string => `ProfileSecret|${rowId}|sealed`;
+
+type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
+
+/** `worker` gives the access nodes use. */
+export const accessOf = (profile: Endpoints, side: "hub" | "worker"): StoreAccess => ({
+  endpoint: (side === "worker" ? profile.workerEndpoint : null) ?? profile.endpoint,
+  region: profile.region,
+  bucket: profile.bucket,
+  addressing: profile.addressing,
+  traits: traitsOf(profile.provider),
+});
+
+/** The columns of a profile as the draft they were entered as. */
+export const draftOf = (row: Profile): ProfileDraft => ({
+  name: row.name,
+  provider: provider.catch("other").parse(row.provider),
+  bucket: row.bucket,
+  region: row.region,
+  prefix: row.prefix,
+  endpoint: row.endpoint,
+  workerEndpoint: row.workerEndpoint,
+  browserEndpoint: row.browserEndpoint,
+  addressing: row.addressing === "path" ? "path" : "virtual-host",
+});
+
+/** A control client whose every request is signed by the keeper with the key sealed for `rowId`. */
+export function createSealedClient(
+  keeper: Keeper,
+  input: { access: StoreAccess; rowId: string; sealed: string },
+): S3Client {
+  const { access, rowId, sealed } = input;
+  return createControlClient({
+    access,
+    signer: {
+      sign: async (request) => {
+        const place = secretPlace(rowId);
+        const { headers } = await keeper.signRequest({ place, sealed, region: access.region, request });
+        return { ...request, headers };
+      },
+    },
+  });
+}
+
+export function createStores(db: Database, keeper: Keeper): Stores {
+  const opened = new Map<string, Promise<OpenStore>>();
+
+  const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
+    const draft = draftOf(row);
+    const workerAccess = accessOf(draft, "worker");
+    const access = accessOf(draft, "hub");
+    const place = secretPlace(row.id);
+    const { sealed } = row.secret;
+    return {
+      profileId: row.id,
+      profileName: row.name,
+      prefix: row.prefix,
+      access,
+      client: createSealedClient(keeper, { access, rowId: row.id, sealed }),
+      signForNode: async (operations) => {
+        const input = { place, sealed, access: workerAccess, operations: [...operations] };
+        return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
+      },
+    };
+  };
+  const load = async (profileId: string): Promise<OpenStore> => {
+    const row = await db.profile.findUnique({ where: { id: profileId }, include: { secret: true } });
+    if (row === null || row.secret === null) throw new Fault("NOT_FOUND", { op: "open the bucket profile" });
+    return openRow({ ...row, secret: row.secret });
+  };
+  const forget = (profileId: string): void => {
+    const store = opened.get(profileId);
+    opened.delete(profileId);
+    store?.then(
+      ({ client }) => client.destroy(),
+      () => undefined,
+    );
+  };
+  return {
+    open: (profileId) => {
+      const known = opened.get(profileId);
+      if (known !== undefined) return known;
+      const store = load(profileId);
+      opened.set(profileId, store);
+      store.catch(() => opened.delete(profileId));
+      return store;
+    },
+    forget,
+    close: () => {
+      for (const profileId of opened.keys()) forget(profileId);
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { ProfileTestView, ProfileView } from "#protocol/views.ts";
+import type { Profile } from "#prisma/client/client.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { Hub } from "../hub.ts";
+import { draftOf } from "./open-store.ts";
+
+interface Counts {
+  nodes: number;
+  runs: number;
+  checkpoints: number;
+  storedBytes: number;
+}
+
+const viewOf = (row: Profile, counts: Counts): ProfileView => ({
+  id: row.id,
+  version: row.version,
+  profile: draftOf(row),
+  accessKeyHint: row.accessKeyHint,
+  createdAt: row.createdAt.getTime(),
+  updatedAt: row.updatedAt.getTime(),
+  // Written by this hub and only shown.
+  lastTest: row.lastTest === null ? null : (JSON.parse(row.lastTest) as ProfileTestView),
+  ...counts,
+});
+
+async function countsOf(hub: Hub, profileId: string): Promise<Counts> {
+  const [nodes, runs, stored] = await Promise.all([
+    hub.db.node.count({ where: { profileId, revokedAt: null } }),
+    hub.db.run.count({ where: { profileId } }),
+    hub.db.checkpoint.aggregate({
+      where: { profileId, state: "complete" },
+      _count: { id: true },
+      _sum: { sizeBytes: true },
+    }),
+  ]);
+  return { nodes, runs, checkpoints: stored._count.id, storedBytes: Number(stored._sum.sizeBytes ?? 0n) };
+}
+
+/** All profiles by name, without their keys. */
+export async function listProfiles(hub: Hub): Promise<ProfileView[]> {
+  const rows = await hub.db.profile.findMany({ orderBy: { name: "asc" } });
+  return Promise.all(rows.map(async (row) => viewOf(row, await countsOf(hub, row.id))));
+}
+
+/** @throws Fault NOT_FOUND */
+export async function readProfile(hub: Hub, id: string): Promise<ProfileView> {
+  const row = await hub.db.profile.findUnique({ where: { id } });
+  if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
+  return viewOf(row, await countsOf(hub, id));
+}

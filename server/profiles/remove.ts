@@ -1,0 +1,30 @@
+import { Fault } from "#protocol/fault.ts";
+import { audit } from "../events/audit.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Context } from "../trpc.ts";
+
+/**
+ * Removes a profile that nothing uses any more. The bucket itself is not touched.
+ * @throws Fault NOT_FOUND, IN_USE
+ */
+export async function removeProfile(context: Context, input: { id: string }): Promise<{ ok: true }> {
+  const { hub } = context;
+  const { id } = input;
+  const { event, name } = await hub.db.$transaction(async (tx) => {
+    const row = await tx.profile.findUnique({ where: { id } });
+    if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
+    const [nodes, runs] = [
+      await tx.node.count({ where: { profileId: id } }),
+      await tx.run.count({ where: { profileId: id } }),
+    ];
+    if (nodes + runs > 0) throw new Fault("IN_USE", { subject: row.name, detail: `${nodes} nodes and ${runs} runs` });
+    await tx.profile.delete({ where: { id } });
+    const text = `The bucket profile ${row.name} was removed`;
+    const event = await recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
+    return { event, name: row.name };
+  });
+  hub.stores.forget(id);
+  await audit(hub, context.caller, { action: "remove profile", subject: name });
+  emit(hub, event, ["profiles", "tokens"]);
+  return { ok: true };
+}

@@ -1,0 +1,13 @@
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+
+/** A new id of ours. */
+export const newId = (): string => randomUUID();
+
+/** What a secret begins with, so that a leaked one can be recognised for what it is. */
+export type SecretKind = "tmj" | "tmn" | "tms";
+
+/** A new 256-bit secret: a join token (`tmj_`), a node's credential (`tmn_`), a session (`tms_`). */
+export const newSecret = (kind: SecretKind): string => `${kind}_${randomBytes(32).toString("base64url")}`;
+
+/** What of a secret may be stored. It is random and long, so a plain hash is enough. */
+export const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");

@@ -1,0 +1,97 @@
+import type { NodeSettings } from "#protocol/hello.ts";
+import type { ProgressReport, TransferProgress } from "#protocol/reports.ts";
+import { isEnded } from "#protocol/transfer.ts";
+import type { TransferRow } from "#protocol/views.ts";
+import { emit } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { addTo, type LiveNode } from "../live/live-node.ts";
+import { hearFrom } from "../nodes/hear-from.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { transferRowOf, withProgress } from "./transfer-row.ts";
+
+/** Downloads slower than this say nothing about a link: they were waiting for something else. */
+const SLOWEST_MEASURE = 10_000;
+const SMOOTHING = 0.2;
+
+function measure(node: LiveNode, report: ProgressReport): void {
+  addTo(node.up, report.upBytesPerSecond);
+  addTo(node.minute.up, report.upBytesPerSecond);
+  addTo(node.minute.down, report.downBytesPerSecond);
+  if (report.downBytesPerSecond < SLOWEST_MEASURE) return;
+  node.downBytesPerSecond =
+    node.downBytesPerSecond === null
+      ? report.downBytesPerSecond
+      : node.downBytesPerSecond * (1 - SMOOTHING) + report.downBytesPerSecond * SMOOTHING;
+}
+
+const placeOf = (store: { bucket: string; prefix: string }, progress: TransferProgress): string =>
+  progress.direction === "upload" ? `${store.bucket}/${store.prefix}runs/${progress.run}` : "a folder on the node";
+
+/** Writes a transfer the hub hears of for the first time, so that its id can be asked for at once. */
+async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow> {
+  const { access, prefix } = await hub.stores.open(node.profileId);
+  const row = await hub.db.transfer.create({
+    data: {
+      id: progress.id,
+      nodeId: node.id,
+      direction: progress.direction,
+      state: isEnded(progress.state) ? "running" : progress.state,
+      checkpointId: progress.checkpointId,
+      run: progress.run,
+      step: BigInt(progress.step),
+      bucket: access.bucket,
+      place: placeOf({ bucket: access.bucket, prefix }, progress),
+      bytesDone: BigInt(progress.bytesDone),
+      bytesTotal: BigInt(progress.bytesTotal),
+      sentBytes: 0n,
+      filesDone: progress.filesDone,
+      filesTotal: progress.filesTotal,
+      connections: progress.connections,
+      retries: progress.retries,
+      fault: null,
+      startedBy: progress.startedBy,
+      createdAt: new Date(hub.now()),
+      startedAt: null,
+      endedAt: null,
+    },
+  });
+  emit(hub, null, ["transfers"]);
+  return transferRowOf(row, node.name);
+}
+
+/** The row a progress belongs to; null when it is another node's, or over for good. */
+async function rowFor(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow | null> {
+  const live = hub.live.transfers.get(progress.id);
+  const stored = live === undefined ? await hub.db.transfer.findUnique({ where: { id: progress.id } }) : null;
+  const row = live?.row ?? (stored === null ? await createRow(hub, node, progress) : transferRowOf(stored, node.name));
+  if (row.nodeId !== node.id) return null;
+  // A transfer that failed may be taken up again; the others that ended stay as they are.
+  const isOver = isEnded(row.state) && !(row.state === "failed" && !isEnded(progress.state));
+  return isOver ? null : row;
+}
+
+/**
+ * Takes a node's word about the present. Nothing of it is durable when this returns; the answer says how often to report.
+ * An end that only shows up here waits for the event that records it.
+ */
+export async function acceptReport(
+  context: Context & { caller: NodeCaller },
+  report: ProgressReport,
+): Promise<{ settings: NodeSettings }> {
+  const { hub } = context;
+  const node = liveNodeOf(hub, context.caller.nodeId);
+  await hearFrom(hub, node);
+  const clock = { now: hub.now(), skewMs: hub.now() - report.at };
+  for (const progress of report.transfers) {
+    if (isEnded(progress.state)) continue;
+    const before = await rowFor(hub, node, progress);
+    if (before !== null) hub.live.putTransfer(withProgress(before, progress, clock), { toWrite: "later" });
+  }
+  node.report = report;
+  node.reportedAt = hub.now();
+  node.dirty = true;
+  measure(node, report);
+  hub.live.touchNode(node);
+  return { settings: hub.live.settings };
+}

@@ -1,0 +1,98 @@
+import type { z } from "zod";
+import type { Command } from "#protocol/commands.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { transferAction } from "#protocol/requests.ts";
+import { mayMove, type TransferState } from "#protocol/transfer.ts";
+import type { Transfer } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { audit } from "../events/audit.ts";
+import { emit } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { stateOf } from "../live/live-node.ts";
+import { newId } from "../random-id.ts";
+import type { Context } from "../trpc.ts";
+import { transferRowOf } from "./transfer-row.ts";
+
+/**
+ * A person's wish about a transfer. The node does the work, so it becomes a command, which the node hears at once or when
+ * it comes back. Two things happen here and now, because no node may ever come: a restore that its node has not accepted
+ * and cannot hear of is cancelled in place, and a failed one that is to be tried again counts as waiting.
+ */
+
+type Action = z.infer<typeof transferAction>["action"];
+
+const WANTED: Readonly<Record<Action, TransferState>> = {
+  cancel: "cancelled",
+  pause: "paused",
+  resume: "waiting",
+  retry: "waiting",
+};
+
+/** A retry is for what failed; resuming is for what a person paused. */
+const FROM: Readonly<Partial<Record<Action, TransferState>>> = { resume: "paused", retry: "failed" };
+
+function refuseIllegal(action: Action, row: Transfer, state: TransferState): void {
+  const from = FROM[action];
+  if (mayMove(state, WANTED[action], "person") && (from === undefined || from === state)) return;
+  throw new Fault("CONFLICT", { op: action, subject: `step ${row.step} of ${row.run}`, detail: `it is ${state}` });
+}
+
+/** Cancels in the database a restore that no node works on. Returns whether it did. */
+async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<boolean> {
+  const node = hub.live.nodes.get(row.nodeId);
+  if (node !== undefined && stateOf(node) === "online") return false;
+  const at = new Date(hub.now());
+  const { count } = await tx.command.updateMany({
+    where: { transferId: row.id, kind: "restore", state: "sent", endedAt: null },
+    data: { state: "cancelled", endedAt: at },
+  });
+  if (count === 0) return false;
+  await tx.transfer.update({ where: { id: row.id }, data: { state: "cancelled", endedAt: at } });
+  return true;
+}
+
+/** @throws Fault NOT_FOUND, CONFLICT when the transfer's state does not allow it */
+export async function act(context: Context, input: z.infer<typeof transferAction>): Promise<{ ok: true }> {
+  const { hub } = context;
+  const order: Command = { kind: input.action, id: newId(), transferId: input.transferId };
+  const before = hub.live.transfers.get(input.transferId)?.row;
+  const { row, isNew } = await hub.db.$transaction(async (tx) => {
+    const stored = await tx.transfer.findUnique({ where: { id: input.transferId } });
+    if (stored === null) throw new Fault("NOT_FOUND", { subject: "this transfer" });
+    const known = await tx.command.findUnique({ where: { requestId: input.requestId } });
+    if (known !== null) return { row: stored, isNew: false };
+    refuseIllegal(input.action, stored, before?.state ?? (stored.state as TransferState));
+    const isOver = input.action === "cancel" && (await cancelUnheard(tx, hub, stored));
+    if (input.action === "retry") {
+      const again = { state: "waiting", endedAt: null, fault: null };
+      await tx.transfer.update({ where: { id: stored.id }, data: again });
+    }
+    await tx.command.create({
+      data: {
+        id: order.id,
+        requestId: input.requestId,
+        nodeId: stored.nodeId,
+        kind: order.kind,
+        transferId: stored.id,
+        checkpointId: stored.checkpointId,
+        body: JSON.stringify(order),
+        state: isOver ? "done" : "sent",
+        fault: null,
+        createdAt: new Date(hub.now()),
+        acceptedAt: null,
+        endedAt: isOver ? new Date(hub.now()) : null,
+      },
+    });
+    return { row: await tx.transfer.findUniqueOrThrow({ where: { id: stored.id } }), isNew: true };
+  });
+  if (!isNew) return { ok: true };
+  if (before === undefined || before.state !== row.state) {
+    const name = hub.live.nodes.get(row.nodeId)?.name ?? "";
+    const isOutOfStep = before === undefined || input.action === "retry" || row.state === "cancelled";
+    if (isOutOfStep) hub.live.putTransfer(transferRowOf(row, name), { toWrite: "now" });
+  }
+  hub.live.send(row.nodeId, { type: "command", command: order });
+  await audit(hub, context.caller, { action: input.action, subject: `step ${row.step} of ${row.run}` });
+  emit(hub, null, ["transfers"]);
+  return { ok: true };
+}

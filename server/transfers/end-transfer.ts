@@ -1,0 +1,116 @@
+import { sentenceOf } from "#protocol/fault.ts";
+import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
+import type { NodeEvent } from "#protocol/reports.ts";
+import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { formatBytes, formatDuration } from "#protocol/units.ts";
+import type { EventKind } from "#protocol/views.ts";
+import type { WorkState } from "#protocol/risk.ts";
+import { recordEvent } from "../events/record-event.ts";
+import type { RecordScope } from "../nodes/record.ts";
+import { transferRowOf } from "./transfer-row.ts";
+
+type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
+
+/** What the end of an upload makes of its checkpoint, when it did not make it safe. */
+const CHECKPOINT_AFTER: Partial<Record<Ended["state"], CheckpointState>> = {
+  failed: "torn",
+  cancelled: "torn",
+  superseded: "superseded",
+};
+
+async function settleCheckpoint({ tx, node }: RecordScope, event: Ended): Promise<void> {
+  const next = CHECKPOINT_AFTER[event.state];
+  if (event.direction !== "upload" || next === undefined) return;
+  const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
+  if (checkpoint === null || checkpoint.nodeId !== node.id) return;
+  if (!mayBecome(checkpoint.state as CheckpointState, next)) return;
+  await tx.checkpoint.update({ where: { id: checkpoint.id }, data: { state: next } });
+}
+
+/** The line people read about it, or null when the end is told elsewhere (a safe checkpoint) or is nobody's news. */
+function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string } | null {
+  const what = `step ${event.step} of ${event.run}`;
+  const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
+  if (event.direction === "upload") {
+    return event.state === "failed"
+      ? { kind: "upload-failed", work: "risk", text: `could not upload ${what}${why}` }
+      : null;
+  }
+  if (event.state === "done") {
+    const took = formatDuration(Math.max(0, event.at - event.startedAt));
+    return { kind: "restore-done", work: "safe", text: `restored ${what} (${formatBytes(event.bytes)} in ${took})` };
+  }
+  return event.state === "failed"
+    ? { kind: "restore-failed", work: "risk", text: `could not restore ${what}${why}` }
+    : null;
+}
+
+/** Records the end of a transfer. One that ended before stays as it was; an id that belongs to another node is passed over. */
+export async function endTransfer(scope: RecordScope, event: Ended): Promise<void> {
+  const { tx, hub, node, recorded } = scope;
+  const now = hub.now();
+  const before = await tx.transfer.findUnique({ where: { id: event.transferId } });
+  if (before !== null && before.nodeId !== node.id) {
+    // Refusing it would keep the node's outbox from ever moving on.
+    hub.log.warn({ node: node.id, transfer: event.transferId }, "a node reported the end of another node's transfer");
+    return;
+  }
+  if (before !== null && isEnded(before.state as TransferState) && before.state !== "failed") return;
+  // The node's clock may be wrong; the time it took is not.
+  const startedAt = new Date(now - Math.max(0, event.at - event.startedAt));
+  const ended = {
+    state: event.state,
+    sentBytes: BigInt(event.sentBytes),
+    retries: event.retries,
+    connections: event.connections,
+    fault: event.fault === null ? null : JSON.stringify(event.fault),
+    startedAt,
+    endedAt: new Date(now),
+    ...(event.state === "done"
+      ? {
+          bytesDone: BigInt(event.bytes),
+          bytesTotal: BigInt(event.bytes),
+          filesDone: event.files,
+          filesTotal: event.files,
+        }
+      : {}),
+  };
+  const live = hub.live.transfers.get(event.transferId)?.row;
+  const progress =
+    live === undefined || event.state === "done"
+      ? {}
+      : { bytesDone: BigInt(live.bytesDone), filesDone: live.filesDone };
+  const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
+  const bucket = checkpoint?.bucket ?? "";
+  const row = await tx.transfer.upsert({
+    where: { id: event.transferId },
+    update: { ...progress, ...ended },
+    create: {
+      id: event.transferId,
+      nodeId: node.id,
+      direction: event.direction,
+      checkpointId: event.checkpointId,
+      run: event.run,
+      step: BigInt(event.step),
+      bucket,
+      place:
+        event.direction === "upload"
+          ? `${bucket}/${checkpoint?.prefix ?? ""}runs/${event.run}`
+          : "a folder on the node",
+      bytesDone: 0n,
+      bytesTotal: BigInt(event.bytes),
+      filesDone: 0,
+      filesTotal: event.files,
+      startedBy: event.startedBy,
+      createdAt: startedAt,
+      ...ended,
+    },
+  });
+  await settleCheckpoint(scope, event);
+  const news = newsOf(event);
+  if (news !== null) {
+    const line = { at: now, node, run: event.run, step: event.step, fault: event.fault };
+    recorded.events.push(await recordEvent(tx, { ...line, ...news }));
+  }
+  recorded.transfers.push({ ...transferRowOf(row, node.name), ...(live === undefined ? {} : { pieces: live.pieces }) });
+}
