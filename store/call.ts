@@ -14,6 +14,8 @@ export type Store = {
   readonly blobs: BlobFolder;
   readonly quirks: Quirks;
   readonly now: () => number;
+  /** Clean-ups under way; a stop waits for them. */
+  readonly cleaning: Set<Promise<void>>;
 };
 
 /** One authenticated request. `headers` include those a presigned URL carries in its query. */
@@ -39,13 +41,15 @@ export function requireBucket(store: Store, name: string): Bucket {
   return bucket;
 }
 
-/** Deletes the files of blobs the index let go, then their garbage notes. Failures are left to the next start. */
+/** Deletes the files of blobs the index let go, then their garbage notes. What fails is left to the next start. */
 export function sweep(store: Store, freed: FreedBlobs): void {
   if (freed.length === 0) return;
-  store.blobs.remove(freed).then(
-    (gone) => forgetGarbage(store.database, gone),
-    () => undefined,
-  );
+  const cleaning = store.blobs
+    .remove(freed)
+    .then((gone) => forgetGarbage(store.database, gone))
+    .catch(() => undefined)
+    .finally(() => store.cleaning.delete(cleaning));
+  store.cleaning.add(cleaning);
 }
 
 /** An integer query parameter within bounds. Throws InvalidArgument. */

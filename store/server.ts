@@ -46,7 +46,7 @@ async function openStore(config: StoreConfig, now: () => number): Promise<Store>
     if (problem !== undefined) throw new Error(`The bucket "${name}" cannot be created: ${problem}`);
     createBucket(database, { name, createdMs: now() });
   }
-  return { database, blobs, quirks: config.quirks, now };
+  return { database, blobs, quirks: config.quirks, now, cleaning: new Set() };
 }
 
 async function serveControl(parts: ControlParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -160,6 +160,7 @@ export async function startStore(config: StoreConfig, surroundings: StoreSurroun
       const timer = setTimeout(() => server.closeAllConnections(), graceMs);
       await closed;
       clearTimeout(timer);
+      await Promise.all(store.cleaning);
       store.database.close();
     },
   };
