@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { runAgent } from "./agent.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes } from "./config.ts";
 import { copy } from "./cp.ts";
@@ -60,8 +61,12 @@ async function run(invocation: Invocation): Promise<number> {
       const config = resolveConfig({ command, flags, env: process.env });
       return endingOf(stoppedBy, () => copy({ config, operands, terminal, signal, home }));
     }
-    case "agent":
-      return 1;
+    case "agent": {
+      const { signal, stoppedBy } = listenForSignals(terminal);
+      const { home, machineId } = platformFacts(process.env);
+      const config = resolveConfig({ command, flags, env: process.env });
+      return endingOf(stoppedBy, () => runAgent({ config, terminal, signal, home, machineId }));
+    }
   }
 }
 

@@ -20,7 +20,10 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
 
   const refill = () => {
     const now = clock.now();
-    bucket.tokens = Math.min(bucket.rate * BURST_SECONDS, bucket.tokens + ((now - bucket.filledAt) / 1000) * bucket.rate);
+    bucket.tokens = Math.min(
+      bucket.rate * BURST_SECONDS,
+      bucket.tokens + ((now - bucket.filledAt) / 1000) * bucket.rate,
+    );
     bucket.filledAt = now;
   };
   const pass = async (bytes: number, signal: AbortSignal) => {

@@ -26,7 +26,11 @@ export function readLabels(texts: readonly string[]): Record<string, string> {
   for (const text of texts) {
     const match = /^([^=]{1,32})=(.{0,128})$/s.exec(text);
     if (match?.[1] === undefined) {
-      throw new Fault("BAD_INPUT", { op: "usage", subject: `--label ${text}`, detail: "a label looks like region=us-east" });
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject: `--label ${text}`,
+        detail: "a label looks like region=us-east",
+      });
     }
     labels[match[1]] = match[2] ?? "";
   }
@@ -38,7 +42,11 @@ export function wishedName(given: string | null): string {
   if (given !== null) {
     const parsed = nodeName.safeParse(given);
     if (!parsed.success) {
-      throw new Fault("BAD_INPUT", { op: "usage", subject: `--name ${given}`, detail: parsed.error.issues[0]?.message ?? "not a name" });
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject: `--name ${given}`,
+        detail: parsed.error.issues[0]?.message ?? "not a name",
+      });
     }
     return parsed.data;
   }

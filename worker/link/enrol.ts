@@ -27,7 +27,8 @@ export interface Enrolment {
 export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential> {
   const { token, clock } = input;
   if (token === null) {
-    const detail = "this node is not enrolled yet and needs a join token: --token, TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE";
+    const detail =
+      "this node is not enrolled yet and needs a join token: --token, TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE";
     throw new Fault("BAD_INPUT", { op: "enrol", subject: "--token", detail });
   }
   if (token.length < 16 || token.length > 256) throw new Fault("TOKEN_WRONG", { op: "enrol" });

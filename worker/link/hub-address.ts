@@ -6,7 +6,8 @@ import { Fault } from "#protocol/fault.ts";
  * @throws Fault BAD_INPUT, HUB_PLAIN_HTTP
  */
 export function readHubAddress(text: string | null, options: { allowHttp: "yes" | "loopback-only" }): string {
-  const bad = (detail: string) => new Fault("BAD_INPUT", { op: "usage", subject: text === null ? "--hub" : `--hub ${text}`, detail });
+  const bad = (detail: string) =>
+    new Fault("BAD_INPUT", { op: "usage", subject: text === null ? "--hub" : `--hub ${text}`, detail });
   if (text === null) throw bad("the hub's address is missing: --hub https://hub.example.com");
   if (!URL.canParse(text)) throw bad("an address looks like https://hub.example.com");
   const url = new URL(text);

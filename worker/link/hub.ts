@@ -41,7 +41,12 @@ function createClient(base: string, credential: () => string | null) {
               fetch(address, { ...init, redirect: "error", headers: { ...init.headers, ...headers() } }),
           },
         }),
-        false: httpLink({ url, headers, fetch: (address, init) => fetch(address, { ...init, body: init?.body ?? null, redirect: "error" } as RequestInit) }),
+        false: httpLink({
+          url,
+          headers,
+          fetch: (address, init) =>
+            fetch(address, { ...init, body: init?.body ?? null, redirect: "error" } as RequestInit),
+        }),
       }),
     ],
   });

@@ -17,6 +17,8 @@ export interface Listening {
   /** Before each opening: says hello again. Throws when the hub is away. */
   beforeOpen(): Promise<void>;
   onMessage(message: NodeMessage): void;
+  /** The stream could not be opened, or ended, for this reason. */
+  onLost(error: unknown): void;
 }
 
 const MAX_WAIT_MS = 15_000;
@@ -37,6 +39,7 @@ export async function listen(listening: Listening): Promise<void> {
       if (clock.now() - openedAt > MAX_WAIT_MS) tries = 0;
     } catch (error) {
       if (isFatal(error)) throw error;
+      if (!signal.aborted) listening.onLost(error);
     }
     if (signal.aborted) return;
     const most = Math.min(MAX_WAIT_MS, 500 * 2 ** Math.min(tries++, 10));
@@ -65,9 +68,9 @@ function openOnce({ hub, base, bootId, signal, onMessage }: Listening): Promise<
         },
         onError: (error) => end(hubFault(error, { op: "stream", base })),
         onComplete: () => end(null),
-        onConnectionStateChange: ({ state }) => {
+        onConnectionStateChange: ({ state, error }) => {
           // The client would come back by itself, but all nodes at the same moment.
-          if (state === "connecting" && wasOpen) end(null);
+          if (state === "connecting" && (wasOpen || error !== null)) end(null);
           if (state === "pending") wasOpen = true;
         },
       },

@@ -31,7 +31,10 @@ export function placeUnder(root: string, relative: string): string {
 
 /** Makes the folders between `root` and `place`, refusing to pass through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE. */
 export async function makeParents(root: string, place: string): Promise<void> {
-  const below = dirname(place).slice(root.length).split(sep).filter((segment) => segment !== "");
+  const below = dirname(place)
+    .slice(root.length)
+    .split(sep)
+    .filter((segment) => segment !== "");
   let at = root;
   for (const segment of ["", ...below]) {
     if (segment !== "") at += sep + segment;
@@ -43,7 +46,8 @@ async function makePlainFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o755 });
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+    if (codeOf(error) !== "EEXIST")
+      throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
     const stats = await lstat(path);
     if (!stats.isDirectory()) {
       throw new Fault("HOSTILE_NAME", { op: "restore", subject: path, detail: "a link or a file is in the way" });

@@ -75,7 +75,9 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
         retries: item.retries + (tally?.retries ?? 0),
         pieces: tally?.pieces() ?? "",
         stalledMs: tally !== null && idleMs > STALLED_MS ? idleMs : null,
-        fault: tally?.lastFault?.toData() ?? (active?.capture.id === item.id ? (uploader.waitingFor?.toData() ?? null) : item.fault),
+        fault:
+          tally?.lastFault?.toData() ??
+          (active?.capture.id === item.id ? (uploader.waitingFor?.toData() ?? null) : item.fault),
         startedBy: item.startedBy,
       };
     });

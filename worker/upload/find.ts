@@ -25,7 +25,11 @@ export function stepOf(name: string, kind: Candidate["kind"]): number | null {
   if (isTemporaryName(name)) return null;
   if (kind === "file" && !FILE.test(name)) return null;
   const stem = kind === "file" ? name.replace(FILE, "") : name.replace(/\.ckpt$/i, "");
-  const digits = /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ?? (kind === "folder" ? /(\d{1,12})$/.exec(stem)?.[1] : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
+  const digits =
+    /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ??
+    (kind === "folder"
+      ? /(\d{1,12})$/.exec(stem)?.[1]
+      : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
   return digits === undefined ? null : Number(digits);
 }
 

@@ -23,6 +23,8 @@ export interface Ledger {
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
   safe(run: string): SafePoint | null;
+  /** A checkpoint that is safe without having been captured here: it was restored from the bucket. */
+  noteSafe(run: string, point: SafePoint): Promise<void>;
   /** First time this folder saw the run, epoch ms. */
   runStartedAt(run: string): Promise<number>;
   intervalMs(run: string): number | null;
@@ -117,6 +119,7 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
     },
     knows: (known, fingerprint) => books.known.get(known) === fingerprint,
     safe: (run) => books.safe.get(run) ?? null,
+    noteSafe: (run, point) => write({ t: "safe", run, ...point }),
     runStartedAt: async (run) => {
       const known = books.runs.get(run);
       if (known !== undefined) return known.startedAt;
@@ -194,7 +197,8 @@ export function supersededBy(captures: readonly Capture[]): Capture[] {
 }
 
 const isNewer = (a: Capture, b: Capture): boolean =>
-  (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 || (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
+  (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 ||
+  (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
 
 /** The one to upload next: the oldest that waits. */
 export const nextToUpload = (captures: readonly Capture[]): Capture | null =>

@@ -48,7 +48,8 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
         throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
       }
       if (stats.isDirectory()) await enter(below);
-      else if (stats.isFile()) files.push({ relative: below, path, identity: identityOf(stats), mtimeMs: Number(stats.mtimeMs) });
+      else if (stats.isFile())
+        files.push({ relative: below, path, identity: identityOf(stats), mtimeMs: Number(stats.mtimeMs) });
     }
   };
   try {
@@ -57,7 +58,12 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
     } else {
       const stats = await stat(candidate.path, { bigint: true });
       note(stats);
-      files.push({ relative: basename(candidate.path), path: candidate.path, identity: identityOf(stats), mtimeMs: Number(stats.mtimeMs) });
+      files.push({
+        relative: basename(candidate.path),
+        path: candidate.path,
+        identity: identityOf(stats),
+        mtimeMs: Number(stats.mtimeMs),
+      });
     }
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;

@@ -52,7 +52,11 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     const { framework, metrics } = await describeCheckpoint(look.files);
     const after = await lookAt(candidate);
     if (after?.fingerprint !== look.fingerprint) {
-      throw new Fault("SOURCE_CHANGED", { op: "capture", subject: candidate.path, detail: "it changed while it was captured" });
+      throw new Fault("SOURCE_CHANGED", {
+        op: "capture",
+        subject: candidate.path,
+        detail: "it changed while it was captured",
+      });
     }
     return {
       id,
@@ -113,7 +117,11 @@ async function secure(
   // After the bytes: a write during the copy shows in the source's time of change.
   const source = await readIdentity(file.path).catch(() => null);
   if (source === null || !isSameFile(source, file.identity)) {
-    throw new Fault("SOURCE_CHANGED", { op: "capture", subject: file.path, detail: "it changed while it was captured" });
+    throw new Fault("SOURCE_CHANGED", {
+      op: "capture",
+      subject: file.path,
+      detail: "it changed while it was captured",
+    });
   }
   const { partBytes, parts } = planParts({
     sizeBytes: file.identity.sizeBytes,

@@ -141,7 +141,8 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
       if (crc32 === null || memory.parts.has(part.partNumber)) continue;
       operations.push(partOperation(send, { part, uploadId: memory.uploadId, crc32 }));
     }
-    if (plan.parts.length > 1 && memory.uploadId !== null) operations.push({ op: "complete", key, uploadId: memory.uploadId });
+    if (plan.parts.length > 1 && memory.uploadId !== null)
+      operations.push({ op: "complete", key, uploadId: memory.uploadId });
     operations.push({ op: "head", key });
   }
   await engine.signatures.prepare(operations);

@@ -111,7 +111,10 @@ export function createUploader(parts: UploaderParts): Uploader {
   const keepCounts = async (item: Capture) => {
     const tally = state.active?.tally;
     if (tally == null || tally.sentBytes + tally.retries === 0) return;
-    await ledger.update(item.id, { sentBytes: item.sentBytes + tally.sentBytes, retries: item.retries + tally.retries });
+    await ledger.update(item.id, {
+      sentBytes: item.sentBytes + tally.sentBytes,
+      retries: item.retries + tally.retries,
+    });
     state.active = { capture: item, tally: null, startedAt: clock.now() };
   };
 
@@ -284,7 +287,10 @@ async function settleEnded(parts: UploaderParts, id: string): Promise<void> {
   });
   // A failed one stays, so that it can be tried again; the next safe one of its run removes it.
   if (state === "failed" && item.fault !== null && !isHopeless(item.fault.code)) return;
-  const obsolete = state === "done" ? ledger.all().filter((old) => old.state === "failed" && old.run === item.run && old.step <= item.step) : [];
+  const obsolete =
+    state === "done"
+      ? ledger.all().filter((old) => old.state === "failed" && old.run === item.run && old.step <= item.step)
+      : [];
   for (const gone of [item, ...obsolete]) {
     await clearUpload(parts.bench()?.engine ?? null, { capture: gone, journals: parts.journals, signal: parts.signal });
     await ledger.drop(gone.id);

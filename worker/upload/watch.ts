@@ -37,20 +37,32 @@ const AFTER_NOTICE_MS = 250;
 /** Which folder belongs to which run. @throws Fault BAD_INPUT */
 export function readWatches(folders: readonly string[], run: string | null): Watch[] {
   if (run !== null && folders.length > 1) {
-    throw new Fault("BAD_INPUT", { op: "usage", subject: `--run ${run}`, detail: "it names the run of one watched folder, and several were given" });
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: `--run ${run}`,
+      detail: "it names the run of one watched folder, and several were given",
+    });
   }
   const watches = folders.map((folder) => {
     const wished = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
     const parsed = runName.safeParse(wished);
     if (!parsed.success) {
       const subject = run === null ? `--watch ${folder}` : `--run ${run}`;
-      throw new Fault("BAD_INPUT", { op: "usage", subject, detail: parsed.error.issues[0]?.message ?? "not a run name" });
+      throw new Fault("BAD_INPUT", {
+        op: "usage",
+        subject,
+        detail: parsed.error.issues[0]?.message ?? "not a run name",
+      });
     }
     return { folder: resolve(folder), run: parsed.data };
   });
   const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
   if (twice !== undefined) {
-    throw new Fault("BAD_INPUT", { op: "usage", subject: `--watch ${twice.folder}`, detail: `two watched folders would both be the run ${twice.run}` });
+    throw new Fault("BAD_INPUT", {
+      op: "usage",
+      subject: `--watch ${twice.folder}`,
+      detail: `two watched folders would both be the run ${twice.run}`,
+    });
   }
   return watches;
 }
@@ -119,7 +131,8 @@ async function lookOnce(watching: Watching): Promise<void> {
     if (signal.aborted) return;
     const fault = toFault(error, { op: "capture", subject: newest.candidate.path });
     settler.forget(newest.candidate.path);
-    if (!isFault(error) || error.code !== "SOURCE_CHANGED") await watching.onRefused(newest.candidate, { look: newest.look, fault });
+    if (!isFault(error) || error.code !== "SOURCE_CHANGED")
+      await watching.onRefused(newest.candidate, { look: newest.look, fault });
   }
 }
 

@@ -1,0 +1,53 @@
+import type { NodeStore } from "#protocol/hello.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import { traitsOf } from "#storage/providers.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { systemClock } from "./engine/clock.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
+import { createRetrier } from "./engine/retry.ts";
+import { createHubSource } from "./link/hub-source.ts";
+import type { Hub } from "./link/hub.ts";
+import type { Session } from "./link/session.ts";
+
+/** The engines of this node, one per direction, made when the hub has said where bytes go. */
+export interface Benches {
+  up(): { engine: Engine; store: NodeStore } | null;
+  down(): { engine: Engine; store: NodeStore } | null;
+  traits(): StoreTraits;
+  rttMs(): number | null;
+  close(): Promise<void>;
+}
+
+export function createBenches(parts: { options: AgentOptions; hub: Hub; session: Session }): Benches {
+  const { options, hub, session } = parts;
+  let made: { traits: string; up: Engine; down: Engine } | null = null;
+  const make = (traits: StoreTraits) => {
+    // One breaker: both directions share the link.
+    const retrier = createRetrier(systemClock, options.patienceMs);
+    const source = createHubSource(hub);
+    const rest = { source, traits, retrier, connections: options.connections, signerNow: session.hubNow };
+    return {
+      traits: JSON.stringify(traits),
+      up: createEngine({ ...rest, limitBytesPerSecond: options.limitUp }),
+      down: createEngine({ ...rest, limitBytesPerSecond: options.limitDown }),
+    };
+  };
+  const bench = (direction: "up" | "down") => {
+    const { store } = session;
+    if (store === null) return null;
+    if (made?.traits !== JSON.stringify(store.traits)) made = make(store.traits);
+    return { engine: made[direction], store };
+  };
+  return {
+    up: () => bench("up"),
+    down: () => bench("down"),
+    traits: () => session.store?.traits ?? traitsOf("other"),
+    rttMs: () => {
+      const trips = [made?.up.wire.rttMs(), made?.down.wire.rttMs()].filter((ms) => typeof ms === "number");
+      return trips.length === 0 ? null : Math.min(...trips);
+    },
+    close: async () => {
+      await Promise.all([made?.up.wire.close(), made?.down.wire.close()]);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
+import type { RunBacklog } from "#protocol/reports.ts";
+import { riskOf } from "#protocol/risk.ts";
+import type { TransferState } from "#protocol/transfer.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import type { Benches } from "./agent-benches.ts";
+import type { NodeCredential } from "./link/node-credential.ts";
+import type { Session } from "./link/session.ts";
+import type { RestoreCommand } from "./restore/restore.ts";
+import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Capture } from "./upload/capture.ts";
+import type { Candidate } from "./upload/find.ts";
+import type { Run } from "./upload/runs.ts";
+import type { Uploader } from "./upload/uploader.ts";
+import type { Watch } from "./upload/watch.ts";
+
+/** What the agent says: one line per milestone, and on a terminal the tide line of the upload under way. */
+export interface Narrator {
+  joined(credential: NodeCredential, how: { isNew: boolean }): void;
+  watching(watch: Watch): void;
+  captured(capture: Capture): void;
+  passedOver(candidate: Candidate): void;
+  refused(candidate: Candidate, fault: Fault): void;
+  uploadEnded(capture: Capture): void;
+  restoreStarted(command: RestoreCommand): void;
+  restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  runOver(run: Run): void;
+  waitingFor(error: unknown): void;
+  hubLost(error: unknown): void;
+  hubBack(): void;
+  leaving(backlog: readonly RunBacklog[]): void;
+  /** Draws until the signal fires. */
+  follow(about: { uploader: Uploader; benches: Benches; session: Session; signal: AbortSignal }): void;
+  close(): void;
+}
+
+const TICK_MS = 100;
+/** The same trouble is said again only after this long. */
+const QUIET_MS = 60_000;
+
+export function createNarrator(terminal: Terminal): Narrator {
+  const said = new Map<string, number>();
+  let isHubLost = false;
+  let timer: NodeJS.Timeout | null = null;
+  const name = (about: { run: string; step: number }) => `${about.run} step ${formatCount(about.step)}`;
+  const facts = (capture: Capture) => ({
+    run: capture.run,
+    step: capture.step,
+    checkpointId: capture.id,
+    bytes: capture.sizeBytes,
+  });
+
+  const trouble = (error: unknown) => {
+    const data = toFault(error).toData();
+    const key = `${data.code} ${data.op ?? ""}`;
+    if (performance.now() - (said.get(key) ?? -Infinity) < QUIET_MS) return;
+    said.set(key, performance.now());
+    terminal.say(sentenceOf(data), { type: "trouble", fault: data });
+  };
+  return {
+    joined: ({ name: node, hub }, { isNew }) =>
+      terminal.say(isNew ? `Enrolled at ${hub} as ${node}.` : `This is ${node} of ${hub}.`, {
+        type: "joined",
+        node,
+        hub,
+        isNew,
+      }),
+    watching: ({ folder, run }) =>
+      terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
+    captured: (capture) =>
+      terminal.say(
+        `Captured ${name(capture)}: ${formatCount(capture.files.length)} files, ${formatBytes(capture.sizeBytes)}.`,
+        { type: "captured", ...facts(capture) },
+      ),
+    passedOver: ({ path, step }) =>
+      terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
+    refused: ({ path }, fault) =>
+      terminal.say(`Did not take ${path}. ${sentenceOf(fault.toData())}`, {
+        type: "refused",
+        path,
+        fault: fault.toData(),
+      }),
+    uploadEnded: (capture) =>
+      terminal.say(endSentence(name(capture), capture), {
+        type: capture.state,
+        ...facts(capture),
+        fault: capture.fault,
+      }),
+    restoreStarted: (command) =>
+      terminal.say(`Restoring ${name(command)} to ${command.targetPath}.`, {
+        type: "restore-started",
+        run: command.run,
+        step: command.step,
+        path: command.targetPath,
+      }),
+    restoreEnded: (command, { state, fault }) => {
+      const end =
+        fault === null ? "is in place, every byte verified." : `did not arrive. ${sentenceOf(fault.toData())}`;
+      const text =
+        state === "cancelled"
+          ? `Restore of ${name(command)} was cancelled.`
+          : `Restore of ${name(command)} to ${command.targetPath} ${end}`;
+      terminal.say(text, {
+        type: `restore-${state}`,
+        run: command.run,
+        step: command.step,
+        path: command.targetPath,
+        fault: fault?.toData() ?? null,
+      });
+    },
+    runOver: (run) => {
+      const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;
+      terminal.say(`Stopped uploading ${run.name}.${why}`, { type: "run-over", run: run.name });
+    },
+    waitingFor: trouble,
+    hubLost: (error) => {
+      if (isHubLost) return;
+      isHubLost = true;
+      const data = toFault(error).toData();
+      terminal.say(`${sentenceOf(data)} Uploads go on while their signatures last; the queue is kept.`, {
+        type: "hub-lost",
+        fault: data,
+      });
+    },
+    hubBack: () => {
+      if (isHubLost) terminal.say("The hub is back.", { type: "hub-back" });
+      isHubLost = false;
+    },
+    leaving: (backlog) => {
+      for (const run of backlog) terminal.say(...lastWords(run));
+    },
+    follow: ({ uploader, benches, session, signal }) => {
+      timer = setInterval(() => {
+        const active = uploader.active;
+        const bench = benches.up();
+        if (active?.tally == null || bench === null) return;
+        const { bucket, prefix } = bench.store;
+        const moving = {
+          from: session.name,
+          to: `${bucket}/${prefix}${active.capture.run}@${active.capture.step}`,
+          tally: active.tally,
+          bytesPerSecond: bench.engine.meter.bytesPerSecond(),
+        };
+        terminal.draw([transferSentence(moving), tideLine(active.tally)], () => ({
+          type: "progress",
+          ...transferFacts(moving),
+        }));
+      }, TICK_MS);
+      signal.addEventListener("abort", () => timer !== null && clearInterval(timer), { once: true });
+    },
+    close: () => {
+      if (timer !== null) clearInterval(timer);
+      terminal.close();
+    },
+  };
+}
+
+function endSentence(name: string, capture: Capture): string {
+  switch (capture.state) {
+    case "done": {
+      const tookMs = capture.startedAt === null ? null : Date.now() - capture.startedAt;
+      return `Safe: ${name}, ${formatBytes(capture.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`;
+    }
+    case "superseded":
+      return `Passed over ${name}: a newer one waits.`;
+    case "cancelled":
+      return `Upload of ${name} was cancelled.`;
+    default:
+      return `Upload of ${name} failed. ${capture.fault === null ? "" : sentenceOf(capture.fault)}`;
+  }
+}
+
+/** What would be lost now, in the words of the screen. */
+function lastWords(run: RunBacklog): [string, { type: string } & Record<string, unknown>] {
+  const risk = riskOf(run, Date.now());
+  const facts = {
+    type: "leaving",
+    run: run.run,
+    unsafeBytes: risk.bytes,
+    unsafeFiles: risk.files,
+    safeStep: run.safeStep,
+  };
+  const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  if (risk.checkpoints === 0) return [`${run.run}: ${safe}; nothing waits.`, facts];
+  const waits = `${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe`;
+  return [`${run.run}: ${safe}; ${waits}. They are kept here and go on at the next start.`, facts];
+}

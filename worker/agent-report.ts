@@ -1,0 +1,49 @@
+import type { ProgressReport } from "#protocol/reports.ts";
+import type { Benches } from "./agent-benches.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { readRoom } from "./restore/room.ts";
+import type { Restorer } from "./restore/restorer.ts";
+import { readBacklog, uploadProgress, type BacklogParts } from "./upload/backlog.ts";
+
+export interface ReportParts extends BacklogParts {
+  options: AgentOptions;
+  benches: Benches;
+  restorer: Restorer;
+  bootId: string;
+  state: string;
+}
+
+const MOST = 64;
+let cpu = { at: performance.now(), usage: process.cpuUsage() };
+
+/** The present of this node, as the hub wants to hear it. */
+export async function composeReport(parts: ReportParts): Promise<ProgressReport> {
+  const up = parts.benches.up()?.engine ?? null;
+  const down = parts.benches.down()?.engine ?? null;
+  const path = parts.options.watches[0]?.folder ?? parts.state;
+  const disk = await readRoom(path).then(
+    (room) => ({ ...room, path }),
+    () => null,
+  );
+  const rttMs = parts.benches.rttMs();
+  return {
+    bootId: parts.bootId,
+    at: Date.now(),
+    upBytesPerSecond: up?.meter.bytesPerSecond() ?? 0,
+    downBytesPerSecond: down?.meter.bytesPerSecond() ?? 0,
+    rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
+    disk,
+    cpuPercent: readCpuPercent(),
+    runs: (await readBacklog(parts)).slice(0, MOST),
+    transfers: [...parts.restorer.progress(), ...uploadProgress(parts, up)].slice(0, MOST),
+  };
+}
+
+/** Of one core, since the last report. */
+function readCpuPercent(): number {
+  const now = performance.now();
+  const used = process.cpuUsage(cpu.usage);
+  const percent = (used.user + used.system) / 10 / Math.max(1, now - cpu.at);
+  cpu = { at: now, usage: process.cpuUsage() };
+  return Math.round(percent * 10) / 10;
+}

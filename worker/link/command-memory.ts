@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { command, type Command } from "#protocol/commands.ts";
+import { faultData, type FaultData } from "#protocol/fault.ts";
+import { transferState, type TransferState } from "#protocol/transfer.ts";
+import { openJournal } from "../engine/journal.ts";
+
+/**
+ * Commands this node has taken, on disk before the hub is told. A command arrives at least once, again after every
+ * reconnection; this memory is why it takes effect once.
+ */
+export interface Taken {
+  command: Command;
+  at: number;
+  /** Of a restore: where it stands. Waiting again after a kill. */
+  state: TransferState;
+  fault: FaultData | null;
+  /** Its end is in the outbox. */
+  ended: boolean;
+}
+
+export interface CommandMemory {
+  has(id: string): boolean;
+  accept(command: Command, at: number): Promise<void>;
+  setState(id: string, state: TransferState, fault: FaultData | null): Promise<void>;
+  end(id: string): Promise<void>;
+  /** Restores, oldest first; those that ended stay for a while, so that they can be tried again. */
+  restores(): readonly Taken[];
+  /** Commands whose end the hub may not know. */
+  open(): readonly Taken[];
+  close(): Promise<void>;
+}
+
+const line = z.discriminatedUnion("t", [
+  z.object({ t: z.literal("accepted"), command, at: z.number() }),
+  z.object({ t: z.literal("state"), id: z.string(), state: transferState, fault: faultData.nullable() }),
+  z.object({ t: z.literal("ended"), id: z.string() }),
+]);
+type Line = z.infer<typeof line>;
+
+/** The hub repeats only commands that have not ended, so older ones may be forgotten. */
+const KEPT = 500;
+
+export async function openCommandMemory(path: string): Promise<CommandMemory> {
+  const journal = await openJournal(path, line);
+  const taken = new Map<string, Taken>();
+  const apply = (record: Line) => {
+    if (record.t === "accepted") {
+      const { command: accepted, at } = record;
+      taken.set(accepted.id, { command: accepted, at, state: "waiting", fault: null, ended: false });
+      return;
+    }
+    const item = taken.get(record.id);
+    if (item === undefined) return;
+    if (record.t === "ended") item.ended = true;
+    else {
+      item.state = record.state;
+      item.fault = record.fault;
+      if (record.state === "waiting" || record.state === "running") item.ended = false;
+    }
+  };
+  for (const record of journal.records) apply(record);
+  for (const [id, item] of taken) if (item.ended && taken.size > KEPT) taken.delete(id);
+  await journal.compact(() => [...taken].flatMap(([id, item]) => linesOf(id, item)));
+
+  const write = async (record: Line) => {
+    apply(record);
+    await journal.append(record);
+  };
+  return {
+    has: (id) => taken.has(id),
+    accept: (accepted, at) => write({ t: "accepted", command: accepted, at }),
+    setState: (id, state, fault) => write({ t: "state", id, state, fault }),
+    end: (id) => write({ t: "ended", id }),
+    restores: () => [...taken.values()].filter((item) => item.command.kind === "restore"),
+    open: () => [...taken.values()].filter((item) => !item.ended),
+    close: journal.close,
+  };
+}
+
+function linesOf(id: string, item: Taken): Line[] {
+  const lines: Line[] = [
+    { t: "accepted", command: item.command, at: item.at },
+    { t: "state", id, state: item.state === "running" ? "waiting" : item.state, fault: item.fault },
+  ];
+  if (item.ended) lines.push({ t: "ended", id });
+  return lines;
+}

@@ -1,0 +1,83 @@
+import type { NodeSettings } from "#protocol/hello.ts";
+import type { ProgressReport } from "#protocol/reports.ts";
+import { isFault } from "#protocol/fault.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Hub } from "./hub.ts";
+import type { Outbox } from "./outbox.ts";
+import { isFatal } from "./stream.ts";
+
+/** Tells the hub the present, at the pace the hub asks for. A report that does not get through is not repeated: the next one says it better. */
+export interface Reporting {
+  hub: Hub;
+  clock: Clock;
+  signal: AbortSignal;
+  everyMs(): number;
+  compose(): Promise<ProgressReport>;
+  onSettings(settings: NodeSettings): void;
+}
+
+/** Faults: NODE_UNKNOWN, NODE_REVOKED. Returns when the signal fires. */
+export async function keepReporting(reporting: Reporting): Promise<void> {
+  const { hub, clock, signal } = reporting;
+  let missed = 0;
+  while (!signal.aborted) {
+    try {
+      const report = await reporting.compose();
+      const { settings } = await hub.ask("progress", (client, limit) =>
+        client.node.progress.mutate(report, { signal: limit }),
+      );
+      reporting.onSettings(settings);
+      missed = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFatal(error)) throw error;
+      missed++;
+    }
+    const slower = Math.min(30_000, reporting.everyMs() * 2 ** Math.min(missed, 5));
+    const waitMs = missed === 0 ? reporting.everyMs() : slower * (0.5 + clock.random() / 2);
+    await clock.sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+const RETRY_MS = 1_000;
+const MAX_RETRY_MS = 15_000;
+
+/** Empties the outbox whenever something is in it. Faults: NODE_UNKNOWN, NODE_REVOKED. Returns when the signal fires. */
+export async function keepDelivering(
+  outbox: Outbox,
+  link: { hub: Hub; clock: Clock; signal: AbortSignal },
+): Promise<void> {
+  const { hub, clock, signal } = link;
+  let tries = 0;
+  while (!signal.aborted) {
+    const news = new Promise<void>((resolve) => {
+      outbox.onAdd = resolve;
+    });
+    if (outbox.size === 0) {
+      await Promise.race([news, clock.sleep(60_000, signal).catch(() => undefined)]);
+      continue;
+    }
+    try {
+      await deliver(outbox, hub);
+      tries = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFatal(error)) throw error;
+      // A hub that refuses one batch for good would hold back everything after it: wait longer, never drop.
+      const most =
+        isFault(error) && error.retry === "never" ? MAX_RETRY_MS : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** tries);
+      tries = Math.min(tries + 1, 10);
+      await clock.sleep(clock.random() * most + 100, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** One batch. */
+export async function deliver(outbox: Outbox, hub: Hub): Promise<void> {
+  const events = outbox.next();
+  if (events.length === 0) return;
+  const { acceptedThrough } = await hub.ask("record", (client, signal) =>
+    client.node.record.mutate({ events: [...events] }, { signal }),
+  );
+  await outbox.accepted(acceptedThrough);
+}

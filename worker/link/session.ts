@@ -1,0 +1,68 @@
+import { join } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { nodeStore, type NodeFacts, type NodeSettings, type NodeStore } from "#protocol/hello.ts";
+import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import type { Hub } from "./hub.ts";
+import type { Outbox } from "./outbox.ts";
+
+/** What the hub said at the last hello: where bytes go, how often to report, what time it is there. Kept on disk, so that a start without the hub knows the store's limits. */
+export interface Session {
+  /** Faults: PROTOCOL_MISMATCH, NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE. */
+  hello(): Promise<void>;
+  readonly store: NodeStore | null;
+  settings: NodeSettings;
+  /** Epoch ms by the hub's clock, which dates signatures. */
+  hubNow(): number;
+  readonly name: string;
+}
+
+export interface SessionParts {
+  hub: Hub;
+  state: string;
+  name: string;
+  bootId: string;
+  facts: NodeFacts;
+  outbox: Outbox;
+  wallNow(): number;
+}
+
+const FIRST_SETTINGS: NodeSettings = { reportEveryMs: 2_000 };
+
+export async function openSession(parts: SessionParts): Promise<Session> {
+  const path = join(parts.state, "store.json");
+  const known = { store: await readStateFile(path, nodeStore), offsetMs: 0, name: parts.name };
+  const session: Session = {
+    get store() {
+      return known.store;
+    },
+    get name() {
+      return known.name;
+    },
+    settings: FIRST_SETTINGS,
+    hubNow: () => parts.wallNow() + known.offsetMs,
+    hello: async () => {
+      const { bootId, facts } = parts;
+      const askedAt = parts.wallNow();
+      const answer = await parts.hub.ask("hello", (client, signal) =>
+        client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
+      );
+      if (!answer.accepted) {
+        const older = answer.reason === "worker-too-old" ? "the worker is the older one" : "the hub is the older one";
+        throw new Fault("PROTOCOL_MISMATCH", {
+          op: "hello",
+          detail: `${older}: ${PROTOCOL_VERSION} and ${answer.hubProtocol}`,
+        });
+      }
+      known.offsetMs = answer.hubTimeMs - (askedAt + parts.wallNow()) / 2;
+      known.name = answer.name;
+      session.settings = answer.settings;
+      if (answer.store !== null && JSON.stringify(answer.store) !== JSON.stringify(known.store)) {
+        await writeStateFile(path, answer.store);
+      }
+      known.store = answer.store;
+      await parts.outbox.accepted(answer.acceptedThrough);
+    },
+  };
+  return session;
+}

@@ -1,0 +1,197 @@
+import { Fault, toFault } from "#protocol/fault.ts";
+import type { TransferProgress } from "#protocol/reports.ts";
+import { isEnded, mayMove, type TransferState } from "#protocol/transfer.ts";
+import { jitter } from "../engine/breaker.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { Tally } from "../engine/tally.ts";
+import type { CommandMemory, Taken } from "../link/command-memory.ts";
+import type { Hub } from "../link/hub.ts";
+import type { Outbox } from "../link/outbox.ts";
+import { isFatal } from "../link/stream.ts";
+import { clearRestore, restore, type RestoreCommand } from "./restore.ts";
+
+/** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
+export interface Restorer {
+  /** Until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
+  run(): Promise<void>;
+  /** There is a new command. */
+  wake(): void;
+  /** Faults: NOT_FOUND, CONFLICT. */
+  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
+  progress(): TransferProgress[];
+}
+
+export interface RestorerParts {
+  memory: CommandMemory;
+  outbox: Outbox;
+  hub: Hub;
+  clock: Clock;
+  journals: string;
+  engine(): Engine | null;
+  signal: AbortSignal;
+  beforePlaced(staging: string, target: string): Promise<void>;
+  onStart(command: RestoreCommand): void;
+  onEnd(command: RestoreCommand, about: { state: TransferState; fault: Fault | null; tally: Tally | null }): void;
+}
+
+const IDLE_MS = 10_000;
+const STALLED_MS = 5_000;
+
+type RestoreTaken = Taken & { command: RestoreCommand };
+const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
+
+export function createRestorer(parts: RestorerParts): Restorer {
+  const { memory, clock, signal } = parts;
+  const state: { active: { id: string; tally: Tally | null; stop: AbortController } | null; tries: number } = {
+    active: null,
+    tries: 0,
+  };
+  let bell: (() => void) | null = null;
+  const ring = () => bell?.();
+
+  const restores = () => memory.restores().filter(isRestore);
+
+  const end = async (
+    item: RestoreTaken,
+    about: { to: "done" | "failed" | "cancelled"; fault: Fault | null; tally: Tally | null },
+  ) => {
+    const { to, fault, tally } = about;
+    await memory.setState(item.command.id, to, fault?.toData() ?? null);
+    parts.onEnd(item.command, { state: to, fault, tally });
+    await tellEnd(parts, item, tally);
+  };
+
+  const carryOut = async (item: RestoreTaken, engine: Engine) => {
+    const { command } = item;
+    const stop = new AbortController();
+    const both = AbortSignal.any([stop.signal, signal]);
+    const active: { id: string; tally: Tally | null; stop: AbortController } = { id: command.id, tally: null, stop };
+    state.active = active;
+    await memory.setState(command.id, "running", null);
+    parts.onStart(command);
+    try {
+      const tally = await restore(engine, {
+        command,
+        hub: parts.hub,
+        journals: parts.journals,
+        signal: both,
+        onStart: (started) => {
+          active.tally = started;
+        },
+        beforePlaced: parts.beforePlaced,
+      });
+      await end(item, { to: "done", fault: null, tally });
+      state.tries = 0;
+    } catch (error) {
+      if (signal.aborted || stop.signal.aborted) return;
+      const fault = toFault(error, { op: "restore", subject: command.targetPath });
+      if (isFatal(fault)) throw fault;
+      if (fault.retry === "backoff") {
+        await memory.setState(command.id, "waiting", fault.toData());
+        await clock.sleep(500 + jitter(clock, ++state.tries), signal).catch(() => undefined);
+        return;
+      }
+      await clearRestore({ command, journals: parts.journals }).catch(() => undefined);
+      await end(item, { to: "failed", fault, tally: active.tally });
+    } finally {
+      state.active = null;
+    }
+  };
+
+  const steer: Restorer["steer"] = async (transferId, wish) => {
+    const item = restores().find(({ command }) => command.transferId === transferId);
+    if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
+    const to = ({ cancel: "cancelled", pause: "paused", resume: "waiting", retry: "waiting" } as const)[wish];
+    if (!mayMove(item.state, to, "person")) {
+      throw new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
+    }
+    const active = state.active?.id === item.command.id ? state.active : null;
+    if (to !== "cancelled") await memory.setState(item.command.id, to, null);
+    active?.stop.abort(new Fault("CANCELLED"));
+    while (state.active !== null && state.active === active && !signal.aborted) await clock.sleep(20, signal);
+    if (to === "cancelled") {
+      await clearRestore({ command: item.command, journals: parts.journals });
+      await end(item, { to: "cancelled", fault: new Fault("CANCELLED"), tally: active?.tally ?? null });
+    }
+    ring();
+  };
+
+  return {
+    wake: ring,
+    steer,
+    run: async () => {
+      for (const item of restores()) if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, null);
+      while (!signal.aborted) {
+        const engine = parts.engine();
+        const next = restores().find((item) => item.state === "waiting");
+        if (engine !== null && next !== undefined) {
+          await carryOut(next, engine);
+          continue;
+        }
+        const woken = new Promise<void>((resolve) => {
+          bell = resolve;
+        });
+        await Promise.race([woken, clock.sleep(IDLE_MS, signal).catch(() => undefined)]);
+        bell = null;
+      }
+    },
+    progress: () =>
+      restores()
+        .filter((item) => !isEnded(item.state))
+        .map((item) =>
+          progressOf(item, state.active?.id === item.command.id ? state.active.tally : null, parts.engine()),
+        ),
+  };
+}
+
+/** The end of the transfer and of the command, in the outbox before it is forgotten here. */
+async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | null): Promise<void> {
+  const { command, state, fault } = item;
+  if (state !== "done" && state !== "failed" && state !== "cancelled") return;
+  await parts.outbox.add({
+    type: "transfer-ended",
+    transferId: command.transferId,
+    direction: "download",
+    state,
+    checkpointId: command.checkpointId,
+    run: command.run,
+    step: command.step,
+    bytes: tally?.bytesTotal ?? 0,
+    files: tally?.filesTotal ?? 0,
+    sentBytes: tally?.sentBytes ?? 0,
+    startedAt: Math.round(item.at),
+    retries: tally?.retries ?? 0,
+    connections: parts.engine()?.connections ?? 0,
+    startedBy: "operator",
+    fault,
+  });
+  await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
+  await parts.memory.end(command.id);
+}
+
+function progressOf(item: RestoreTaken, tally: Tally | null, engine: Engine | null): TransferProgress {
+  const { command } = item;
+  const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
+  return {
+    id: command.transferId,
+    direction: "download",
+    state: item.state,
+    checkpointId: command.checkpointId,
+    run: command.run,
+    step: command.step,
+    bytesDone: tally?.bytesDone ?? 0,
+    bytesTotal: tally?.bytesTotal ?? 0,
+    filesDone: tally?.filesDone ?? 0,
+    filesTotal: tally?.filesTotal ?? 0,
+    currentPath: tally?.currentPath ?? null,
+    bytesPerSecond: tally === null ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
+    startedAt: Math.round(item.at),
+    connections: tally === null ? 0 : (engine?.gate.held ?? 0),
+    retries: tally?.retries ?? 0,
+    pieces: tally?.pieces() ?? "",
+    stalledMs: idleMs > STALLED_MS ? idleMs : null,
+    fault: tally?.lastFault?.toData() ?? item.fault,
+    startedBy: "operator",
+  };
+}

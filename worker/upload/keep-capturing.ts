@@ -1,0 +1,97 @@
+import { Fault } from "#protocol/fault.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import { systemClock, type Clock } from "../engine/clock.ts";
+import type { Outbox } from "../link/outbox.ts";
+import type { Capture } from "./capture.ts";
+import type { Candidate } from "./find.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Look } from "./look.ts";
+import type { Runs } from "./runs.ts";
+import { createSettler, hasOpenWriter } from "./settle.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { keepWatching, type Watch } from "./watch.ts";
+
+/** From a name in a watched folder to a capture in the ledger. */
+export interface Capturing {
+  watch: Watch;
+  settleMs: number;
+  ledger: Ledger;
+  runs: Runs;
+  outbox: Outbox;
+  captures: string;
+  /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
+  traits(): StoreTraits;
+  partBytes: number | null;
+  signal: AbortSignal;
+  clock?: Clock;
+  wallNow(): number;
+  onCaptured(capture: Capture): void;
+  onPassedOver(candidate: Candidate): void;
+  onRefused(candidate: Candidate, fault: Fault): void;
+  onFault(fault: Fault): void;
+}
+
+/** A refusal for one of these is for good; the others (a full disk) are looked at again. */
+const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
+const TRY_AGAIN_MS = 60_000;
+
+/** Captures until the signal fires. */
+export function keepCapturing(capturing: Capturing): Promise<void> {
+  const { watch, ledger, runs, outbox, signal, wallNow } = capturing;
+  const clock = capturing.clock ?? systemClock;
+  const refusals = new Map<string, { what: string; at: number }>();
+  const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
+
+  const isResting = (path: string) => {
+    const refusal = refusals.get(path);
+    return refusal !== undefined && clock.now() - refusal.at < TRY_AGAIN_MS;
+  };
+  const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
+    const { look, fault } = about;
+    const what = `${fault.code} ${look?.fingerprint ?? ""}`;
+    const before = refusals.get(candidate.path);
+    refusals.set(candidate.path, { what, at: clock.now() });
+    if (look !== null && FOR_GOOD.has(fault.code)) await ledger.remember(candidate.path, look.fingerprint);
+    if (before?.what === what) return;
+    capturing.onRefused(candidate, fault);
+    await outbox.add({
+      type: "capture-refused",
+      run: watch.run,
+      path: candidate.path.slice(-1024),
+      fault: fault.toData(),
+    });
+  };
+  return keepWatching({
+    watch,
+    settler,
+    clock,
+    signal,
+    knows: (path, fingerprint) => ledger.knows(path, fingerprint) || isResting(path),
+    onSeen: (newest, look) => {
+      const run = runs.get(watch.run);
+      if (run !== undefined && look.files.length > 0) run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+    },
+    onPassedOver: async (candidate, look) => {
+      await ledger.remember(candidate.path, look.fingerprint);
+      capturing.onPassedOver(candidate);
+    },
+    onRefused: refuse,
+    onFault: capturing.onFault,
+    onFinished: async (candidate, look) => {
+      const run = runs.get(watch.run);
+      const capture = await takeSnapshot({
+        candidate,
+        look,
+        run: watch.run,
+        epoch: run?.claim?.epoch ?? null,
+        captures: capturing.captures,
+        traits: capturing.traits(),
+        partBytes: capturing.partBytes,
+        startedBy: "queue",
+        wallNow,
+      });
+      await ledger.add(capture, look.fingerprint);
+      capturing.onCaptured(capture);
+    },
+  });
+}
