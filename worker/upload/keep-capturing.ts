@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import type { Fault } from "#protocol/fault.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
