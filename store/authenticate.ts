@@ -16,7 +16,7 @@ import {
 } from "./sigv4.ts";
 
 /** How the body is vouched for. `sha256Hex` is lower case; chunked bodies may be signed and may carry trailers. */
-export type PayloadRule =
+type PayloadRule =
   | { readonly kind: "unsigned" }
   | { readonly kind: "hashed"; readonly sha256Hex: string }
   | { readonly kind: "chunked"; readonly signed: "signed" | "unsigned"; readonly trailer: "trailer" | "none" };
@@ -55,7 +55,7 @@ type SignedParts = {
 };
 
 /** `20130524T000000Z` as milliseconds since 1970; undefined when it is not such a date. */
-export function parseAmzDate(text: string): number | undefined {
+function parseAmzDate(text: string): number | undefined {
   const match = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second] = match.map(Number);
@@ -196,7 +196,7 @@ function findCredential(parts: SignedParts, options: AuthenticateOptions): Crede
 }
 
 /** Reads an `x-amz-content-sha256` value. Throws InvalidArgument on one S3 does not know. */
-export function readPayloadRule(value: string): PayloadRule {
+function readPayloadRule(value: string): PayloadRule {
   if (value === "UNSIGNED-PAYLOAD") return { kind: "unsigned" };
   if (value === "STREAMING-AWS4-HMAC-SHA256-PAYLOAD") return { kind: "chunked", signed: "signed", trailer: "none" };
   if (value === "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER") {

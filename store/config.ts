@@ -13,6 +13,8 @@ export type StoreConfig = {
   readonly buckets: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly controlToken: string | undefined;
+  /** Hosts `BUCKET.domain` name the bucket; undefined leaves only paths. */
+  readonly domain: string | undefined;
   readonly quirks: Quirks;
   readonly durability: Durability;
   readonly upBytesPerSecond: number | undefined;
@@ -22,11 +24,12 @@ export type StoreConfig = {
 /** A configuration, or the sentence to show. */
 export type ConfigResult = { readonly config: StoreConfig } | { readonly problem: string };
 
-export const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1]
+const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1]
   --access-key K --secret-key S   or TIDEMARK_STORE_ACCESS_KEY and TIDEMARK_STORE_SECRET_KEY
   --bucket NAME                   created at start; may be repeated
   --cors-origin ORIGIN            a browser origin that may use every bucket; may be repeated
   --control TOKEN                 opens /_control (faults, counters) to this bearer token
+  --domain NAME                   also serves a bucket at http://BUCKET.NAME
   --quirks LIST                   departures from AWS, such as equal-parts,max-parts=1000
   --rate-up N, --rate-down N      bytes per second over all connections
   --no-fsync                      leave syncing to the system: survives a kill, not a power cut`;
@@ -40,6 +43,7 @@ const OPTIONS = {
   bucket: { type: "string", multiple: true, default: [] as string[] },
   "cors-origin": { type: "string", multiple: true, default: [] as string[] },
   control: { type: "string" },
+  domain: { type: "string" },
   quirks: { type: "string", default: "" },
   "rate-up": { type: "string" },
   "rate-down": { type: "string" },
@@ -97,6 +101,7 @@ export function readConfig(
       buckets: values.bucket,
       corsOrigins: values["cors-origin"],
       controlToken: values.control === "" ? undefined : values.control,
+      domain: values.domain?.toLowerCase(),
       quirks: quirks.quirks,
       durability: values["no-fsync"] ? "process-kill" : "power-cut",
       upBytesPerSecond: up,

@@ -5,7 +5,7 @@
 import { OPERATIONS, type Operation } from "./route.ts";
 
 /** Whether the store does the request's work before it answers wrongly. */
-export type Work = "done" | "skipped";
+type Work = "done" | "skipped";
 
 /** What happens to a matched request. Bytes count body bytes; `request` is the client's body, `response` the store's. */
 export type FaultAction =

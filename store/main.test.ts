@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { allRows, openDatabase, textOf } from "./database.ts";
 import { canonicalQuery, canonicalRequest, requestSignature, scopeText, signingKey } from "./sigv4.ts";
 
 let folder: string;
@@ -63,6 +64,21 @@ function presign(endpoint: string, given: { method: string; path: string; query?
   });
   const signature = requestSignature({ key: signingKey("secret", scope), amzDate: date, scope }, canonical);
   return `${endpoint}${given.path}?${rawQuery}&X-Amz-Signature=${signature}`;
+}
+
+/** Every file of bytes there is, kept or not. */
+async function blobFiles(): Promise<string[]> {
+  const entries = await readdir(join(folder, "data"), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith("index.sqlite"));
+  return files.map((entry) => entry.name).toSorted((left, right) => left.localeCompare(right));
+}
+
+/** Every blob that the index of a stopped store needs. */
+function indexedBlobs(): string[] {
+  const database = openDatabase(join(folder, "data", "index.sqlite"), "process-kill");
+  const rows = allRows(database, "SELECT blob FROM segments UNION ALL SELECT blob FROM parts");
+  database.close();
+  return rows.map((row) => textOf(row, "blob")).toSorted((left, right) => left.localeCompare(right));
 }
 
 const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("hex");
@@ -142,7 +158,8 @@ describe("a store killed at any time", () => {
       child.kill("SIGKILL");
       await Promise.all([...lanes, ended]);
     }
-    const at = await start().endpoint;
+    const last = start();
+    const at = await last.endpoint;
     expect(acknowledged.size + parts.size).toBeGreaterThan(20);
     for (const [key, digest] of acknowledged) {
       const read = await fetch(presign(at, { method: "GET", path: `/box/${key}` }));
@@ -154,6 +171,8 @@ describe("a store killed at any time", () => {
       [...xml.matchAll(/<PartNumber>(\d+)<.*?<ETag>&quot;([0-9a-f]+)/g)].map((match) => [Number(match[1]), match[2]]),
     );
     for (const [number, digest] of parts) expect(found.get(number)).toBe(digest);
-    expect(await readdir(join(folder, "data", "incoming"))).toEqual([]);
+    last.child.kill("SIGTERM");
+    expect((await last.ended).code).toBe(0);
+    expect(await blobFiles()).toEqual(indexedBlobs());
   });
 });

@@ -7,7 +7,7 @@ export type Pacer = { readonly bytesPerSecond: number; readonly take: (bytes: nu
 export type PaceClock = { readonly now: () => number; readonly sleep: (ms: number) => Promise<void> };
 
 /** The real clock. */
-export const REAL_PACE_CLOCK: PaceClock = {
+const REAL_PACE_CLOCK: PaceClock = {
   now: () => performance.now(),
   sleep: (ms) =>
     new Promise((resolve) => {

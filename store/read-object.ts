@@ -32,7 +32,7 @@ export function slicesOf(segments: readonly Segment[], range: ByteRange): readon
 }
 
 /** A body that streams a range; the blobs are held until it is closed. */
-export function streamBody(store: Store, segments: readonly Segment[], range: ByteRange): ReplyBody {
+function streamBody(store: Store, segments: readonly Segment[], range: ByteRange): ReplyBody {
   const slices = slicesOf(segments, range);
   const release = store.blobs.hold(slices.map((slice) => slice.blob));
   return {

@@ -18,6 +18,8 @@ export type RequestHead = {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, readonly string[] | undefined>>;
+  /** The domain under which a host name may carry the bucket. */
+  readonly domain?: string | undefined;
 };
 
 const MAX_KEY_BYTES = 1024;
@@ -44,8 +46,15 @@ export function queryPairs(rawQuery: string): readonly (readonly [string, string
     });
 }
 
+/** The bucket that a host `bucket.domain[:port]` names. */
+function bucketInHost(head: RequestHead): string | undefined {
+  const host = head.headers["host"]?.[0]?.toLowerCase().replace(/:\d+$/, "");
+  if (head.domain === undefined || host?.endsWith(`.${head.domain}`) !== true) return undefined;
+  return host.slice(0, -head.domain.length - 1);
+}
+
 /**
- * Reads a path-style request: `/bucket/key?query`. Header repetitions are joined with commas, as SigV4 wants them.
+ * Reads a request: `/bucket/key?query`, or `/key?query` when the host names the bucket. Header repetitions are joined with commas, as SigV4 wants them.
  * Throws InvalidURI or KeyTooLongError.
  */
 export function readRequest(head: RequestHead): S3Request {
@@ -54,8 +63,10 @@ export function readRequest(head: RequestHead): S3Request {
   const rawQuery = question < 0 ? "" : head.url.slice(question + 1);
   const path = decode(rawPath).replace(/^\//, "");
   const slash = path.indexOf("/");
-  const bucket = slash < 0 ? path : path.slice(0, slash);
-  const key = slash < 0 ? "" : path.slice(slash + 1);
+  const hosted = bucketInHost(head);
+  const bucket = hosted ?? (slash < 0 ? path : path.slice(0, slash));
+  const rest = slash < 0 ? "" : path.slice(slash + 1);
+  const key = hosted === undefined ? rest : path;
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) throw new S3Error("KeyTooLongError", "Your key is too long.");
   if (key.includes("\u0000")) throw new S3Error("InvalidURI", "A key cannot hold a NUL character.");
   const headers = new Map<string, string>();

@@ -4,7 +4,7 @@ import { openTester, type StoreTester } from "./store-tester.ts";
 
 let tester: StoreTester;
 beforeAll(async () => {
-  tester = await openTester(["--cors-origin", "https://hub.example.com"]);
+  tester = await openTester(["--cors-origin", "https://hub.example.com", "--domain", "s3.test"]);
   await tester.send({ method: "PUT", path: "/box/object", body: "0123456789" });
 });
 afterAll(() => tester.close());
@@ -106,6 +106,19 @@ describe("an answer", () => {
     expect(ours.headers.get("access-control-expose-headers")).toContain("ETag");
     const other = await fetch(url, { headers: { origin: "https://elsewhere.example.com" } });
     expect(other.headers.get("access-control-allow-origin")).toBeNull();
+  });
+});
+
+describe("a bucket named by the host", () => {
+  it("is served under its domain, and paths go on to work", async () => {
+    const host = "box.s3.test:9000";
+    const read = await tester.send({ path: "/object", host, headers: { host } });
+    expect([read.status, read.text]).toEqual([200, "0123456789"]);
+    const listed = await tester.send({ path: "/", query: "list-type=2", host, headers: { host } });
+    expect(listed.text).toContain("<Key>object</Key>");
+    const other = "nothing.s3.test";
+    expect((await tester.send({ path: "/object", host: other, headers: { host: other } })).code).toBe("NoSuchBucket");
+    expect((await tester.send({ path: "/box/object" })).status).toBe(200);
   });
 });
 

@@ -40,6 +40,7 @@ export type Runtime = {
   readonly stalls: StallRoom;
   readonly traffic: Traffic;
   readonly corsRules: readonly CorsRule[];
+  readonly domain: string | undefined;
   readonly up: Pacer | undefined;
   readonly down: Pacer | undefined;
   readonly connectionOf: (socket: Socket) => number;
@@ -257,7 +258,8 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
   try {
     let problem: unknown;
     try {
-      head = readRequest({ method: head.method, url: request.url ?? "/", headers: request.headersDistinct });
+      const { domain } = runtime;
+      head = readRequest({ method: head.method, url: request.url ?? "/", headers: request.headersDistinct, domain });
       operation = operationOf(head);
     } catch (error) {
       problem = error;

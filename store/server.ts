@@ -87,6 +87,7 @@ export async function startStore(config: StoreConfig, surroundings: StoreSurroun
     stalls: openStallRoom(),
     traffic: openTraffic(config.controlToken === undefined ? "off" : "on"),
     corsRules: config.corsOrigins.map(openRule),
+    domain: config.domain,
     up: config.upBytesPerSecond === undefined ? undefined : createPacer(config.upBytesPerSecond),
     down: config.downBytesPerSecond === undefined ? undefined : createPacer(config.downBytesPerSecond),
     connectionOf: (socket) => connections.get(socket) ?? 0,

@@ -9,7 +9,7 @@ import { startStore, type RunningStore } from "./server.ts";
 import { canonicalQuery, canonicalRequest, requestSignature, scopeText, signingKey } from "./sigv4.ts";
 
 /** What to send. `path` is encoded; `signedHeaders` are signed, `headers` only sent. */
-export type TestRequest = {
+type TestRequest = {
   readonly method?: string;
   readonly path: string;
   readonly query?: string;
@@ -20,10 +20,12 @@ export type TestRequest = {
   readonly region?: string;
   readonly secretKey?: string;
   readonly accessKey?: string;
+  /** Another Host header than the store's own. */
+  readonly host?: string;
 };
 
 /** What came back. `ended` is `cut` when the connection broke; status 0 means before any answer. */
-export type TestAnswer = {
+type TestAnswer = {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
@@ -143,7 +145,7 @@ export async function openTester(flags: readonly string[] = []): Promise<StoreTe
       const body = given.body ?? "";
       const signed = new Map(Object.entries(given.signedHeaders ?? {}));
       const headers: Record<string, string> = { "content-length": String(Buffer.byteLength(body)), ...given.headers };
-      headers["authorization"] = authorization(given, host, signed);
+      headers["authorization"] = authorization(given, given.host ?? host, signed);
       return exchange(agent, urlOf(given.path, given.query), {
         method,
         headers: { ...headers, ...Object.fromEntries(signed) },

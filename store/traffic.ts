@@ -5,7 +5,7 @@
 import type { Operation } from "./route.ts";
 
 /** One answered (or cut) request. `status` is 0 when the connection was cut before an answer. */
-export type RequestRecord = {
+type RequestRecord = {
   readonly sequence: number;
   readonly atMs: number;
   readonly durationMs: number;
@@ -22,7 +22,7 @@ export type RequestRecord = {
 };
 
 /** How often one operation was asked of one key and part. */
-export type TargetCount = {
+type TargetCount = {
   readonly operation: Operation;
   readonly bucket: string;
   readonly key: string;
@@ -33,7 +33,7 @@ export type TargetCount = {
 };
 
 /** Totals since the start or the last reset. */
-export type TrafficTotals = {
+type TrafficTotals = {
   readonly requests: number;
   readonly receivedBytes: number;
   readonly sentBytes: number;

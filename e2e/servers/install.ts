@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -17,7 +17,6 @@ const TOOLS = join(ROOT, ".tools");
 const BIN = join(TOOLS, "bin");
 const VENV = join(TOOLS, "venv");
 const SUFFIX = process.platform === "win32" ? ".exe" : "";
-const STALE_LOCK_MS = 30 * 60_000;
 const INSTALL_LIMIT_MS = 20 * 60_000;
 const run = promisify(execFile);
 
@@ -37,28 +36,37 @@ async function isInstalled(stamp: string, pin: string): Promise<boolean> {
   return existsSync(stamp) && (await readFile(stamp, "utf8")) === pin;
 }
 
-/** Runs `work` while no other process of this checkout installs. A lock left by a killed one is taken over. */
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Runs `work` while no other process of this checkout installs. A lock whose holder is gone is taken over. */
 async function alone<T>(work: () => Promise<T>): Promise<T> {
   const lock = join(TOOLS, "install.lock");
   await mkdir(TOOLS, { recursive: true });
   for (;;) {
     try {
-      await mkdir(lock);
+      await writeFile(lock, String(process.pid), { flag: "wx" });
       break;
     } catch {
-      const held = await stat(lock).catch(() => null);
-      if (held !== null && Date.now() - held.mtimeMs > STALE_LOCK_MS) await rm(lock, { recursive: true, force: true });
+      const holder = Number(await readFile(lock, "utf8").catch(() => ""));
+      if (holder > 0 && !isAlive(holder)) await rm(lock, { force: true });
       else await pause(250);
     }
   }
   try {
     return await work();
   } finally {
-    await rm(lock, { recursive: true, force: true });
+    await rm(lock, { force: true });
   }
 }
 
-async function lastLine(error: unknown): Promise<string> {
+function lastLine(error: unknown): string {
   const text = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
   return text.trim().split("\n").at(-1) ?? "no reason given";
 }
@@ -72,13 +80,14 @@ async function goInstall(name: string, pin: string): Promise<Tool> {
   } catch {
     return { missing: `${name} is built with Go, and there is no "go" on the PATH` };
   }
+  console.log(`Building ${name} once; this takes a few minutes.`);
   try {
     const env = { ...process.env, GOBIN: BIN, GOFLAGS: "-trimpath" };
     await run("go", ["install", pin], { env, cwd: TOOLS, timeout: INSTALL_LIMIT_MS, maxBuffer: 64 * 1024 * 1024 });
     await writeFile(stamp, pin);
     return { program };
   } catch (error) {
-    return { missing: `go install ${pin} failed: ${await lastLine(error)}` };
+    return { missing: `go install ${pin} failed: ${lastLine(error)}` };
   }
 }
 
@@ -94,7 +103,7 @@ async function pythonInstall(): Promise<Tool> {
     await writeFile(stamp, pin);
     return { program };
   } catch (error) {
-    return { missing: `boto3 and the aws command need Python 3 with venv and pip: ${await lastLine(error)}` };
+    return { missing: `boto3 and the aws command need Python 3 with venv and pip: ${lastLine(error)}` };
   }
 }
 
