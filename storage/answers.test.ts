@@ -68,6 +68,17 @@ describe("every reader", () => {
   });
 });
 
+test("a refusal after the end of the signature asks for a new signature, not for a person", () => {
+  const denied = answer(403, String(s3Error(403, "AccessDenied").body), { date: "Sat, 21 Nov 2026 12:00:00 GMT" });
+  const noon = Date.UTC(2026, 10, 21, 12);
+  const code = (expiresAt: number) => codeOf(() => answers.readPart(denied, { subject: "runs/a", expiresAt }));
+  expect(code(noon)).toBe("SIGNATURE_EXPIRED");
+  expect(code(noon + 1000)).toBe("ACCESS_DENIED");
+  const range = { offset: 0, length: 1, expiresAt: noon };
+  expect(codeOf(() => answers.checkRange(denied, range))).toBe("SIGNATURE_EXPIRED");
+  expect(codeOf(() => answers.checkRange({ status: 403, headers: denied.headers }, range))).toBe("SIGNATURE_EXPIRED");
+});
+
 describe("readCreate", () => {
   test("gives the upload id, decoded", () => {
     expect(answers.readCreate(CREATED)).toEqual({ uploadId: "u&1" });

@@ -8,7 +8,8 @@ import { childrenOf, escapeXml, integerOf, looksLikeHtml, parseXml, textOf, type
 /**
  * What a store's answer says, read strictly. A success is taken as one only when the answer has everything the
  * protocol gives with it: a 200 with a login page, with an S3 error inside, with half a document or without an ETag is
- * a Fault, never an empty or a lucky result. Every reader takes the key as `subject` for the fault's sentence.
+ * a Fault, never an empty or a lucky result. Every reader takes what the request was about: the key for the fault's
+ * sentence, and the end of the signature, without which a signature that is over looks like a refusal on some stores.
  */
 
 export type { HttpAnswer } from "./faults.ts";
@@ -24,11 +25,20 @@ export interface ListedPart {
 /** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
 export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
 
+/** The key, or the key and `expiresAt` of the signed request. */
+export type About = string | { subject?: string | undefined; expiresAt?: number | undefined };
+
 interface Asked {
   op: string;
   subject: string | undefined;
+  expiresAt: number | undefined;
   answer: HttpAnswer;
 }
+
+const ask = (op: string, answer: HttpAnswer, about: About | undefined): Asked =>
+  typeof about === "object"
+    ? { op, answer, subject: about.subject, expiresAt: about.expiresAt }
+    : { op, answer, subject: about, expiresAt: undefined };
 
 function unexpected({ op, subject, answer }: Asked, detail: string): Fault {
   return new Fault("UNEXPECTED_ANSWER", {
@@ -64,19 +74,22 @@ function bareEtag(asked: Asked): string {
 }
 
 /** CreateMultipartUpload. */
-export function readCreate(answer: HttpAnswer, subject?: string): { uploadId: string } {
-  const asked: Asked = { op: "CreateMultipartUpload", subject, answer };
+export function readCreate(answer: HttpAnswer, about?: About): { uploadId: string } {
+  const asked = ask("CreateMultipartUpload", answer, about);
   return { uploadId: required(asked, documentOf(asked, "InitiateMultipartUploadResult"), "UploadId") };
 }
 
 /** UploadPart. */
-export const readPart = (answer: HttpAnswer, subject?: string): { etag: string } => ({
-  etag: bareEtag({ op: "UploadPart", subject, answer }),
+export const readPart = (answer: HttpAnswer, about?: About): { etag: string } => ({
+  etag: bareEtag(ask("UploadPart", answer, about)),
 });
 
-/** PutObject; ALREADY_EXISTS when `if-none-match` held it back. */
-export const readPut = (answer: HttpAnswer, subject?: string): { etag: string } => ({
-  etag: bareEtag({ op: "PutObject", subject, answer }),
+/**
+ * PutObject. ALREADY_EXISTS when `if-none-match` held it back; after a try whose answer was lost that can be our own
+ * object, so the caller asks HEAD for size and nonce before it gives up.
+ */
+export const readPut = (answer: HttpAnswer, about?: About): { etag: string } => ({
+  etag: bareEtag(ask("PutObject", answer, about)),
 });
 
 function readListedPart(asked: Asked, element: XmlElement): ListedPart {
@@ -95,8 +108,8 @@ function readListedPart(asked: Asked, element: XmlElement): ListedPart {
 }
 
 /** ListParts: one page. `nextAfter` is what to ask for next, null on the last page. */
-export function readListParts(answer: HttpAnswer, subject?: string): { parts: ListedPart[]; nextAfter: number | null } {
-  const asked: Asked = { op: "ListParts", subject, answer };
+export function readListParts(answer: HttpAnswer, about?: About): { parts: ListedPart[]; nextAfter: number | null } {
+  const asked = ask("ListParts", answer, about);
   const element = documentOf(asked, "ListPartsResult");
   required(asked, element, "UploadId");
   const parts = childrenOf(element, "Part").map((part) => readListedPart(asked, part));
@@ -111,10 +124,12 @@ export function readListParts(answer: HttpAnswer, subject?: string): { parts: Li
 
 /**
  * CompleteMultipartUpload. A 200 counts only with ETag and Key; anything else leaves open what happened, and the caller
- * asks HEAD for size and nonce.
+ * asks HEAD for size and nonce. When an earlier answer was lost, a second Complete of a finished upload is
+ * NO_SUCH_UPLOAD on some stores and, with `if-none-match`, ALREADY_EXISTS on others: the same question to HEAD settles
+ * both.
  */
-export function readComplete(answer: HttpAnswer, subject?: string): { etag: string } {
-  const asked: Asked = { op: "CompleteMultipartUpload", subject, answer };
+export function readComplete(answer: HttpAnswer, about?: About): { etag: string } {
+  const asked = ask("CompleteMultipartUpload", answer, about);
   const element = documentOf(asked, "CompleteMultipartUploadResult");
   required(asked, element, "Key");
   return { etag: quoteEtag(required(asked, element, "ETag")) };
@@ -123,9 +138,9 @@ export function readComplete(answer: HttpAnswer, subject?: string): { etag: stri
 /** HeadObject. `nonce` is the upload's own mark, null on objects without one. */
 export function readHead(
   answer: HttpAnswer,
-  subject?: string,
+  about?: About,
 ): { sizeBytes: number; etag: string; nonce: string | null; crc32: string | null } {
-  const asked: Asked = { op: "HeadObject", subject, answer };
+  const asked = ask("HeadObject", answer, about);
   const { status, headers } = answer;
   if (status !== 200 || looksLikeHtml(headers["content-type"], answer.body)) throw faultOfAnswer(asked);
   const length = headers["content-length"]?.trim() ?? "";
@@ -142,11 +157,11 @@ export function readHead(
 }
 
 /** AbortMultipartUpload. An upload that is already gone is what was wanted. */
-export function readAbort(answer: HttpAnswer, subject?: string): void {
+export function readAbort(answer: HttpAnswer, about?: About): void {
   const { status, headers, body } = answer;
   if ((status === 204 || status === 200) && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body))
     return;
-  const fault = faultOfAnswer({ op: "AbortMultipartUpload", subject, answer });
+  const fault = faultOfAnswer(ask("AbortMultipartUpload", answer, about));
   if (fault.code !== "NO_SUCH_UPLOAD") throw fault;
 }
 
@@ -179,11 +194,11 @@ export interface RangeAnswer {
  */
 export function checkRange(
   answer: RangeAnswer,
-  range: { offset: number; length: number; etag?: string | null; subject?: string },
+  range: { offset: number; length: number; etag?: string | null; subject?: string; expiresAt?: number },
 ): void {
   const body = answer.body ?? Buffer.alloc(0);
   const { status, headers } = answer;
-  const asked: Asked = { op: "GetObject", subject: range.subject, answer: { status, headers, body } };
+  const asked = ask("GetObject", { status, headers, body }, range);
   if (looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
   if (status === 200) {
     throw new Fault("RANGE_IGNORED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });

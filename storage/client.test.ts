@@ -55,9 +55,9 @@ describe("the control client", () => {
   });
 
   test("sends no x-amz header that is not signed, and none of the SDK's bookkeeping", async () => {
-    await using server = await serveCanned(() => EMPTY_LIST);
+    await using server = await serveCanned(() => ({ headers: { etag: '"a"' } }));
     await clientOf({ access: accessTo(server.endpoint), credential }).send(
-      new ListObjectsV2Command({ Bucket: "training" }),
+      new PutObjectCommand({ Bucket: "training", Key: "a", Body: "text" }),
     );
     const headers = server.seen[0]?.headers ?? {};
     const signed = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? "")?.[1]?.split(";") ?? [];

@@ -1,10 +1,11 @@
 import { Fault, isFault, type FaultCode, type FaultContext } from "#protocol/fault.ts";
+import { BY_CODE, BY_NAME, BY_NETWORK_CODE, BY_NETWORK_FAMILY } from "./fault-codes.ts";
 import { looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
 
 /**
  * Any error of a store, of the network or of the SDK as a Fault. Decided by status and S3 error code alone, through the
- * tables below, because message texts differ between stores and versions. An error that no S3 server wrote (no S3 XML)
- * is never taken at its word: it is the network speaking, so it is tried again instead of being believed.
+ * tables of fault-codes.ts, because message texts differ between stores and versions. An error that no S3 server wrote
+ * (no S3 XML) is never taken at its word: it is the network speaking, so it is tried again instead of being believed.
  */
 
 export interface HttpAnswer {
@@ -13,83 +14,6 @@ export interface HttpAnswer {
   headers: Readonly<Record<string, string | undefined>>;
   body: Buffer;
 }
-
-/** Codes that different stores use, one meaning each. Not found here: decided by status. */
-const BY_CODE: Readonly<Record<string, FaultCode>> = {
-  NoSuchKey: "NO_SUCH_KEY",
-  NoSuchVersion: "NO_SUCH_KEY",
-  NoSuchBucket: "NO_SUCH_BUCKET",
-  InvalidBucketName: "NO_SUCH_BUCKET",
-  NoSuchUpload: "NO_SUCH_UPLOAD",
-  // A part the upload does not have: like a lost upload, only starting the object again helps.
-  InvalidPart: "NO_SUCH_UPLOAD",
-  InvalidPartOrder: "NO_SUCH_UPLOAD",
-  NoSuchCORSConfiguration: "NOT_FOUND",
-  BucketAlreadyExists: "ALREADY_EXISTS",
-  BucketAlreadyOwnedByYou: "ALREADY_EXISTS",
-
-  AccessDenied: "ACCESS_DENIED",
-  AccountProblem: "ACCESS_DENIED",
-  AllAccessDisabled: "ACCESS_DENIED",
-  Forbidden: "ACCESS_DENIED",
-  InvalidObjectState: "ACCESS_DENIED",
-  QuotaExceeded: "ACCESS_DENIED",
-  UnauthorizedAccess: "ACCESS_DENIED",
-  InvalidAccessKeyId: "BAD_CREDENTIALS",
-  SignatureDoesNotMatch: "BAD_CREDENTIALS",
-  InvalidSecurity: "BAD_CREDENTIALS",
-  InvalidToken: "BAD_CREDENTIALS",
-  NotSignedUp: "BAD_CREDENTIALS",
-  Unauthorized: "BAD_CREDENTIALS",
-  ExpiredToken: "CREDENTIALS_EXPIRED",
-  ExpiredTokenException: "CREDENTIALS_EXPIRED",
-  TokenRefreshRequired: "CREDENTIALS_EXPIRED",
-  RequestExpired: "SIGNATURE_EXPIRED",
-  ExpiredPresignRequest: "SIGNATURE_EXPIRED",
-  RequestTimeTooSkewed: "CLOCK_SKEW",
-
-  PermanentRedirect: "WRONG_REGION",
-  AuthorizationHeaderMalformed: "WRONG_REGION",
-  IllegalLocationConstraintException: "WRONG_REGION",
-  TemporaryRedirect: "STORE_UNAVAILABLE",
-
-  SlowDown: "THROTTLED",
-  SlowDownRead: "THROTTLED",
-  SlowDownWrite: "THROTTLED",
-  Throttling: "THROTTLED",
-  ThrottlingException: "THROTTLED",
-  TooManyRequests: "THROTTLED",
-  TooManyRequestsException: "THROTTLED",
-  RequestThrottled: "THROTTLED",
-  RequestLimitExceeded: "THROTTLED",
-  BandwidthLimitExceeded: "THROTTLED",
-  // Wasabi, with status 400.
-  RequestRateLimitExceeded: "THROTTLED",
-
-  InternalError: "STORE_UNAVAILABLE",
-  ServiceUnavailable: "STORE_UNAVAILABLE",
-  ServerBusy: "STORE_UNAVAILABLE",
-  Busy: "STORE_UNAVAILABLE",
-  OperationAborted: "STORE_UNAVAILABLE",
-  ConditionalRequestConflict: "STORE_UNAVAILABLE",
-  XMinioStorageFull: "STORE_UNAVAILABLE",
-  // Tigris sheds load with status 408.
-  RequestCanceled: "STORE_UNAVAILABLE",
-  RequestTimeout: "STALLED",
-  // The body did not arrive whole: the link's doing, whatever the status (R2 and Wasabi use 400 and 410).
-  IncompleteBody: "LINK_DOWN",
-  ClientDisconnect: "LINK_DOWN",
-  DisconnectError: "LINK_DOWN",
-  BadDigest: "CHECKSUM_MISMATCH",
-  XAmzContentChecksumMismatch: "CHECKSUM_MISMATCH",
-  XAmzContentSHA256Mismatch: "CHECKSUM_MISMATCH",
-
-  InvalidRange: "SIZE_MISMATCH",
-  EntityTooLarge: "TOO_LARGE",
-  KeyTooLongError: "BAD_INPUT",
-  NotImplemented: "UNSUPPORTED",
-  MethodNotAllowed: "UNSUPPORTED",
-};
 
 const READS: ReadonlySet<string> = new Set(["GetObject", "HeadObject", "ListParts", "ListObjectsV2"]);
 
@@ -173,9 +97,6 @@ function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
   if (element !== null) {
     const s3Code = textOf(element, "Code") ?? "";
     if (s3Code === "PreconditionFailed" || s3Code === "NotModified") return conditionFailed(op);
-    // AWS answers a presigned request for another region with this code and the right one beside it.
-    if (s3Code === "AuthorizationQueryParametersError" && textOf(element, "Region") !== undefined)
-      return "WRONG_REGION";
     const known = Object.hasOwn(BY_CODE, s3Code) ? BY_CODE[s3Code] : undefined;
     const code = known ?? byStatus(status, op);
     return code === "ACCESS_DENIED" && signatureIsOver(element, context) ? "SIGNATURE_EXPIRED" : code;
@@ -203,7 +124,9 @@ function detailOf(answer: HttpAnswer, element: XmlElement | null, code: FaultCod
   // the request could hold a signature and is left out.
   const message = element === null ? undefined : textOf(element, "Message");
   const known = s3Code !== undefined && Object.hasOwn(BY_CODE, s3Code);
-  if (!known && message !== undefined && message !== "" && !/x-amz-/i.test(message)) parts.push(message.slice(0, 300));
+  const isCondition = s3Code === "PreconditionFailed";
+  if (!known && !isCondition && message !== undefined && message !== "" && !/x-amz-/i.test(message))
+    parts.push(message.slice(0, 300));
   return parts.join(": ");
 }
 
@@ -230,59 +153,6 @@ function definedOnly<T extends object>(values: T): Defined<T> {
   const entries = Object.entries(values).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Defined<T>;
 }
-
-const BY_NETWORK_CODE: Readonly<Record<string, FaultCode>> = {
-  ENOTFOUND: "NAME_NOT_RESOLVED",
-  EAI_AGAIN: "NAME_NOT_RESOLVED",
-  EAI_FAIL: "NAME_NOT_RESOLVED",
-  EAI_NODATA: "NAME_NOT_RESOLVED",
-  ECONNRESET: "LINK_DOWN",
-  ECONNREFUSED: "LINK_DOWN",
-  ECONNABORTED: "LINK_DOWN",
-  EPIPE: "LINK_DOWN",
-  ETIMEDOUT: "LINK_DOWN",
-  EHOSTUNREACH: "LINK_DOWN",
-  EHOSTDOWN: "LINK_DOWN",
-  ENETUNREACH: "LINK_DOWN",
-  ENETDOWN: "LINK_DOWN",
-  EADDRNOTAVAIL: "LINK_DOWN",
-  ERR_STREAM_PREMATURE_CLOSE: "LINK_DOWN",
-  ERR_SOCKET_CLOSED: "LINK_DOWN",
-  ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC: "LINK_DOWN",
-  ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC: "LINK_DOWN",
-  ERR_SSL_UNEXPECTED_EOF_WHILE_READING: "LINK_DOWN",
-  UND_ERR_SOCKET: "LINK_DOWN",
-  UND_ERR_CLOSED: "LINK_DOWN",
-  UND_ERR_DESTROYED: "LINK_DOWN",
-  UND_ERR_CONNECT_TIMEOUT: "LINK_DOWN",
-  UND_ERR_HEADERS_TIMEOUT: "STALLED",
-  UND_ERR_BODY_TIMEOUT: "STALLED",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "TRUNCATED",
-  UND_ERR_RES_EXCEEDED_MAX_SIZE: "UNEXPECTED_ANSWER",
-  UND_ERR_ABORTED: "CANCELLED",
-  ABORT_ERR: "CANCELLED",
-  EPROTO: "TLS_FAILED",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "TLS_FAILED",
-  SELF_SIGNED_CERT_IN_CHAIN: "TLS_FAILED",
-  HOSTNAME_MISMATCH: "TLS_FAILED",
-  UNABLE_TO_GET_ISSUER_CERT: "TLS_FAILED",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "TLS_FAILED",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "TLS_FAILED",
-};
-
-/** Families of codes that OpenSSL and the HTTP parser add to with every version. */
-const BY_NETWORK_FAMILY: readonly (readonly [string, FaultCode])[] = [
-  ["ERR_TLS_", "TLS_FAILED"],
-  ["ERR_SSL_", "TLS_FAILED"],
-  ["CERT_", "TLS_FAILED"],
-  ["HPE_", "UNEXPECTED_ANSWER"],
-];
-
-/** Names where no code is given: aborts, and the SDK's own timeouts. */
-const BY_NAME: Readonly<Record<string, FaultCode>> = {
-  AbortError: "CANCELLED",
-  TimeoutError: "STALLED",
-};
 
 function networkCode(text: string): FaultCode | undefined {
   if (Object.hasOwn(BY_NETWORK_CODE, text)) return BY_NETWORK_CODE[text];
