@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { GetBucketCorsCommand, type S3Client } from "@aws-sdk/client-s3";
-import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
-import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
+import { GetBucketCorsCommand } from "@aws-sdk/client-s3";
+import { Fault } from "#protocol/fault.ts";
+import type { ProfileTestView } from "#protocol/views.ts";
 import {
   checkRange,
   completeBody,
@@ -14,13 +13,20 @@ import {
   readPart,
   readPut,
 } from "./answers.ts";
-import { CHECKS, type CheckName } from "./check-list.ts";
+import {
+  check,
+  expectFault,
+  measureSkew,
+  perform,
+  type Bench,
+  type CheckStoreInput,
+  type Scratch,
+} from "./check-bench.ts";
+import { CHECKS } from "./check-list.ts";
 import { crc32Hex } from "./crc32.ts";
-import { faultOfSdk, type HttpAnswer } from "./faults.ts";
+import { faultOfSdk } from "./faults.ts";
 import { listObjects, listUploads } from "./listing.ts";
 import { deleteObject, putObjectText } from "./objects.ts";
-import { sendSigned } from "./send.ts";
-import { S3_NAMES, type RequestSource, type StoreAccess } from "./signing.ts";
 
 /**
  * The profile test: does every operation the product needs, the way the product does it (bytes through signed requests,
@@ -28,117 +34,11 @@ import { S3_NAMES, type RequestSource, type StoreAccess } from "./signing.ts";
  * line of its own, so a key that may do only some of them still shows which.
  */
 
-export interface CheckStoreInput {
-  client: S3Client;
-  access: StoreAccess;
-  source: RequestSource;
-  fetch: typeof globalThis.fetch;
-  /** The profile's prefix: empty, or ending in `/`. */
-  prefix: string;
-  now?: () => number;
-  /** Longest wait for one answer. */
-  timeoutMs?: number;
-}
-
 const DEFAULT_TIMEOUT_MS = 60_000;
 /** The smallest first part every store takes, and a last part that may be smaller. */
 const FIRST_PART_BYTES = 5 * 1024 * 1024;
 const LAST_PART_BYTES = 1000;
 const WRONG_ETAG = '"00000000000000000000000000000000"';
-
-/** After one of these nothing else can succeed, so the rest is not tried. */
-const HOPELESS: ReadonlySet<FaultCode> = new Set<FaultCode>([
-  "NO_SUCH_BUCKET",
-  "BAD_CREDENTIALS",
-  "CREDENTIALS_EXPIRED",
-  "CLOCK_SKEW",
-  "WRONG_REGION",
-  "LINK_DOWN",
-  "STALLED",
-  "NAME_NOT_RESOLVED",
-  "TLS_FAILED",
-  "INTERCEPTED",
-]);
-
-interface Scratch {
-  folder: string;
-  small: string;
-  once: string;
-  large: string;
-  dropped: string;
-}
-
-interface Bench extends CheckStoreInput {
-  now: () => number;
-  timeoutMs: number;
-  scratch: Scratch;
-  /** Keys that may exist and uploads that may be open: what has to be cleaned up. */
-  written: Set<string>;
-  uploadsStarted: Set<string>;
-  lines: Map<CheckName, ProfileCheck>;
-  hopeless: boolean;
-}
-
-/** Signs one operation and sends it. */
-async function perform(bench: Bench, operation: Operation, body?: Uint8Array | string): Promise<HttpAnswer> {
-  const [request] = await bench.source.sign([operation]);
-  const op = S3_NAMES[operation.op];
-  if (request === undefined) throw new Fault("INTERNAL", { op, detail: "nothing was signed" });
-  return await sendSigned(request, {
-    fetch: bench.fetch,
-    op,
-    subject: operation.key,
-    timeoutMs: bench.timeoutMs,
-    ...(body !== undefined && { body }),
-  });
-}
-
-const lineOf = (name: CheckName, rest: Pick<ProfileCheck, "outcome" | "fault" | "tookMs">): ProfileCheck => ({
-  operation: name,
-  neededFor: CHECKS[name].neededFor,
-  missingAction: rest.outcome === "refused" ? CHECKS[name].action : null,
-  ...rest,
-});
-
-function outcomeOf(fault: Fault): ProfileCheck["outcome"] {
-  if (fault.code === "ACCESS_DENIED") return "refused";
-  return fault.code === "UNSUPPORTED" || fault.code === "NOT_FOUND" ? "unsupported" : "failed";
-}
-
-/** Runs one check and writes its line; gives what it found, or null when it was skipped or did not succeed. */
-async function check<T>(bench: Bench, name: CheckName, work: () => Promise<T>): Promise<T | null> {
-  const missing = CHECKS[name].after.some((earlier) => bench.lines.get(earlier)?.outcome !== "ok");
-  if (bench.hopeless || missing) {
-    bench.lines.set(name, lineOf(name, { outcome: "skipped", fault: null, tookMs: null }));
-    return null;
-  }
-  const startedAt = bench.now();
-  try {
-    const found = await work();
-    bench.lines.set(name, lineOf(name, { outcome: "ok", fault: null, tookMs: bench.now() - startedAt }));
-    return found;
-  } catch (error) {
-    const fault = toFault(error, { op: name });
-    bench.hopeless = HOPELESS.has(fault.code);
-    const line = { outcome: outcomeOf(fault), fault: fault.toData(), tookMs: bench.now() - startedAt };
-    bench.lines.set(name, lineOf(name, line));
-    return null;
-  }
-}
-
-/** The store's clock minus ours, from the Date of any answer; null when there is none. */
-async function measureSkew(bench: Bench): Promise<number | null> {
-  const sentAt = bench.now();
-  try {
-    const answer = await perform(bench, { op: "head", key: bench.scratch.small });
-    const storeTime = Date.parse(answer.headers["date"] ?? "");
-    // Date has whole seconds, so the middle of that second is the best guess.
-    return Number.isNaN(storeTime) ? null : Math.round(storeTime + 500 - (sentAt + bench.now()) / 2);
-  } catch {
-    // No answer at all: the first check says why.
-    return null;
-  }
-}
 
 async function checkListing(bench: Bench): Promise<void> {
   const { client, access, prefix } = bench;
@@ -175,17 +75,6 @@ async function checkSmallObject(bench: Bench): Promise<void> {
     const answer = await perform(bench, { op: "get", key, ...range, etag: WRONG_ETAG });
     await expectFault("OBJECT_CHANGED", () => checkRange(answer, range));
   });
-}
-
-/** Succeeds when the work is refused with this code; UNSUPPORTED when it is let through. */
-async function expectFault(code: FaultCode, work: () => unknown): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    if (isFault(error) && error.code === code) return;
-    throw error;
-  }
-  throw new Fault("UNSUPPORTED", { detail: "the store ignores the condition" });
 }
 
 async function checkConditionalPut(bench: Bench): Promise<void> {
