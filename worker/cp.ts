@@ -5,7 +5,7 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import { findCollision } from "#protocol/names.ts";
 import { provider as providerName } from "#protocol/requests.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
-import { readHead } from "#storage/answers.ts";
+import { checkRange, readHead } from "#storage/answers.ts";
 import { PRESETS } from "#storage/providers.ts";
 import { createDirectSource, type StoreAccess } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";
@@ -146,8 +146,24 @@ async function exists(bench: Bench, key: string, signal: AbortSignal): Promise<b
     );
     return true;
   } catch (error) {
-    if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return false;
-    throw error;
+    if (!isFault(error)) throw error;
+    if (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND") return false;
+    throw error.code === "ACCESS_DENIED" ? await reasonOfRefusal(bench, { key, signal, fault: error }) : error;
+  }
+}
+
+/** The answer to a HEAD has no body, so it cannot say why; a GET of one byte can. */
+async function reasonOfRefusal(
+  { engine }: Bench,
+  about: { key: string; signal: AbortSignal; fault: Fault },
+): Promise<Fault> {
+  const { key, signal, fault } = about;
+  try {
+    const operation = { op: "get", key, offset: 0, length: 1, etag: null } as const;
+    await callStore(engine, { operation, signal }, (answer) => checkRange(answer, { offset: 0, length: 1, subject: key }));
+    return fault;
+  } catch (error) {
+    return isFault(error) && error.code !== "NO_SUCH_KEY" ? error : fault;
   }
 }
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { runAgent } from "./agent.ts";
