@@ -1,4 +1,5 @@
 /** The operations on buckets themselves, and their cross-origin rules. */
+import { bucketNameProblem } from "./bucket-name.ts";
 import { requireBucket, type Call, type Store } from "./call.ts";
 import { createBucket, listBuckets, removeBucket, setBucketCors } from "./catalog-objects.ts";
 import { corsElements, readCorsRules, storedRules } from "./cors.ts";
@@ -8,15 +9,6 @@ import { S3Error } from "./s3-error.ts";
 import { branch, leaf, parseXml } from "./xml.ts";
 
 const MAX_DOCUMENT_BYTES = 64 * 1024;
-
-/** Whether a name may be a bucket's. Source: the S3 user guide, "Bucket naming rules". */
-export function bucketNameProblem(name: string): string | undefined {
-  if (name.length < 3 || name.length > 63) return "A bucket name has 3 to 63 characters.";
-  if (!/^[a-z0-9][a-z0-9.-]*[a-z0-9]$/.test(name) || name.includes("..")) {
-    return "A bucket name has lower-case letters, digits, dots and hyphens only, and starts and ends with a letter or digit.";
-  }
-  return /^\d+\.\d+\.\d+\.\d+$/.test(name) ? "A bucket name must not look like an IP address." : undefined;
-}
 
 /** Answers ListBuckets. */
 export function listAllBuckets(store: Store): Reply {

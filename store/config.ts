@@ -1,5 +1,6 @@
 /** Reads the command line and the environment into one configuration, or says in one sentence what is wrong. */
 import { parseArgs } from "node:util";
+import { bucketNameProblem } from "./bucket-name.ts";
 import type { Durability } from "./database.ts";
 import { readQuirks, type Quirks } from "./quirks.ts";
 
@@ -83,6 +84,10 @@ export function readConfig(
       problem:
         "The store needs a key pair: give --access-key and --secret-key, or set TIDEMARK_STORE_ACCESS_KEY and TIDEMARK_STORE_SECRET_KEY.",
     };
+  }
+  for (const name of values.bucket) {
+    const problem = bucketNameProblem(name);
+    if (problem !== undefined) return { problem: `--bucket "${name}" is not possible. ${problem}` };
   }
   const quirks = readQuirks(values.quirks);
   if ("problem" in quirks) return quirks;

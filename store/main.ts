@@ -3,28 +3,31 @@ import { resolve } from "node:path";
 import { readConfig, type StoreConfig } from "./config.ts";
 import { startStore } from "./server.ts";
 
+const SQLITE_BUSY = 5;
+const FOLDER_CODES = new Set<unknown>(["EACCES", "EROFS", "ENOTDIR", "EEXIST", "ENOENT", "ENOSPC"]);
+
+/** The fields that system errors and errors of the index carry. */
+function fieldsOf(error: unknown): { readonly code?: unknown; readonly errcode?: unknown; readonly syscall?: unknown } {
+  return typeof error === "object" && error !== null ? error : {};
+}
+
 function explain(error: unknown, config: StoreConfig): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  const message = error instanceof Error ? error.message : String(error);
+  const { code, errcode, syscall } = fieldsOf(error);
   const folder = resolve(config.dataFolder);
-  if (code === "EADDRINUSE")
-    return `Port ${config.port} on ${config.host} is in use. Stop what uses it, or give another --port (0 chooses a free one).`;
-  if (code === "EACCES" && message.includes("listen"))
-    return `Port ${config.port} may not be used by this account. Give a --port above 1023.`;
-  if (code === "EADDRNOTAVAIL") return `The address ${config.host} is not one of this machine. Give another --host.`;
-  if (message.includes("database is locked"))
-    return `The folder ${folder} is used by another store. Stop it, or give another --data folder.`;
-  if (
-    code === "EACCES" ||
-    code === "EROFS" ||
-    code === "ENOTDIR" ||
-    code === "EEXIST" ||
-    code === "ENOENT" ||
-    code === "ENOSPC"
-  ) {
-    return `The folder ${folder} cannot be written (${code}). Give --data a folder this account may write, with free space.`;
+  if (syscall === "listen") {
+    if (code === "EADDRINUSE") {
+      return `Port ${config.port} on ${config.host} is in use. Stop what uses it, or give another --port (0 chooses a free one).`;
+    }
+    if (code === "EACCES") return `Port ${config.port} may not be used by this account. Give a --port above 1023.`;
+    return `${config.host} cannot be listened on (${String(code)}). Give an address of this machine as --host.`;
   }
-  return `The store cannot start: ${message}`;
+  if (errcode === SQLITE_BUSY) {
+    return `The folder ${folder} is used by another store. Stop it, or give another --data folder.`;
+  }
+  if (FOLDER_CODES.has(code)) {
+    return `The folder ${folder} cannot be written (${String(code)}). Give --data a folder this account may write, with free space.`;
+  }
+  return `The store cannot start: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 const result = readConfig(process.argv.slice(2));

@@ -6,9 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { authenticate, type Identity } from "./authenticate.ts";
 import { httpDate, sweep, type Call, type Store } from "./call.ts";
-import { findBucket } from "./catalog-objects.ts";
 import { abortUpload } from "./catalog-uploads.ts";
-import { corsHeaders, matchRule, storedRules, type CorsRequest, type CorsRule } from "./cors.ts";
+import { crossOrigin, preflight, type RuleSources } from "./cross-origin.ts";
 import type { CredentialBook } from "./credentials.ts";
 import {
   beforeWork,
@@ -26,7 +25,7 @@ import { ConnectionCut, type StallRoom } from "./fault-streams.ts";
 import { HANDLERS } from "./handlers.ts";
 import { createPacer, paced, type Pacer } from "./pace.ts";
 import { readRequest, type S3Request } from "./request.ts";
-import { emptyReply, errorReply, type Reply } from "./reply.ts";
+import { errorReply, type Reply } from "./reply.ts";
 import { operationOf, type Operation } from "./route.ts";
 import { S3Error } from "./s3-error.ts";
 import { sendReply } from "./send.ts";
@@ -39,7 +38,7 @@ export type Runtime = {
   readonly faults: FaultBook;
   readonly stalls: StallRoom;
   readonly traffic: Traffic;
-  readonly corsRules: readonly CorsRule[];
+  readonly origins: RuleSources;
   readonly domain: string | undefined;
   readonly up: Pacer | undefined;
   readonly down: Pacer | undefined;
@@ -88,30 +87,6 @@ function bodyReader(
   return { read, continued: () => continued };
 }
 
-function corsRequestOf(head: S3Request): CorsRequest | undefined {
-  const origin = head.headers.get("origin");
-  if (origin === undefined) return undefined;
-  if (head.method !== "OPTIONS") return { origin, method: head.method, headers: [] };
-  const asked = head.headers.get("access-control-request-headers") ?? "";
-  const headers = asked.split(",").map((name) => name.trim());
-  const method = head.headers.get("access-control-request-method") ?? "";
-  return { origin, method, headers: headers.filter((name) => name !== "") };
-}
-
-/** The cross-origin headers for an answer; undefined when the origin is not allowed or not given. */
-function crossOrigin(runtime: Runtime, head: S3Request): Record<string, string> | undefined {
-  const request = corsRequestOf(head);
-  if (request === undefined) return undefined;
-  const bucket = head.bucket === undefined ? undefined : findBucket(runtime.store.database, head.bucket);
-  const rule = matchRule([...storedRules(bucket?.cors), ...runtime.corsRules], request);
-  return rule === undefined ? undefined : corsHeaders(rule, request);
-}
-
-function preflight(runtime: Runtime, head: S3Request): Reply {
-  if (crossOrigin(runtime, head) !== undefined) return emptyReply(200);
-  throw new S3Error("AccessForbidden", "CORSResponse: This CORS request is not allowed.");
-}
-
 function checkStrictSigning(runtime: Runtime, head: S3Request): void {
   if (runtime.store.quirks.strictSigning === "off") return;
   const signed = /SignedHeaders=([^,]*)/.exec(head.headers.get("authorization") ?? "")?.[1] ?? "";
@@ -132,7 +107,7 @@ async function work(runtime: Runtime, exchange: Exchange): Promise<Reply> {
   const { head, operation, scene } = exchange;
   const instead = await beforeWork(scene);
   if (instead !== undefined) return instead;
-  if (operation === "Preflight") return preflight(runtime, head);
+  if (operation === "Preflight") return preflight(runtime.origins, head);
   const identity = identify(runtime, head);
   const call: Call = {
     request: head,
@@ -218,7 +193,11 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
     if (error instanceof ConnectionCut || isDisconnect(error)) throw error;
     reply = refuse(runtime, error, fields);
   }
-  const headers = { ...commonHeaders(runtime, scene, wire.response), ...crossOrigin(runtime, head), ...reply.headers };
+  const headers = {
+    ...commonHeaders(runtime, scene, wire.response),
+    ...crossOrigin(runtime.origins, head),
+    ...reply.headers,
+  };
   const { down } = runtime;
   if (!exchange.continued()) wire.response.shouldKeepAlive = false;
   await sendReply(

@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
 import { openBlobs } from "./blobs.ts";
-import { bucketNameProblem } from "./bucket.ts";
 import type { Store } from "./call.ts";
 import { blobIsUsed, createBucket, forgetGarbage, garbageBlobs } from "./catalog-objects.ts";
 import type { StoreConfig } from "./config.ts";
@@ -41,11 +40,7 @@ async function openStore(config: StoreConfig, now: () => number): Promise<Store>
   const database = openDatabase(join(config.dataFolder, "index.sqlite"), config.durability);
   await blobs.recover((blob) => blobIsUsed(database, blob));
   forgetGarbage(database, await blobs.remove(garbageBlobs(database)));
-  for (const name of config.buckets) {
-    const problem = bucketNameProblem(name);
-    if (problem !== undefined) throw new Error(`The bucket "${name}" cannot be created: ${problem}`);
-    createBucket(database, { name, createdMs: now() });
-  }
+  for (const name of config.buckets) createBucket(database, { name, createdMs: now() });
   return { database, blobs, quirks: config.quirks, now, cleaning: new Set() };
 }
 
@@ -86,7 +81,7 @@ export async function startStore(config: StoreConfig, surroundings: StoreSurroun
     faults: openFaultBook(),
     stalls: openStallRoom(),
     traffic: openTraffic(config.controlToken === undefined ? "off" : "on"),
-    corsRules: config.corsOrigins.map(openRule),
+    origins: { database: store.database, corsRules: config.corsOrigins.map(openRule) },
     domain: config.domain,
     up: config.upBytesPerSecond === undefined ? undefined : createPacer(config.upBytesPerSecond),
     down: config.downBytesPerSecond === undefined ? undefined : createPacer(config.downBytesPerSecond),
