@@ -6,13 +6,16 @@ import { PrismaLibSql } from "@prisma/adapter-libsql";
  */
 
 /** Returns how to give the lock back, or null when another process holds it for longer than `waitMs`. */
-export async function lockFolder(lockFile: string, waitMs: number): Promise<(() => void) | null> {
+export async function lockFolder(lockFile: string, waitMs: number): Promise<(() => Promise<void>) | null> {
   const url = `file:${lockFile}`;
   const client = new PrismaLibSql({ url }).createClient({ url });
   await client.execute(`PRAGMA busy_timeout = ${Math.round(waitMs)}`);
   try {
     await client.execute("BEGIN EXCLUSIVE");
-    return () => client.close();
+    return async () => {
+      await client.execute("ROLLBACK");
+      client.close();
+    };
   } catch {
     client.close();
     return null;

@@ -98,7 +98,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       await ticking.stop();
       hub.stores.close();
       await closeDatabase();
-      unlock();
+      await unlock();
     },
   };
 }

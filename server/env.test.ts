@@ -1,0 +1,59 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readSettings } from "./env.ts";
+
+const fault = (code: string, subject: string) =>
+  expect.objectContaining({ code, context: expect.objectContaining({ subject }) });
+
+describe("the environment", () => {
+  it("needs nothing", () => {
+    expect(readSettings({})).toMatchObject({
+      port: 7140,
+      host: "127.0.0.1",
+      publicUrl: null,
+      trustProxy: false,
+      allowPrivateEndpoints: true,
+      withPages: true,
+      firstAdmin: null,
+    });
+  });
+
+  it.each([
+    ["TIDEMARK_PORT", "http"],
+    ["TIDEMARK_PORT", "70000"],
+    ["TIDEMARK_PUBLIC_URL", "tidemark.example.com"],
+    ["TIDEMARK_PUBLIC_URL", "https://example.com/tidemark"],
+    ["TIDEMARK_TRUST_PROXY", "maybe"],
+    ["TIDEMARK_LOG", "loud"],
+  ])("refuses %s=%s and names the variable", (name, value) => {
+    expect(() => readSettings({ [name]: value })).toThrow(fault("BAD_INPUT", name));
+  });
+
+  it("allows private stores only on loopback, or when it is said", () => {
+    expect(readSettings({ TIDEMARK_HOST: "0.0.0.0" }).allowPrivateEndpoints).toBe(false);
+    expect(
+      readSettings({ TIDEMARK_HOST: "0.0.0.0", TIDEMARK_ALLOW_PRIVATE_ENDPOINTS: "1" }).allowPrivateEndpoints,
+    ).toBe(true);
+  });
+
+  it("takes the first admin's password from a file", () => {
+    const folder = mkdtempSync(join(tmpdir(), "tidemark-env-"));
+    const file = join(folder, "password");
+    writeFileSync(file, "a password in a file\n");
+    const variables = { TIDEMARK_ADMIN_EMAIL: "Root@Example.com", TIDEMARK_ADMIN_PASSWORD_FILE: file };
+    expect(readSettings(variables).firstAdmin).toEqual({ email: "root@example.com", password: "a password in a file" });
+    rmSync(folder, { recursive: true });
+    expect(() => readSettings(variables)).toThrow(fault("READ_FAILED", file));
+  });
+
+  it("wants both halves of the first admin", () => {
+    expect(() => readSettings({ TIDEMARK_ADMIN_EMAIL: "root@example.com" })).toThrow(
+      fault("BAD_INPUT", "TIDEMARK_ADMIN_PASSWORD"),
+    );
+    expect(() => readSettings({ TIDEMARK_ADMIN_PASSWORD: "a password of length" })).toThrow(
+      fault("BAD_INPUT", "TIDEMARK_ADMIN_EMAIL"),
+    );
+  });
+});

@@ -1,0 +1,196 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { EnrolAnswer, NodeFacts } from "#protocol/hello.ts";
+import { nodeName } from "#protocol/names.ts";
+import type { ProfileDraft, Role } from "#protocol/requests.ts";
+import { readSettings, type HubSettings } from "../env.ts";
+import type { Hub } from "../hub.ts";
+import { createKeeper } from "../keeper/answer.ts";
+import type { Keeper } from "../keeper/messages.ts";
+import { createLog } from "../log.ts";
+import { hashOf, newId } from "../random-id.ts";
+import { hubRouter } from "../router.ts";
+import type { Caller, Context } from "../trpc.ts";
+import { openHub } from "./open-hub.ts";
+
+/** Tests wait for no disk where a folder in memory is at hand: what they test is not the disk. */
+const folderForTests = (name: string): Promise<string> =>
+  mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), name));
+
+/** For tests: a hub in a folder of its own, with its keeper in this process and a clock that can be moved. */
+
+const SECRET = "a secret of at least thirty-two characters";
+
+export interface TestHub {
+  hub: Hub;
+  folder: string;
+  keeper: Keeper;
+  printedCodes: string[];
+  /** Moves the hub's clock. */
+  advance: (ms: number) => void;
+  startClosing: () => void;
+  /** Ends this hub and starts another on the same data. */
+  restart: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export async function openTestHub(settings: Partial<HubSettings> = {}): Promise<TestHub> {
+  const folder = await folderForTests("tidemark-hub-");
+  let aheadMs = 0;
+  const printedCodes: string[] = [];
+  const keeper = createKeeper({ secret: SECRET, dataFolder: folder });
+  const start = () =>
+    openHub({
+      settings: { ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }), ...settings },
+      keeper,
+      log: createLog("silent"),
+      now: () => Date.now() + aheadMs,
+      passwordCost: 10,
+      printSetupCode: (code) => printedCodes.push(code),
+      lockWaitMs: 3_000,
+    });
+  let opened = await start();
+  const test: TestHub = {
+    hub: opened.hub,
+    folder,
+    keeper,
+    printedCodes,
+    advance: (ms) => {
+      aheadMs += ms;
+    },
+    startClosing: () => opened.startClosing(),
+    restart: async () => {
+      await opened.close();
+      opened = await start();
+      test.hub = opened.hub;
+    },
+    close: async () => {
+      await opened.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return test;
+}
+
+const contextOf = (hub: Hub, caller: Caller): Context => ({
+  hub,
+  caller,
+  address: "192.0.2.1",
+  origin: "http://hub.test",
+  crossSite: null,
+  refusal: null,
+  setCookie: () => undefined,
+});
+
+const personOf = (role: Role): Caller => ({
+  kind: "person",
+  person: { id: `id-${role}`, email: `${role}@example.com`, role },
+  sessionHash: hashOf(role),
+});
+
+/** The router as this caller sees it. `overrides` change what the request would have brought. */
+export const callAs = (hub: Hub, who: Caller | Role, overrides: Partial<Context> = {}) =>
+  hubRouter.createCaller({
+    ...contextOf(hub, typeof who === "string" ? personOf(who) : who),
+    ...overrides,
+  });
+
+export const NOBODY: Caller = { kind: "nobody" };
+
+export const facts: NodeFacts = {
+  hostname: "host",
+  platform: "linux",
+  cpus: 8,
+  memoryBytes: 1_000_000,
+  gpu: "RTX 4090",
+  labels: {},
+  machineId: null,
+  workerVersion: "0.1.0",
+};
+
+export interface TestStore {
+  endpoint: string;
+  bucket: string;
+  close: () => Promise<void>;
+}
+
+/** The embedded store as a process of its own. */
+export async function openTestStore(): Promise<TestStore> {
+  const folder = await folderForTests("tidemark-store-");
+  const program = join(import.meta.dirname, "../../store/main.ts");
+  const args = [
+    "--data",
+    folder,
+    "--bucket",
+    "training",
+    "--access-key",
+    "AKIATEST",
+    "--secret-key",
+    "test-secret-key",
+  ];
+  const child = spawn(process.execPath, [program, ...args, "--no-fsync"], { stdio: ["ignore", "pipe", "inherit"] });
+  for await (const line of createInterface({ input: child.stdout })) {
+    const { endpoint } = JSON.parse(line) as { endpoint: string };
+    return {
+      endpoint,
+      bucket: "training",
+      close: async () => {
+        const ended = once(child, "exit");
+        child.kill("SIGKILL");
+        await ended;
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
+  }
+  throw new Error("the store did not start");
+}
+
+export const profileFor = (endpoint: string, changes: Partial<ProfileDraft> = {}): ProfileDraft => ({
+  name: "training",
+  provider: "minio",
+  bucket: "training",
+  region: "us-east-1",
+  prefix: "team/",
+  endpoint,
+  workerEndpoint: null,
+  browserEndpoint: null,
+  addressing: "path",
+  ...changes,
+});
+
+export const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
+
+/** A profile at `endpoint`; returns its id. */
+export async function addTestProfile(hub: Hub, endpoint: string, changes: Partial<ProfileDraft> = {}): Promise<string> {
+  const created = await callAs(hub, "admin").profiles.create({ profile: profileFor(endpoint, changes), credential });
+  return created.id;
+}
+
+export interface TestNode extends EnrolAnswer {
+  caller: Caller;
+}
+
+/** Enrols a node with a token of its own. */
+export async function addTestNode(hub: Hub, profileId: string, name: string): Promise<TestNode> {
+  const { token } = await callAs(hub, "admin").tokens.create({ label: "", profileId, maxUses: 1, validMs: 3_600_000 });
+  const answer = await callAs(hub, NOBODY).node.enrol({ token, name: nodeName.parse(name), protocol: 1, facts });
+  return { ...answer, caller: { kind: "node", nodeId: answer.nodeId, name: answer.name, profileId } };
+}
+
+/** The start of every progress report, for tests that care about a few fields only. */
+export const report = (hub: Hub) => ({
+  bootId: newId(),
+  at: hub.now(),
+  upBytesPerSecond: 0,
+  downBytesPerSecond: 0,
+  rttMs: null,
+  disk: null,
+  cpuPercent: null,
+  runs: [],
+  transfers: [],
+});

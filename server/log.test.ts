@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { Fault } from "#protocol/fault.ts";
+import { createLog } from "./log.ts";
+
+function logged(write: (log: ReturnType<typeof createLog>) => void): string {
+  let text = "";
+  write(createLog("debug", { write: (line: string) => (text += line) }));
+  return text;
+}
+
+describe("the log", () => {
+  it("keeps secrets out, by the name of their field", () => {
+    const text = logged((log) =>
+      log.info(
+        { request: { headers: { authorization: "Bearer planted", cookie: "tidemark=planted" } }, token: "planted" },
+        "x",
+      ),
+    );
+    expect(text).not.toContain("planted");
+    expect(text).toContain("[removed]");
+  });
+
+  it("keeps signatures and tokens out of error texts, causes included", () => {
+    const url = "https://s3/b/k?X-Amz-Signature=planted&X-Amz-Credential=planted&x=1";
+    const cause = new Error(`GET ${url} with Bearer planted and tmn_plantedplantedplantedplanted failed`);
+    const text = logged((log) => {
+      log.error({ error: cause }, "x");
+      log.error({ error: new Fault("LINK_DOWN", { cause }) }, "x");
+    });
+    expect(text).not.toContain("planted");
+    expect(text).toContain("LINK_DOWN");
+    expect(text).toContain("https://s3/b/k?");
+  });
+});

@@ -1,0 +1,363 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { NodeMessage } from "#protocol/commands.ts";
+import { nodeName, runName } from "#protocol/names.ts";
+import type { NodeEvent, TransferProgress } from "#protocol/reports.ts";
+import {
+  addTestNode,
+  addTestProfile,
+  callAs,
+  facts,
+  NOBODY,
+  openTestHub,
+  report,
+  type TestHub,
+  type TestNode,
+} from "../hub/open-test-hub.ts";
+import { noticeSilence } from "../live/tick.ts";
+import { newId } from "../random-id.ts";
+
+const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
+const run = runName.parse("llama");
+
+let test: TestHub;
+let profileId: string;
+beforeEach(async () => {
+  test = await openTestHub();
+  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
+});
+afterEach(() => test.close());
+
+const eventTexts = async (): Promise<string[]> => {
+  const query = { nodeId: null, run: null, cursor: null, limit: 50 };
+  return (await callAs(test.hub, "viewer").events.list(query)).rows.map(({ kind }) => kind);
+};
+
+describe("enrolling", () => {
+  const enrol = (token: string, name: string) =>
+    callAs(test.hub, NOBODY).node.enrol({ token, name: nodeName.parse(name), protocol: 1, facts });
+  const newToken = async (maxUses: number) =>
+    callAs(test.hub, "operator").tokens.create({ label: "rack", profileId, maxUses, validMs: 60_000 });
+
+  it("gives each node a credential and a name of its own", async () => {
+    const { token } = await newToken(3);
+    const answers = [await enrol(token, "gpu"), await enrol(token, "gpu"), await enrol(token, "gpu")];
+    expect(answers.map(({ name }) => name)).toEqual(["gpu", "gpu-2", "gpu-3"]);
+    expect(new Set(answers.map(({ credential }) => credential)).size).toBe(3);
+    const stored = JSON.stringify(await test.hub.db.node.findMany());
+    for (const { credential } of answers) expect(stored).not.toContain(credential);
+  });
+
+  it("counts every use, also of two at the same moment", async () => {
+    const { token } = await newToken(1);
+    const tries = await Promise.allSettled([enrol(token, "a"), enrol(token, "b")]);
+    expect(tries.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    await expect(enrol(token, "c")).rejects.toEqual(fault("TOKEN_EXPIRED"));
+    expect((await callAs(test.hub, "operator").tokens.list())[0]).toMatchObject({ uses: 1, maxUses: 1 });
+  });
+
+  it("refuses a token that is unknown, too old or revoked", async () => {
+    await expect(enrol("tmj_unknown-unknown-unknown", "a")).rejects.toEqual(fault("TOKEN_WRONG"));
+    const { token, view } = await newToken(5);
+    await callAs(test.hub, "operator").tokens.revoke({ id: view.id });
+    await expect(enrol(token, "a")).rejects.toEqual(fault("TOKEN_EXPIRED"));
+    const late = await newToken(5);
+    test.advance(60_001);
+    await expect(enrol(late.token, "a")).rejects.toEqual(fault("TOKEN_EXPIRED"));
+  });
+
+  it("shows a token once and keeps only its hash", async () => {
+    const { token, view, hubUrl } = await newToken(1);
+    expect(view.hint).toBe(token.slice(0, 10));
+    expect(hubUrl).toBe("http://hub.test");
+    expect(JSON.stringify(await test.hub.db.joinToken.findMany())).not.toContain(token);
+  });
+
+  it("refuses a worker that speaks another protocol", async () => {
+    const { token } = await newToken(1);
+    const old = callAs(test.hub, NOBODY).node.enrol({ token, name: nodeName.parse("a"), protocol: 0, facts });
+    await expect(old).rejects.toEqual(fault("PROTOCOL_MISMATCH"));
+  });
+});
+
+describe("saying hello", () => {
+  it("tells a node where its bytes go", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const answer = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
+    expect(answer).toMatchObject({
+      accepted: true,
+      name: "gpu",
+      acceptedThrough: 0,
+      store: { bucket: "training", prefix: "team/", endpoint: "http://127.0.0.1:9" },
+      settings: { reportEveryMs: 10_000 },
+    });
+  });
+
+  it("says which side is too old", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const hello = (protocol: number) => callAs(test.hub, node.caller).node.hello({ protocol, bootId: newId(), facts });
+    expect(await hello(0)).toMatchObject({ accepted: false, reason: "worker-too-old" });
+    expect(await hello(99)).toMatchObject({ accepted: false, reason: "worker-too-new" });
+  });
+});
+
+describe("silence", () => {
+  it("is noticed after thirty seconds, said once with what is at risk, and ends with the next word", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const now = test.hub.now();
+    const backlog = {
+      run,
+      writerEpoch: 1,
+      unsafeCheckpoints: 1,
+      unsafeFiles: 2,
+      unsafeBytes: 3_000_000,
+      movedBytes: 0,
+      oldestUnsafeAt: now,
+      safeStep: null,
+      safeAt: null,
+      safeBytes: 0,
+      localStep: 100,
+      localAt: now,
+      startedAt: now - 840_000,
+      intervalMs: 60_000,
+    };
+    await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
+    test.advance(29_000);
+    await noticeSilence(test.hub);
+    expect(await eventTexts()).not.toContain("node-silent");
+    test.advance(2_000);
+    await noticeSilence(test.hub);
+    await noticeSilence(test.hub);
+    const rows = (
+      await callAs(test.hub, "viewer").events.list({ nodeId: node.nodeId, run: null, cursor: null, limit: 9 })
+    ).rows;
+    expect(rows.filter(({ kind }) => kind === "node-silent")).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ work: "lost", text: expect.stringContaining("14 min of training at risk") });
+    expect(await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).toMatchObject({
+      state: "silent",
+      work: "lost",
+    });
+    await callAs(test.hub, node.caller).node.progress(report(test.hub));
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("online");
+    expect((await eventTexts())[0]).toBe("node-back");
+  });
+
+  it("does not count while the hub itself was away", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    test.advance(3_600_000);
+    await test.restart();
+    await noticeSilence(test.hub);
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("online");
+    expect(await eventTexts()).not.toContain("node-silent");
+  });
+
+  it("is not what a clean stop leaves", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await callAs(test.hub, node.caller).node.goodbye();
+    test.advance(60_000);
+    await noticeSilence(test.hub);
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("offline");
+    await test.restart();
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("offline");
+  });
+});
+
+describe("durable events", () => {
+  const ended = (seq: number, changes: Partial<Extract<NodeEvent, { type: "transfer-ended" }>> = {}): NodeEvent => ({
+    type: "transfer-ended",
+    seq,
+    at: test.hub.now(),
+    transferId: "transfer-0001",
+    direction: "upload",
+    state: "failed",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytes: 100,
+    files: 1,
+    sentBytes: 60,
+    startedAt: test.hub.now() - 1_000,
+    retries: 2,
+    connections: 4,
+    startedBy: "queue",
+    fault: { code: "LINK_DOWN" },
+    ...changes,
+  });
+
+  it("are taken once, however often they arrive, also after a restart of the hub", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const record = (events: NodeEvent[]) => callAs(test.hub, node.caller).node.record({ events });
+    expect(await record([ended(1)])).toEqual({ acceptedThrough: 1 });
+    expect(await record([ended(1)])).toEqual({ acceptedThrough: 1 });
+    await test.restart();
+    const second = ended(2, { transferId: "transfer-0002" });
+    expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
+    expect((await eventTexts()).filter((kind) => kind === "upload-failed")).toHaveLength(2);
+    const hello = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
+    expect(hello).toMatchObject({ acceptedThrough: 2 });
+  });
+
+  it("are taken in the order of their numbers", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const done = ended(2, { state: "done", fault: null });
+    await callAs(test.hub, node.caller).node.record({ events: [done, ended(1)] });
+    const { rows } = await callAs(test.hub, "viewer").transfers.list({
+      nodeId: null,
+      run: null,
+      states: [],
+      cursor: null,
+      limit: 9,
+    });
+    expect(rows[0]).toMatchObject({ state: "done", bytesDone: 100, fault: null });
+  });
+
+  it("cannot change a transfer that is done, nor another node's", async () => {
+    const [node, other] = [await addTestNode(test.hub, profileId, "a"), await addTestNode(test.hub, profileId, "b")];
+    await callAs(test.hub, node.caller).node.record({ events: [ended(1, { state: "done", fault: null })] });
+    await callAs(test.hub, node.caller).node.record({ events: [ended(2)] });
+    expect(await callAs(test.hub, other.caller).node.record({ events: [ended(1)] })).toEqual({ acceptedThrough: 1 });
+    const { rows } = await callAs(test.hub, "viewer").transfers.list({
+      nodeId: null,
+      run: null,
+      states: [],
+      cursor: null,
+      limit: 9,
+    });
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ state: "done", nodeName: "a" });
+  });
+});
+
+describe("progress", () => {
+  const progress = (changes: Partial<TransferProgress> = {}): TransferProgress => ({
+    id: "transfer-0001",
+    direction: "upload",
+    state: "running",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytesDone: 1_000_000,
+    bytesTotal: 5_000_000,
+    filesDone: 0,
+    filesTotal: 2,
+    currentPath: "model.safetensors",
+    bytesPerSecond: 1_000_000,
+    startedAt: test.hub.now() - 2_000,
+    connections: 4,
+    retries: 0,
+    pieces: "##>..",
+    stalledMs: null,
+    fault: null,
+    startedBy: "queue",
+    ...changes,
+  });
+  const send = (node: TestNode, ...transfers: TransferProgress[]) =>
+    callAs(test.hub, node.caller).node.progress({ ...report(test.hub), transfers });
+  const list = () =>
+    callAs(test.hub, "viewer").transfers.list({ nodeId: null, run: null, states: [], cursor: null, limit: 9 });
+
+  it("shows a transfer at once, with the time left", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    expect((await list()).rows[0]).toMatchObject({
+      state: "running",
+      place: "training/team/runs/llama",
+      bytesDone: 1_000_000,
+      pieces: "##>..",
+      etaMs: 4_000,
+    });
+  });
+
+  it("survives a clean restart of the hub", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress({ bytesDone: 2_000_000 }));
+    await test.restart();
+    expect((await list()).rows[0]).toMatchObject({ state: "running", bytesDone: 2_000_000 });
+    await send(node, progress({ bytesDone: 3_000_000 }));
+    expect((await list()).rows).toHaveLength(1);
+  });
+
+  it("of a transfer that is over changes nothing", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    const end = { seq: 1, at: test.hub.now(), transferId: "transfer-0001", direction: "upload" as const };
+    const rest = { checkpointId: "checkpoint-0001", run, step: 5, bytes: 5_000_000, files: 2, sentBytes: 5_000_000 };
+    const more = {
+      startedAt: test.hub.now() - 9,
+      retries: 0,
+      connections: 4,
+      startedBy: "queue" as const,
+      fault: null,
+    };
+    const event = { type: "transfer-ended" as const, state: "done" as const, ...end, ...rest, ...more };
+    await callAs(test.hub, node.caller).node.record({ events: [event] });
+    await send(node, progress({ bytesDone: 4_000_000 }));
+    expect((await list()).rows[0]).toMatchObject({ state: "done", bytesDone: 5_000_000 });
+  });
+
+  it("of another node's transfer changes nothing", async () => {
+    const [node, other] = [await addTestNode(test.hub, profileId, "a"), await addTestNode(test.hub, profileId, "b")];
+    await send(node, progress());
+    await send(other, progress({ bytesDone: 0, state: "paused" }));
+    expect((await list()).rows[0]).toMatchObject({ nodeName: "a", state: "running", bytesDone: 1_000_000 });
+  });
+});
+
+describe("the stream to a node", () => {
+  async function open(node: TestNode) {
+    const answer = await callAs(test.hub, node.caller).node.stream({ bootId: newId() });
+    const stream = (answer as AsyncIterable<NodeMessage>)[Symbol.asyncIterator]();
+    return {
+      next: async () => (await stream.next()).value as NodeMessage | undefined,
+      end: () => stream.return?.(undefined),
+    };
+  }
+
+  it("begins with the settings, and tells at once when somebody starts to watch", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const stream = await open(node);
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000 } });
+    const leave = test.hub.live.enter(test.hub.now);
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 1_000 } });
+    leave();
+    test.advance(6_000);
+    test.hub.live.adaptCadence(test.hub.now());
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000 } });
+    await stream.end();
+  });
+
+  it("tells to say hello again when the profile changed", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const stream = await open(node);
+    await stream.next();
+    const [view] = await callAs(test.hub, "admin").profiles.list();
+    if (view === undefined) throw new Error("no profile");
+    const update = {
+      id: view.id,
+      version: view.version,
+      profile: { ...view.profile, name: "renamed" },
+      credential: null,
+    };
+    await callAs(test.hub, "admin").profiles.update(update);
+    expect(await stream.next()).toEqual({ type: "refresh" });
+    await stream.end();
+  });
+
+  it("ends when the node is revoked, and its next call is refused", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const stream = await open(node);
+    await stream.next();
+    const next = stream.next();
+    await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+    await expect(next).rejects.toEqual(fault("NODE_REVOKED"));
+    await expect(callAs(test.hub, node.caller).node.progress(report(test.hub))).rejects.toEqual(fault("NODE_REVOKED"));
+  });
+
+  it("ends with an error that means come back when the hub ends", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const stream = await open(node);
+    await stream.next();
+    const next = stream.next();
+    test.startClosing();
+    await expect(next).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+});

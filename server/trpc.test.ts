@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FAULTS, isFault, type FaultCode } from "#protocol/fault.ts";
+import { addTestNode, addTestProfile, callAs, NOBODY, openTestHub, type TestHub } from "./hub/open-test-hub.ts";
+import { hubRouter } from "./router.ts";
+import type { Caller, Meta, Who } from "./trpc.ts";
+
+/** Who may call what, written down a second time: a changed declaration has to be changed here on purpose. */
+const EXPECTED: Record<Who, string[]> = {
+  open: ["auth.status", "auth.setup", "auth.signIn", "node.enrol"],
+  viewer: [
+    ...["auth.signOut", "live.watch", "fleet.samples", "nodes.list", "nodes.get", "nodes.samples", "profiles.list"],
+    ...["profiles.presets", "runs.list", "runs.get", "checkpoints.get", "transfers.list", "events.list"],
+    "restores.plan",
+  ],
+  operator: ["restores.create", "transfers.act", "tokens.list", "tokens.create", "tokens.revoke"],
+  admin: ["profiles.create", "profiles.update", "profiles.test", "profiles.remove", "nodes.revoke"],
+  node: [
+    "hello",
+    "stream",
+    "progress",
+    "record",
+    "claimEpoch",
+    "announce",
+    "sign",
+    "commit",
+    "readCheckpoint",
+    "goodbye",
+  ].map((name) => `node.${name}`),
+};
+
+interface Definition {
+  procedures: Record<string, { _def: { meta?: Meta } }>;
+}
+const declared = Object.entries((Reflect.get(hubRouter as object, "_def") as Definition).procedures).map(
+  ([path, procedure]) => ({
+    path,
+    who: procedure._def.meta?.who,
+  }),
+);
+const REFUSALS: readonly FaultCode[] = ["NOT_SIGNED_IN", "ROLE_REQUIRED", "NODE_UNKNOWN"];
+
+let test: TestHub;
+let node: Caller;
+beforeAll(async () => {
+  test = await openTestHub();
+  const profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
+  node = (await addTestNode(test.hub, profileId, "gpu-1")).caller;
+});
+afterAll(() => test.close());
+
+/** The code a call without any input ends with; null when it got past the guard. */
+async function refusalOf(path: string, who: Parameters<typeof callAs>[1]): Promise<FaultCode | null> {
+  let target: unknown = callAs(test.hub, who);
+  for (const name of path.split(".")) target = Reflect.get(target as object, name);
+  try {
+    const answer: unknown = await (target as () => Promise<unknown>)();
+    if (typeof answer === "object" && answer !== null && Symbol.asyncIterator in answer) {
+      await (answer as AsyncGenerator).return(undefined);
+    }
+    return null;
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    return isFault(cause) && REFUSALS.includes(cause.code) ? cause.code : null;
+  }
+}
+
+describe("who may call", () => {
+  it("is declared by every procedure, as expected", () => {
+    const expected = Object.entries(EXPECTED).flatMap(([who, paths]) => paths.map((path) => ({ path, who })));
+    const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1);
+    expect(declared.toSorted(byPath)).toEqual(expected.toSorted(byPath));
+  });
+
+  it.each(declared)("$path: $who", async ({ path, who }) => {
+    const isForPeople = who === "viewer" || who === "operator" || who === "admin";
+    const refusedForPeople = who === "node" ? "NODE_UNKNOWN" : null;
+    expect(await refusalOf(path, NOBODY)).toBe(isForPeople ? "NOT_SIGNED_IN" : refusedForPeople);
+    expect(await refusalOf(path, node)).toBe(isForPeople ? "NOT_SIGNED_IN" : null);
+    expect(await refusalOf(path, "viewer")).toBe(
+      who === "operator" || who === "admin" ? "ROLE_REQUIRED" : refusedForPeople,
+    );
+    expect(await refusalOf(path, "operator")).toBe(who === "admin" ? "ROLE_REQUIRED" : refusedForPeople);
+  });
+
+  it("gives every code an HTTP status tRPC can carry", () => {
+    for (const { http } of Object.values(FAULTS)) expect(http).toBeGreaterThanOrEqual(400);
+  });
+});
