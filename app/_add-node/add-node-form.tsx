@@ -52,7 +52,12 @@ export function AddNodeForm() {
   if (profiles.isError && profiles.data === undefined)
     return <FaultNote fault={faultOf(profiles.error)} onRetry={() => void profiles.refetch()} />;
   if (profiles.data === undefined) return <Skeleton className="h-40 w-full" />;
-  if (whyNot !== null) return <Banner tone="risk" title="You may not add nodes.">{whyNot}</Banner>;
+  if (whyNot !== null)
+    return (
+      <Banner tone="risk" title="You may not add nodes.">
+        {whyNot}
+      </Banner>
+    );
   if (profiles.data.length === 0)
     return (
       <Empty
@@ -70,7 +75,9 @@ export function AddNodeForm() {
   const profileId = draft.profileId ?? profiles.data[0]?.id ?? null;
   const uses = Number(draft.uses);
   const usesWrong = !Number.isInteger(uses) || uses < 1 || uses > 10_000 ? "from 1 to 10,000 machines" : undefined;
-  const runWrong = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(draft.run) ? undefined : "1 to 64 letters, digits, '.', '_' or '-'";
+  const runWrong = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(draft.run)
+    ? undefined
+    : "1 to 64 letters, digits, '.', '_' or '-'";
 
   if (create.result !== undefined)
     return (
@@ -90,8 +97,9 @@ export function AddNodeForm() {
       onSubmit={(event) => {
         event.preventDefault();
         if (profileId === null || usesWrong !== undefined) return;
-        create.run({ profileId, maxUses: uses, validMs: Number(draft.validMs) }, () =>
-          void client.invalidateQueries({ queryKey: ["tokens"] }),
+        create.run(
+          { profileId, maxUses: uses, validMs: Number(draft.validMs) },
+          () => void client.invalidateQueries({ queryKey: ["tokens"] }),
         );
       }}
     >
@@ -123,7 +131,13 @@ export function AddNodeForm() {
       </Field>
       <Field label="Valid for">
         {(ids) => (
-          <Select {...ids} label="Valid for" value={draft.validMs} choices={VALID} onChange={(validMs) => change({ validMs })} />
+          <Select
+            {...ids}
+            label="Valid for"
+            value={draft.validMs}
+            choices={VALID}
+            onChange={(validMs) => change({ validMs })}
+          />
         )}
       </Field>
       {create.fault !== null && <FaultNote fault={create.fault} />}

@@ -26,11 +26,23 @@ export function NodeLinesView(props: NodeLinesViewProps) {
     <div className="flex flex-col gap-3">
       <div className="grid gap-x-4 sm:grid-cols-2">
         <Field label="Run" error={props.runWrong}>
-          {(ids) => <TextInput {...ids} kind="code" value={props.runTyped} onChange={(event) => props.onRun(event.target.value)} />}
+          {(ids) => (
+            <TextInput
+              {...ids}
+              kind="code"
+              value={props.runTyped}
+              onChange={(event) => props.onRun(event.target.value)}
+            />
+          )}
         </Field>
         <Field label="Watched folder">
           {(ids) => (
-            <TextInput {...ids} kind="code" value={watchFolder} onChange={(event) => props.onWatchFolder(event.target.value)} />
+            <TextInput
+              {...ids}
+              kind="code"
+              value={watchFolder}
+              onChange={(event) => props.onWatchFolder(event.target.value)}
+            />
           )}
         </Field>
       </div>

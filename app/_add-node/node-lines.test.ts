@@ -2,7 +2,8 @@ import { expect, test } from "vitest";
 import { nodeLines, repositoryLine, shellWord } from "./node-lines.ts";
 
 const input = { hubUrl: "https://hub.example.com", token: "tmj_abc", run: "my-run", watchFolder: "/checkpoints" };
-const textOf = (id: string, over = {}): string => nodeLines({ ...input, ...over }).find((line) => line.id === id)?.text ?? "";
+const textOf = (id: string, over = {}): string =>
+  nodeLines({ ...input, ...over }).find((line) => line.id === id)?.text ?? "";
 
 test("every way carries the hub's address", () => {
   for (const line of nodeLines(input)) expect(line.text, line.id).toContain("https://hub.example.com");

@@ -77,7 +77,9 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
         ...(loopback ? ["    network_mode: host"] : []),
         `    command: [${["node", "/tidemark.mjs", ...flags].map(yamlWord).join(", ")}]`,
         "    environment:",
-        ...[...environment, ["TIDEMARK_STATE", "/state"] as const].map(([name, value]) => `      ${name}: ${yamlWord(value)}`),
+        ...[...environment, ["TIDEMARK_STATE", "/state"] as const].map(
+          ([name, value]) => `      ${name}: ${yamlWord(value)}`,
+        ),
         "    volumes:",
         `      - ${yamlWord(`${watchFolder}:${watchFolder}`)}`,
         "      - tidemark-state:/state",
@@ -100,7 +102,8 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "salad",
       label: "Salad",
-      about: "Environment of the container group, for an image made with the Dockerfile lines. One token can serve the whole group.",
+      about:
+        "Environment of the container group, for an image made with the Dockerfile lines. One token can serve the whole group.",
       text: [
         ...[
           ...environment,
@@ -113,7 +116,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "node",
       label: "plain Node",
-      about: "Node 20 or newer. The one file comes from `npm run build:worker`, which writes dist/tidemark.mjs.",
+      about: "Node 20 or newer. The one file comes from npm run build:worker, which writes dist/tidemark.mjs.",
       text: [
         ...environment.map(([name, value]) => `${name}=${shellWord(value)} \\`),
         `node dist/tidemark.mjs ${command}`,

@@ -44,10 +44,24 @@ export function WaitForNode({ token }: { token: TokenView }) {
         {stored.uses < stored.maxUses && ` ${stored.maxUses - stored.uses} more may use this token.`}
       </Banner>
     );
-  if (stored.revokedAt !== null) return <Banner tone="lost" title="The token was revoked.">Create a new one.</Banner>;
-  if (now > stored.expiresAt) return <Banner tone="lost" title="The token has expired.">Create a new one.</Banner>;
+  if (stored.revokedAt !== null)
+    return (
+      <Banner tone="lost" title="The token was revoked.">
+        Create a new one.
+      </Banner>
+    );
+  if (now > stored.expiresAt)
+    return (
+      <Banner tone="lost" title="The token has expired.">
+        Create a new one.
+      </Banner>
+    );
   if (stored.uses > 0)
-    return <Banner tone="moving" title="The token was used.">The node says hello in a moment.</Banner>;
+    return (
+      <Banner tone="moving" title="The token was used.">
+        The node says hello in a moment.
+      </Banner>
+    );
   return (
     <Banner tone="moving" title="Waiting for the node.">
       This turns green by itself; the token is valid for {formatDuration(Math.max(0, stored.expiresAt - now))}.

@@ -10,4 +10,5 @@ export const needsAccount = (template: string): boolean => template.includes("{a
 export const needsRegion = (template: string): boolean => template.includes("{region}");
 
 /** Placeholders that are still open, for the sentence "fill in the region". */
-export const openPlaces = (endpoint: string): string[] => [...endpoint.matchAll(/\{(region|account)\}/g)].map((match) => match[1] ?? "");
+export const openPlaces = (endpoint: string): string[] =>
+  [...endpoint.matchAll(/\{(region|account)\}/g)].map((match) => match[1] ?? "");

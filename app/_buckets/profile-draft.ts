@@ -66,7 +66,11 @@ export const withPreset = (form: ProfileForm, preset: PresetView): ProfileForm =
 });
 
 /** Region or account changed: the endpoint follows unless it was typed by hand. */
-export function withPlace(form: ProfileForm, place: { region?: string; account?: string }, preset: PresetView | undefined): ProfileForm {
+export function withPlace(
+  form: ProfileForm,
+  place: { region?: string; account?: string },
+  preset: PresetView | undefined,
+): ProfileForm {
   const next = { ...form, ...place };
   if (form.endpointTyped || preset === undefined) return next;
   return { ...next, endpoint: fillEndpoint(preset.endpointTemplate, next) };
@@ -87,7 +91,8 @@ export function readForm(form: ProfileForm): ReadForm {
       provider: form.provider,
       bucket: form.bucket.trim(),
       region: form.region.trim(),
-      prefix: form.prefix.trim() === "" || form.prefix.trim().endsWith("/") ? form.prefix.trim() : `${form.prefix.trim()}/`,
+      prefix:
+        form.prefix.trim() === "" || form.prefix.trim().endsWith("/") ? form.prefix.trim() : `${form.prefix.trim()}/`,
       endpoint: form.endpoint.trim(),
       workerEndpoint: optional(form.workerEndpoint),
       browserEndpoint: optional(form.browserEndpoint),

@@ -20,7 +20,14 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
   return (
     <>
       <Field label="Name" hint="What you call it here." error={errors.name}>
-        {(ids) => <TextInput {...ids} value={form.name} placeholder="training-eu" onChange={(event) => set({ name: event.target.value })} />}
+        {(ids) => (
+          <TextInput
+            {...ids}
+            value={form.name}
+            placeholder="training-eu"
+            onChange={(event) => set({ name: event.target.value })}
+          />
+        )}
       </Field>
       <Field label="Provider" hint={preset?.note}>
         {(ids) => (
@@ -72,10 +79,19 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       </Field>
       <Field label="Bucket" error={errors.bucket}>
         {(ids) => (
-          <TextInput {...ids} kind="code" value={form.bucket} onChange={(event) => set({ bucket: event.target.value })} />
+          <TextInput
+            {...ids}
+            kind="code"
+            value={form.bucket}
+            onChange={(event) => set({ bucket: event.target.value })}
+          />
         )}
       </Field>
-      <Field label="Prefix" hint="Optional folder in the bucket. Everything Tidemark writes lies under it." error={errors.prefix}>
+      <Field
+        label="Prefix"
+        hint="Optional folder in the bucket. Everything Tidemark writes lies under it."
+        error={errors.prefix}
+      >
         {(ids) => (
           <TextInput
             {...ids}
@@ -115,8 +131,7 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
                 onChange={(event) => set({ keepKey: event.target.checked })}
               />
               <span>
-                keep the stored key{" "}
-                <span className="font-mono text-12 text-faint">…{edited.accessKeyHint}</span>
+                keep the stored key <span className="font-mono text-12 text-faint">…{edited.accessKeyHint}</span>
               </span>
             </span>
           )}
@@ -126,7 +141,12 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
         <>
           <Field label="Access key id" error={errors.accessKeyId}>
             {(ids) => (
-              <TextInput {...ids} kind="code" value={form.accessKeyId} onChange={(event) => set({ accessKeyId: event.target.value })} />
+              <TextInput
+                {...ids}
+                kind="code"
+                value={form.accessKeyId}
+                onChange={(event) => set({ accessKeyId: event.target.value })}
+              />
             )}
           </Field>
           <Field

@@ -34,10 +34,22 @@ export function ProfileFormView(props: ProfileFormProps) {
         ))}
       </div>
     );
-  return <LoadedForm {...props} presets={presets.data} initial={props.edited === null ? emptyForm(first) : formOf(props.edited)} />;
+  return (
+    <LoadedForm
+      {...props}
+      presets={presets.data}
+      initial={props.edited === null ? emptyForm(first) : formOf(props.edited)}
+    />
+  );
 }
 
-function LoadedForm({ edited, saveWord, onSaved, presets, initial }: ProfileFormProps & { presets: PresetView[]; initial: ProfileForm }) {
+function LoadedForm({
+  edited,
+  saveWord,
+  onSaved,
+  presets,
+  initial,
+}: ProfileFormProps & { presets: PresetView[]; initial: ProfileForm }) {
   const client = useQueryClient();
   const [form, setForm] = useState(initial);
   const [asked, setAsked] = useState(false);

@@ -30,7 +30,11 @@ export function TestResult({ result }: { result: ProfileTestView }) {
     <div className="flex flex-col gap-2" role="status" aria-label="Test result">
       <Banner
         tone={result.ok ? "safe" : "lost"}
-        title={result.ok ? "Everything Tidemark needs works." : `${bad.length === 1 ? "One operation does" : `${bad.length} operations do`} not work.`}
+        title={
+          result.ok
+            ? "Everything Tidemark needs works."
+            : `${bad.length === 1 ? "One operation does" : `${bad.length} operations do`} not work.`
+        }
       >
         {missing.length > 0 && (
           <>
@@ -39,7 +43,10 @@ export function TestResult({ result }: { result: ProfileTestView }) {
         )}
       </Banner>
       {result.clockSkewMs !== null && Math.abs(result.clockSkewMs) > MUCH_SKEW_MS && (
-        <Banner tone="risk" title={`The hub's clock is ${formatDuration(Math.abs(result.clockSkewMs))} off the store's.`}>
+        <Banner
+          tone="risk"
+          title={`The hub's clock is ${formatDuration(Math.abs(result.clockSkewMs))} off the store's.`}
+        >
           Set it, for example with NTP; stores refuse requests signed too far from their own time.
         </Banner>
       )}
@@ -60,7 +67,9 @@ export function TestResult({ result }: { result: ProfileTestView }) {
             <span className="nums shrink-0 text-12 text-soft">
               {WORD[check.outcome]}
               {check.missingAction !== null && <> · needs {visibleText(check.missingAction)}</>}
-              {check.outcome === "ok" && check.tookMs !== null && <span className="text-faint"> · {Math.round(check.tookMs)} ms</span>}
+              {check.outcome === "ok" && check.tookMs !== null && (
+                <span className="text-faint"> · {Math.round(check.tookMs)} ms</span>
+              )}
             </span>
           </li>
         ))}

@@ -29,7 +29,12 @@ export function EventsPanel({ nodeId, run }: { nodeId: string | null; run: strin
       )}
       {query.hasNextPage && (
         <div className="border-t border-line px-3 py-2">
-          <Button look="quiet" size="small" disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
+          <Button
+            look="quiet"
+            size="small"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
             {query.isFetchingNextPage ? "Loading" : "Earlier"}
           </Button>
         </div>

@@ -23,7 +23,8 @@ export function faultOf(error: unknown): FaultData {
   return { code: "HUB_UNREACHABLE" };
 }
 
-const isFaultCode = (value: unknown): value is FaultData["code"] => typeof value === "string" && Object.hasOwn(FAULTS, value);
+const isFaultCode = (value: unknown): value is FaultData["code"] =>
+  typeof value === "string" && Object.hasOwn(FAULTS, value);
 
 const fieldOf = (value: unknown, key: string): unknown =>
   typeof value === "object" && value !== null && key in value ? Reflect.get(value, key) : undefined;

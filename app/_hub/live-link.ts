@@ -13,10 +13,7 @@ import type { LinkState, LiveStore } from "./live-store.ts";
 const LOCK = "tidemark-live";
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
-type Relay =
-  | { kind: "message"; message: LiveMessage }
-  | { kind: "link"; link: LinkState }
-  | { kind: "joined" };
+type Relay = { kind: "message"; message: LiveMessage } | { kind: "link"; link: LinkState } | { kind: "joined" };
 
 interface LiveLinkOptions {
   store: LiveStore;

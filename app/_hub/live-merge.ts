@@ -36,7 +36,6 @@ export function mergeLive(state: LiveState, message: LiveMessage): LiveState {
   }
 }
 
-
 type WholeOrChanged = LiveNodes["whole"];
 type LiveNodes = Extract<LiveMessage, { type: "nodes" }>;
 
@@ -59,7 +58,8 @@ function mergeTransfers(
   whole: WholeOrChanged,
 ): ReadonlyMap<string, TransferRow> {
   const merged = new Map(mergeRows(old, rows, whole));
-  if (whole) for (const row of old?.values() ?? []) if (isEnded(row.state) && !merged.has(row.id)) merged.set(row.id, row);
+  if (whole)
+    for (const row of old?.values() ?? []) if (isEnded(row.state) && !merged.has(row.id)) merged.set(row.id, row);
   const ended = [...merged.values()].filter((row) => isEnded(row.state));
   ended.sort((a, b) => (a.endedAt ?? 0) - (b.endedAt ?? 0));
   for (const row of ended.slice(0, Math.max(0, ended.length - ENDED_KEPT))) merged.delete(row.id);

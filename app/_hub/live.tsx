@@ -94,4 +94,3 @@ export function livenessOf(view: LinkView, nowMs: number): Liveness {
   const stale = silentMs > STALE_AFTER_MS || (view.link === "lost" && silentMs > 3000);
   return { state: stale ? "stale" : "live", silentMs };
 }
-

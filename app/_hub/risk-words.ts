@@ -6,7 +6,8 @@ import type { Tide } from "../_ui/tide-shares.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 
-const plural = (count: number, one: string, many: string): string => `${formatCount(count)} ${count === 1 ? one : many}`;
+const plural = (count: number, one: string, many: string): string =>
+  `${formatCount(count)} ${count === 1 ? one : many}`;
 
 /** `23 minutes`, `48 seconds`, `1 h 20 min`: the one number of the headline, with its unit spelled out. */
 export function lossWords(lossMs: number): string {
@@ -73,10 +74,16 @@ export function tideWords(tide: Tide): string {
 }
 
 /** The state of a node in a word, with its shape. A silent node shows since when, never a frozen speed. */
-export function nodeStateWords(row: Pick<NodeRow, "state" | "work" | "risk" | "lastSeenAt" | "runs">, nowMs: number): { tone: Tone; text: string } {
+export function nodeStateWords(
+  row: Pick<NodeRow, "state" | "work" | "risk" | "lastSeenAt" | "runs">,
+  nowMs: number,
+): { tone: Tone; text: string } {
   switch (row.state) {
     case "silent":
-      return { tone: "lost", text: row.lastSeenAt === null ? "silent" : `silent ${formatDuration(nowMs - row.lastSeenAt)}` };
+      return {
+        tone: "lost",
+        text: row.lastSeenAt === null ? "silent" : `silent ${formatDuration(nowMs - row.lastSeenAt)}`,
+      };
     case "offline":
       return row.risk.bytes > 0 ? { tone: "lost", text: "offline, work not safe" } : { tone: "quiet", text: "offline" };
     case "revoked":

@@ -6,6 +6,14 @@ test("paths of this hub are kept", () => {
 });
 
 test("an address elsewhere becomes the overview", () => {
-  for (const wanted of [null, "", "https://evil.example", "//evil.example", "/\\evil.example", "/\t/evil.example", "javascript:x"])
+  for (const wanted of [
+    null,
+    "",
+    "https://evil.example",
+    "//evil.example",
+    "/\\evil.example",
+    "/\t/evil.example",
+    "javascript:x",
+  ])
     expect(safeNext(wanted)).toBe("/");
 });

@@ -46,7 +46,10 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
             <Link href={`/runs/${encodeURIComponent(row.run)}`} className="hover:underline">
               {visibleText(row.run)}
             </Link>{" "}
-            <Link href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`} className="nums font-mid hover:underline">
+            <Link
+              href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`}
+              className="nums font-mid hover:underline"
+            >
               step {formatCount(row.step)}
             </Link>
             <span className="text-faint"> → </span>

@@ -66,9 +66,11 @@ test("ended means the same here as in the protocol", () => {
 test("every action offered is a move a person may make", () => {
   const target = { cancel: "cancelled", pause: "paused", resume: "waiting", retry: "waiting" } as const;
   for (const state of TRANSFER_STATES)
-    for (const action of actionsFor(state)) expect(mayMove(state, target[action], "person"), `${state} ${action}`).toBe(true);
+    for (const action of actionsFor(state))
+      expect(mayMove(state, target[action], "person"), `${state} ${action}`).toBe(true);
 });
 
 test("roles rank the same here as in the protocol", () => {
-  for (const actual of ROLES) for (const needed of ROLES) expect(roleAllows(actual, needed)).toBe(hasRole(actual, needed));
+  for (const actual of ROLES)
+    for (const needed of ROLES) expect(roleAllows(actual, needed)).toBe(hasRole(actual, needed));
 });

@@ -53,7 +53,9 @@ export function paceOf(row: TransferRow, unit: RateUnit): string {
     case "paused":
       return "paused";
     case "done":
-      return row.startedAt === null || row.endedAt === null ? "done" : `took ${formatDuration(row.endedAt - row.startedAt)}`;
+      return row.startedAt === null || row.endedAt === null
+        ? "done"
+        : `took ${formatDuration(row.endedAt - row.startedAt)}`;
     case "failed":
       return "failed";
     case "cancelled":
@@ -80,7 +82,9 @@ export function factsOf(row: TransferRow, unit: RateUnit): string {
     amount,
     files,
     ...(row.state === "running" ? [`${row.connections} connection${row.connections === 1 ? "" : "s"}`] : []),
-    ...(row.state === "done" && row.averageBytesPerSecond > 0 ? [`${formatRate(row.averageBytesPerSecond, unit)} on average`] : []),
+    ...(row.state === "done" && row.averageBytesPerSecond > 0
+      ? [`${formatRate(row.averageBytesPerSecond, unit)} on average`]
+      : []),
     ...(row.retries > 0 ? [`${row.retries} ${row.retries === 1 ? "retry" : "retries"}`] : []),
     STARTED_BY[row.startedBy],
   ].join(" · ");
@@ -91,7 +95,12 @@ export function transferSentence(row: TransferRow, unit: RateUnit): string {
   const { place, file } = placeOf(row);
   const from = row.direction === "upload" ? `${row.nodeName} → ${place}` : `${row.bucket} → ${row.nodeName}:${place}`;
   return visibleText(
-    [`${row.run} step ${formatCount(row.step)}: ${from}`, ...(file === null ? [] : [file]), factsOf(row, unit), paceOf(row, unit)].join(", "),
+    [
+      `${row.run} step ${formatCount(row.step)}: ${from}`,
+      ...(file === null ? [] : [file]),
+      factsOf(row, unit),
+      paceOf(row, unit),
+    ].join(", "),
   );
 }
 

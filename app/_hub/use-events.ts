@@ -10,7 +10,10 @@ const newest = (): number | null => null;
 interface Events {
   /** Newest first: what is stored, and what has happened since. Null until the first page has come. */
   rows: EventRow[] | null;
-  query: Pick<UseInfiniteQueryResult, "isError" | "error" | "refetch" | "hasNextPage" | "isFetchingNextPage" | "fetchNextPage">;
+  query: Pick<
+    UseInfiniteQueryResult,
+    "isError" | "error" | "refetch" | "hasNextPage" | "isFetchingNextPage" | "fetchNextPage"
+  >;
 }
 
 /** History of the fleet, one node or one run. */

@@ -11,7 +11,8 @@ export const NODE_FILTERS = [
 ] as const;
 export type NodeFilter = (typeof NODE_FILTERS)[number]["id"];
 
-export const parseNodeFilter = (text: string): NodeFilter => NODE_FILTERS.find((filter) => filter.id === text)?.id ?? "all";
+export const parseNodeFilter = (text: string): NodeFilter =>
+  NODE_FILTERS.find((filter) => filter.id === text)?.id ?? "all";
 
 /** Revoked nodes are seen only when asked for. */
 export function passesFilter(node: NodeRow, filter: NodeFilter): boolean {

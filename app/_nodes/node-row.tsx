@@ -16,7 +16,7 @@ export const NODE_ROW_HEIGHT = 51;
 export const NODE_COLUMNS: readonly Column[] = [
   { key: "node", head: "Node" },
   { key: "run", head: "Run", from: "md" },
-  { key: "tide", head: "Tide", from: "sm" },
+  { key: "tide", head: "Tide" },
   { key: "backlog", head: "Backlog", align: "right", from: "lg" },
   { key: "up", head: "Up", align: "right", from: "lg" },
   { key: "spark", head: "", label: "Upload rate, five minutes", from: "xl" },
@@ -38,7 +38,7 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
   const live = node.state === "online";
   return (
     <Row className="h-[51px]">
-      <Cell className="max-w-0 w-[22%] max-md:w-1/2">
+      <Cell className="max-w-0 w-[22%] max-md:w-2/5">
         <TwoLines
           first={<RowLink href={`/nodes/${encodeURIComponent(node.id)}`}>{visibleText(node.name)}</RowLink>}
           second={visibleText(nodeFactsLine(node))}
@@ -60,7 +60,7 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
           />
         )}
       </Cell>
-      <Cell from="sm">
+      <Cell>
         <div className="dim-when-stale">
           <TideLine tide={tide} label={tideWords(tide)} />
         </div>
@@ -72,20 +72,26 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
         </div>
       </Cell>
       <Cell from="lg" align="right">
-        <span className="dim-when-stale">{live ? rate(node.upBytesPerSecond) : <span className="text-faint">–</span>}</span>
+        <span className="dim-when-stale">
+          {live ? rate(node.upBytesPerSecond) : <span className="text-faint">–</span>}
+        </span>
       </Cell>
       <Cell from="xl">
         <Sparkline values={node.upHistory} label={`upload rate of ${node.name}, last five minutes`} />
       </Cell>
       <Cell from="xl" align="right">
-        <span className="dim-when-stale">{live ? rate(node.downBytesPerSecond) : <span className="text-faint">–</span>}</span>
+        <span className="dim-when-stale">
+          {live ? rate(node.downBytesPerSecond) : <span className="text-faint">–</span>}
+        </span>
       </Cell>
       <Cell from="xl" align="right" className="text-soft">
         {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
       </Cell>
       <Cell align="right">
         <Tag tone={state.tone}>{state.text}</Tag>
-        {node.risk.bytes > 0 && <div className="nums pt-0.5 text-12 text-faint lg:hidden">{formatBytes(node.risk.bytes)}</div>}
+        {node.risk.bytes > 0 && (
+          <div className="nums pt-0.5 text-12 text-faint lg:hidden">{formatBytes(node.risk.bytes)}</div>
+        )}
       </Cell>
     </Row>
   );

@@ -113,7 +113,8 @@ export function FirstSteps({ fleet, profiles, nodes }: FirstStepsProps) {
 }
 
 type StepState = "done" | "now" | "later";
-const stateOf = (current: number, step: number): StepState => (step < current ? "done" : step === current ? "now" : "later");
+const stateOf = (current: number, step: number): StepState =>
+  step < current ? "done" : step === current ? "now" : "later";
 const TONE: Record<StepState, Tone> = { done: "safe", now: "moving", later: "quiet" };
 const WORD: Record<StepState, string> = { done: "done", now: "next", later: "later" };
 
@@ -127,7 +128,10 @@ interface StepProps {
 
 function Step({ number, state, title, about, action }: StepProps) {
   return (
-    <li className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-4" aria-current={state === "now" ? "step" : undefined}>
+    <li
+      className="flex flex-wrap items-center gap-x-4 gap-y-3 px-4 py-4"
+      aria-current={state === "now" ? "step" : undefined}
+    >
       <Mark tone={TONE[state]} label={WORD[state]} />
       <div className={classNames("min-w-0 flex-1 basis-64", state === "later" && "opacity-70")}>
         <div className="font-mid">

@@ -48,14 +48,18 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
         title={
           <>
             {headline.before}
-            {headline.number !== null && <em className="nums dim-when-stale text-risk not-italic">{headline.number}</em>}
+            {headline.number !== null && (
+              <em className="nums dim-when-stale text-risk not-italic">{headline.number}</em>
+            )}
             {headline.after}
           </>
         }
         about={<WorstSentence fleet={fleet} />}
         actions={
           <>
-            {fleet.byWork.risk + fleet.byWork.lost > 0 && <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>}
+            {fleet.byWork.risk + fleet.byWork.lost > 0 && (
+              <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>
+            )}
             <Button look="main" onClick={dialogs.addNode}>
               Add node
             </Button>
@@ -86,7 +90,10 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
           )}
           {ids.length > NODES_SHOWN && (
             <p className="border-t border-line px-4 py-2.5 text-soft">
-              <Link href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`} className="hover:text-ink hover:underline">
+              <Link
+                href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`}
+                className="hover:text-ink hover:underline"
+              >
                 All {formatCount(ids.length)} nodes
               </Link>
             </p>

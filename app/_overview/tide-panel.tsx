@@ -82,7 +82,7 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
           />
         )}
       </div>
-      <dl className="nums dim-when-stale grid grid-cols-2 border-t border-line sm:grid-cols-3 lg:grid-cols-5 [&>div]:-ml-px [&>div]:-mt-px [&>div]:border-t [&>div]:border-l [&>div]:border-line overflow-hidden rounded-b-2">
+      <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
         <Stat value={formatCount(fleet.online)} of={`of ${formatCount(fleet.nodes)} nodes`} about={workCounts(fleet)} />
         <Stat
           value={formatBytes(fleet.risk.bytes)}
@@ -92,7 +92,10 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
           value={rate(fleet.upBytesPerSecond)}
           about={`up now, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"}`}
         />
-        <Stat value={formatCount(fleet.failedLastDay)} about={`failed in 24 h, ${formatCount(fleet.doneLastDay)} done`} />
+        <Stat
+          value={formatCount(fleet.failedLastDay)}
+          about={`failed in 24 h, ${formatCount(fleet.doneLastDay)} done`}
+        />
         <Stat value={formatCount(fleet.checkpointsComplete)} about="complete checkpoints" />
       </dl>
     </Panel>

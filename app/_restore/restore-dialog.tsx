@@ -40,7 +40,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const node = plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId);
   const targetPath = choice.targetPath ?? plan.data?.suggestedPath ?? "";
   const pathWrong =
-    plan.data === undefined || (targetPath.startsWith("/") && targetPath.length > 1 && !targetPath.split("/").includes(".."))
+    plan.data === undefined ||
+    (targetPath.startsWith("/") && targetPath.length > 1 && !targetPath.split("/").includes(".."))
       ? undefined
       : "an absolute folder on the node, without '..'";
   const ready =
@@ -58,12 +59,19 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         title={title}
         footer={
           <>
-            <span className="min-w-0 flex-1 text-soft">Runs on {visibleText(node?.name ?? "the node")}. You can close this page.</span>
+            <span className="min-w-0 flex-1 text-soft">
+              Runs on {visibleText(node?.name ?? "the node")}. You can close this page.
+            </span>
             <Button onClick={onClose}>Close</Button>
           </>
         }
       >
-        <RestoreProgress transferId={transferId} checkpoint={plan.data.checkpoint} nodeName={node?.name ?? "the node"} targetPath={targetPath} />
+        <RestoreProgress
+          transferId={transferId}
+          checkpoint={plan.data.checkpoint}
+          nodeName={node?.name ?? "the node"}
+          targetPath={targetPath}
+        />
       </Dialog>
     );
 
@@ -79,7 +87,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           </span>
           {plan.data !== undefined && <CopyButton text={cliOf(plan.data, targetPath)}>Copy as CLI</CopyButton>}
           <Button type="submit" form="restore" look="main" disabled={!ready || start.busy}>
-            {start.busy ? "Starting" : "Restore"} <Key>↵</Key>
+            {start.busy ? "Starting" : "Restore"} <Key look="inside">↵</Key>
           </Button>
         </>
       }
@@ -89,7 +97,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         aria-label="Restore"
         onSubmit={(event) => {
           event.preventDefault();
-          if (checkpointId !== null && node !== undefined && ready) start.run({ checkpointId, nodeId: node.nodeId, targetPath });
+          if (checkpointId !== null && node !== undefined && ready)
+            start.run({ checkpointId, nodeId: node.nodeId, targetPath });
         }}
       >
         {request.checkpointId === null && (
@@ -106,7 +115,13 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         ) : plan.data === undefined ? (
           checkpointId !== null && <PlanSkeleton />
         ) : (
-          <RestoreForm plan={plan.data} nodeId={nodeId} targetPath={targetPath} pathWrong={pathWrong} onChange={setChoice} />
+          <RestoreForm
+            plan={plan.data}
+            nodeId={nodeId}
+            targetPath={targetPath}
+            pathWrong={pathWrong}
+            onChange={setChoice}
+          />
         )}
         {start.fault !== null && (
           <div className="pt-3">
@@ -132,8 +147,7 @@ function RunChoice({ value, onChange }: { value: string | null; onChange: (check
   const complete = runs.data
     .filter((run) => run.newestCheckpointId !== null)
     .sort((a, b) => (b.newestAt ?? 0) - (a.newestAt ?? 0));
-  if (complete.length === 0)
-    return <Empty title="Nothing to restore yet">No run has a complete checkpoint.</Empty>;
+  if (complete.length === 0) return <Empty title="Nothing to restore yet">No run has a complete checkpoint.</Empty>;
   return (
     <Field label="Run">
       {(ids) => (

@@ -100,7 +100,9 @@ function Line({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
       <span className="pt-[7px] text-soft">{label}</span>
-      <div className="flex min-h-[34px] min-w-0 items-center gap-2 rounded-md border border-line bg-bg px-2.5">{children}</div>
+      <div className="flex min-h-[34px] min-w-0 items-center gap-2 rounded-md border border-line bg-bg px-2.5">
+        {children}
+      </div>
     </div>
   );
 }
@@ -112,11 +114,17 @@ function Checks({ plan, node }: { plan: RestorePlan; node: RestoreCandidate | un
     ...(node.whyNot === null ? [] : [{ tone: "wrong" as const, text: visibleText(node.whyNot) }]),
     node.freeBytes === null
       ? { tone: "unknown", text: "free disk space is not known; it is checked on the node first" }
-      : { tone: node.freeBytes > plan.checkpoint.sizeBytes ? "ok" : "wrong", text: `${formatBytes(node.freeBytes)} free` },
+      : {
+          tone: node.freeBytes > plan.checkpoint.sizeBytes ? "ok" : "wrong",
+          text: `${formatBytes(node.freeBytes)} free`,
+        },
     node.etaMs === null || node.bytesPerSecond === null
       ? { tone: "unknown", text: "no download was measured on this node yet" }
       : { tone: "ok", text: `about ${formatDuration(node.etaMs)} at this node's ${rate(node.bytesPerSecond)}` },
-    { tone: plan.egress === "metered" ? "unknown" : "ok", text: `${formatCount(plan.requests)} reads, ${EGRESS[plan.egress]}` },
+    {
+      tone: plan.egress === "metered" ? "unknown" : "ok",
+      text: `${formatCount(plan.requests)} reads, ${EGRESS[plan.egress]}`,
+    },
     { tone: "ok", text: "every byte is verified before the folder takes its name" },
   ];
   return (
@@ -127,7 +135,10 @@ function Checks({ plan, node }: { plan: RestorePlan; node: RestoreCandidate | un
             {check.tone === "ok" ? (
               <Check size={14} className="text-safe" aria-label="good" />
             ) : (
-              <Mark tone={check.tone === "wrong" ? "lost" : "quiet"} label={check.tone === "wrong" ? "wrong" : "note"} />
+              <Mark
+                tone={check.tone === "wrong" ? "lost" : "quiet"}
+                label={check.tone === "wrong" ? "wrong" : "note"}
+              />
             )}
           </span>
           {check.text}

@@ -24,8 +24,14 @@ const COLUMNS: readonly Column[] = [
 ];
 const HEIGHT = 43;
 
+interface CheckpointTableProps {
+  rows: readonly CheckpointRow[];
+  /** Those that were lost with an interrupted node. */
+  lost: ReadonlySet<string>;
+}
+
 /** The checkpoints of a run, newest first. */
-export function CheckpointTable({ rows }: { rows: readonly CheckpointRow[] }) {
+export function CheckpointTable({ rows, lost }: CheckpointTableProps) {
   const frame = useRef<HTMLDivElement>(null);
   const view = useRowWindow({ count: rows.length, rowHeight: HEIGHT, rows: frame });
   return (
@@ -33,7 +39,7 @@ export function CheckpointTable({ rows }: { rows: readonly CheckpointRow[] }) {
       <Table label="Checkpoints" columns={COLUMNS}>
         {view.before > 0 && <Spacer height={view.before} />}
         {rows.slice(view.first, view.end).map((row) => (
-          <CheckpointRowView key={row.id} row={row} />
+          <CheckpointRowView key={row.id} row={row} fate={lost.has(row.id) ? "lost" : "known"} />
         ))}
         {view.after > 0 && <Spacer height={view.after} />}
       </Table>
@@ -47,20 +53,22 @@ const Spacer = ({ height }: { height: number }) => (
   </tr>
 );
 
-function CheckpointRowView({ row }: { row: CheckpointRow }) {
+function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "known" }) {
   const now = useHubNow(10_000);
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
-  const state = checkpointState(row);
+  const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row);
   const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
-  const age = now === 0 ? "" : formatDuration(Math.max(0, now - (row.committedAt ?? row.capturedAt)));
+  const passed = Math.max(0, now - (row.committedAt ?? row.capturedAt));
+  const age = now === 0 ? "" : passed < 5000 ? "now" : formatDuration(passed);
   return (
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`}>{formatCount(row.step)}</RowLink>
-        {row.isNewest && <span className="ml-2 text-12 text-faint">newest</span>}
+        {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
         <div className="text-12 text-faint sm:hidden">
-          {formatBytes(row.sizeBytes)}, {age}
+          {row.isNewest ? "newest, " : ""}
+          {age}
         </div>
       </Cell>
       <Cell>

@@ -4,7 +4,10 @@ import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
-export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes">): { tone: Tone; text: string } {
+export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes">): {
+  tone: Tone;
+  text: string;
+} {
   switch (row.state) {
     case "complete":
       return { tone: "safe", text: "complete" };
@@ -25,6 +28,8 @@ export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" |
 export function metricWords(metrics: Record<string, number>): string {
   return Object.entries(metrics)
     .slice(0, 3)
-    .map(([name, value]) => `${visibleText(name)} ${Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)}`)
+    .map(
+      ([name, value]) => `${visibleText(name)} ${Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)}`,
+    )
     .join(", ");
 }

@@ -73,6 +73,12 @@ export function stepLanes({ epochs, checkpoints, most }: Input): StepLanes {
   };
 }
 
+/** Ids of the checkpoints that were captured and lost with an interrupted node. */
+export function lostIds(run: Pick<Input, "epochs" | "checkpoints">): ReadonlySet<string> {
+  const { lanes } = stepLanes({ epochs: run.epochs, checkpoints: run.checkpoints, most: Infinity });
+  return new Set(lanes.flatMap((lane) => lane.marks.filter((mark) => mark.tone === "lost").map((mark) => mark.id)));
+}
+
 function markOf(state: CheckpointRow["state"], beyond: boolean): { tone: Tone; word: string } {
   switch (state) {
     case "complete":

@@ -44,7 +44,13 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
         <svg width="100%" height={height} className="nums block text-11" role="group" aria-label="Steps by epoch">
           {shown.lanes.map((lane, index) => (
             <g key={lane.epoch}>
-              <LanePath lane={lane} index={index} x={x} y={y} from={lane.from === null ? -1 : laneOf(lane.from.epoch)} />
+              <LanePath
+                lane={lane}
+                index={index}
+                x={x}
+                y={y}
+                from={lane.from === null ? -1 : laneOf(lane.from.epoch)}
+              />
               <LaneLabel lane={lane} x={x} y={y(index)} width={width} />
               {lane.marks.map((mark) => (
                 <a
@@ -73,8 +79,8 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
         {shown.omitted > 0 && `${formatCount(shown.omitted)} older steps stand in the table. `}
         {shown.lostMarks > 0 && (
           <span className="text-lost">
-            {formatCount(shown.lostMarks)} captured {shown.lostMarks === 1 ? "checkpoint was" : "checkpoints were"} lost with
-            an interrupted node.
+            {formatCount(shown.lostMarks)} captured {shown.lostMarks === 1 ? "checkpoint was" : "checkpoints were"} lost
+            with an interrupted node.
           </span>
         )}
       </p>
@@ -107,7 +113,11 @@ function branch(start: { x: number; y: number }, end: { x: number; y: number }):
 function LaneLabel({ lane, x, y, width }: { lane: StepLane; x: (step: number) => number; y: number; width: number }) {
   const left = x(lane.marks[0]?.step ?? 0);
   const end = left > width * 0.6;
-  const words = [`epoch ${lane.epoch}`, visibleText(lane.nodeName), ...(lane.from === null ? [] : [`from step ${formatCount(lane.from.step)}`])];
+  const words = [
+    `epoch ${lane.epoch}`,
+    visibleText(lane.nodeName),
+    ...(lane.from === null ? [] : [`from step ${formatCount(lane.from.step)}`]),
+  ];
   return (
     <text x={end ? width - 4 : left} y={y - 12} textAnchor={end ? "end" : "start"} className="fill-faint">
       {words.join(" · ")}

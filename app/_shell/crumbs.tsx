@@ -11,7 +11,10 @@ export function Crumbs() {
   const [, first = "", second] = path.split("/");
   const id = second === undefined ? "" : decodeURIComponent(second);
   const node = useNode(first === "nodes" ? id : "");
-  const place = first === "checkpoints" ? PLACES.find((one) => one.href === "/runs") : PLACES.find((one) => one.href === `/${first}`);
+  const place =
+    first === "checkpoints"
+      ? PLACES.find((one) => one.href === "/runs")
+      : PLACES.find((one) => one.href === `/${first}`);
   const leaf = first === "nodes" ? (node?.name ?? "node") : first === "checkpoints" ? "checkpoint" : id;
   return (
     <div className="flex min-w-0 items-center gap-1.5 text-soft" aria-label="You are here">

@@ -16,8 +16,11 @@ export function LivePill() {
         "connecting"
       ) : (
         <>
-          {state === "live" ? "live" : "not live"}
-          <span className="inline-block min-w-[62px] max-sm:hidden">
+          <span>
+            {state === "live" ? "live" : "not live"}
+            <span className="max-sm:hidden">,</span>
+          </span>
+          <span className="-ml-0.5 inline-block min-w-[58px] max-sm:hidden">
             {silentMs < 10_000 ? `${(silentMs / 1000).toFixed(1)} s ago` : `${formatDuration(silentMs)} ago`}
           </span>
         </>

@@ -42,7 +42,10 @@ export function SideNav() {
       aria-label="Main"
       className="sticky top-0 flex h-dvh flex-col gap-0.5 border-r border-line bg-sunk px-2 py-4 max-md:hidden lg:px-3"
     >
-      <Link href="/" className="flex items-center gap-2.5 px-2 pt-1 pb-4 text-15 font-semibold tracking-[-.01em] max-lg:justify-center">
+      <Link
+        href="/"
+        className="flex items-center gap-2.5 px-2 pt-1 pb-4 text-15 font-semibold tracking-[-.01em] max-lg:justify-center"
+      >
         <Brand />
         <span className="max-lg:sr-only">Tidemark</span>
       </Link>

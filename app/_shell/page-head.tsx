@@ -18,7 +18,9 @@ export function PageHead({ title, tag, about, actions }: PageHeadProps) {
     <div className="flex flex-wrap items-end gap-x-8 gap-y-3">
       <div className="min-w-0 flex-1 basis-[360px]">
         <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-          <h1 className="max-w-[30em] min-w-0 text-20 font-semibold tracking-[-.02em] text-balance sm:text-28">{title}</h1>
+          <h1 className="max-w-[30em] min-w-0 text-20 font-semibold tracking-[-.02em] text-balance sm:text-28">
+            {title}
+          </h1>
           {tag}
         </div>
         {about !== undefined && about !== "" && <div className="mt-1 max-w-[100ch] text-soft">{about}</div>}
@@ -55,7 +57,11 @@ export function SearchField({ label, value, placeholder, onChange }: SearchField
   }, [typed, applied, onChange]);
   return (
     <div className="relative w-full sm:w-64">
-      <Search size={14} aria-hidden className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-faint" />
+      <Search
+        size={14}
+        aria-hidden
+        className="pointer-events-none absolute top-1/2 left-2.5 -translate-y-1/2 text-faint"
+      />
       <input
         type="search"
         aria-label={label}

@@ -12,5 +12,8 @@ test("a beginning beats a word inside, which beats a middle", () => {
 });
 
 test("nothing typed keeps the order and the limit", () => {
-  expect(bestMatches([{ text: "b" }, { text: "a" }, { text: "c" }], "", 2).map((entry) => entry.text)).toEqual(["b", "a"]);
+  expect(bestMatches([{ text: "b" }, { text: "a" }, { text: "c" }], "", 2).map((entry) => entry.text)).toEqual([
+    "b",
+    "a",
+  ]);
 });

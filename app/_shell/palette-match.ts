@@ -13,7 +13,11 @@ export function matchScore(text: string, typed: string): number | null {
 }
 
 /** The best `most` entries, best first; equal ones keep their order. */
-export function bestMatches<Entry extends { text: string }>(entries: readonly Entry[], typed: string, most: number): Entry[] {
+export function bestMatches<Entry extends { text: string }>(
+  entries: readonly Entry[],
+  typed: string,
+  most: number,
+): Entry[] {
   return entries
     .map((entry, order) => ({ entry, order, score: matchScore(entry.text, typed) }))
     .filter((one) => one.score !== null)

@@ -91,8 +91,14 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
               >
                 <span className="w-14 shrink-0 text-12 text-faint">{entry.kind}</span>
                 <span className="min-w-0 truncate">{visibleText(entry.text)}</span>
-                {entry.note !== undefined && <span className="ml-auto truncate text-12 text-faint">{visibleText(entry.note)}</span>}
-                {entry === chosen && <span className={entry.note === undefined ? "ml-auto" : ""}><Key>↵</Key></span>}
+                {entry.note !== undefined && (
+                  <span className="ml-auto truncate text-12 text-faint">{visibleText(entry.note)}</span>
+                )}
+                {entry === chosen && (
+                  <span className={entry.note === undefined ? "ml-auto" : ""}>
+                    <Key>↵</Key>
+                  </span>
+                )}
               </div>
             ))}
           </div>

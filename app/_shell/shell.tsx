@@ -15,7 +15,8 @@ import { BottomNav, SideNav } from "./nav.tsx";
 const Palette = dynamic(() => import("./palette.tsx").then((module) => module.Palette), { ssr: false });
 const KeyHelp = dynamic(() => import("./key-help.tsx").then((module) => module.KeyHelp), { ssr: false });
 
-const FRAME = "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";
+const FRAME =
+  "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";
 
 /** The frame of every page behind the door: places at the side, where you are and how live it is on top. */
 export function Shell({ children }: { children: ReactNode }) {

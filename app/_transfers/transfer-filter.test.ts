@@ -50,7 +50,13 @@ test("a transfer that has just ended leaves the list of those that run, although
 
 test("ended ones are newest first, running ones stay in the order they started", () => {
   const done = [row("a", { state: "done", endedAt: 1 }), row("b", { state: "done", endedAt: 5 })];
-  expect(transfersShown({ filter: transferFilterOf("done"), stored: done, live: [] }).map((one) => one.id)).toEqual(["b", "a"]);
+  expect(transfersShown({ filter: transferFilterOf("done"), stored: done, live: [] }).map((one) => one.id)).toEqual([
+    "b",
+    "a",
+  ]);
   const running = [row("z", { startedAt: 1 }), row("a", { startedAt: 5 })];
-  expect(transfersShown({ filter: transferFilterOf("now"), stored: [], live: running }).map((one) => one.id)).toEqual(["z", "a"]);
+  expect(transfersShown({ filter: transferFilterOf("now"), stored: [], live: running }).map((one) => one.id)).toEqual([
+    "z",
+    "a",
+  ]);
 });

@@ -55,7 +55,12 @@ export function TransferList({ nodeId, filter }: TransferListProps) {
       </ul>
       {stored.hasNextPage && (
         <div className="border-t border-line px-3 py-2">
-          <Button look="quiet" size="small" disabled={stored.isFetchingNextPage} onClick={() => void stored.fetchNextPage()}>
+          <Button
+            look="quiet"
+            size="small"
+            disabled={stored.isFetchingNextPage}
+            onClick={() => void stored.fetchNextPage()}
+          >
             {stored.isFetchingNextPage ? "Loading" : "Earlier"}
           </Button>
         </div>

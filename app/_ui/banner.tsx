@@ -24,12 +24,17 @@ export function Banner({ tone, title, children, action, className }: BannerProps
   return (
     <div
       role={tone === "risk" || tone === "lost" ? "alert" : "status"}
-      className={classNames("flex flex-wrap items-center gap-3 rounded-2 border bg-panel px-4 py-3", EDGE[tone], className)}
+      className={classNames(
+        "flex flex-wrap items-center gap-3 rounded-2 border bg-panel px-4 py-3",
+        EDGE[tone],
+        className,
+      )}
     >
       <div className="flex min-w-0 flex-1 basis-64 gap-3">
         <Mark tone={tone} className="mt-[5px]" />
         <div className="min-w-0">
-          <span className="font-mid">{title}</span> {children !== undefined && <span className="text-soft">{children}</span>}
+          <span className="font-mid">{title}</span>{" "}
+          {children !== undefined && <span className="text-soft">{children}</span>}
         </div>
       </div>
       {action}

@@ -51,8 +51,16 @@ export function IconButton({ label, className, ...rest }: { label: string } & Co
   );
 }
 
-export function Key({ children }: { children: ReactNode }) {
+/** A key of the keyboard; `inside` a button it takes the button's colours. */
+export function Key({ look = "alone", children }: { look?: "alone" | "inside"; children: ReactNode }) {
   return (
-    <kbd className="rounded-1 border border-line bg-sunk px-1.5 font-mono text-11 leading-[18px] text-faint">{children}</kbd>
+    <kbd
+      className={classNames(
+        "rounded-1 border px-1.5 font-mono text-11 leading-[16px]",
+        look === "alone" ? "border-line bg-sunk text-faint" : "border-current opacity-70",
+      )}
+    >
+      {children}
+    </kbd>
   );
 }

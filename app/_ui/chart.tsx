@@ -1,6 +1,7 @@
 "use client";
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
 import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
+import { ChartMarkers, type ChartMarker } from "./chart-markers.tsx";
 import { ChartReadout, ChartTable } from "./chart-readout.tsx";
 import type { Tone } from "./mark.tsx";
 
@@ -13,12 +14,6 @@ export interface Series {
   /** Series with the same scale share one axis; the first scale is labelled on the right, the second on the left. */
   scale: { name: string; base: 10 | 1024 };
   fill?: "area" | "line";
-}
-
-export interface ChartMarker {
-  at: number;
-  label: string;
-  tone: Exclude<Tone, "quiet">;
 }
 
 interface ChartProps {
@@ -141,25 +136,11 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
                 />
               </g>
             ))}
-            {markers
-              .filter((marker) => marker.at >= from && marker.at <= to)
-              .map((marker) => (
-                <g key={`${marker.at}${marker.label}`}>
-                  <path
-                    d={`M${x(marker.at)} ${TOP - 6}V${plot.floor}`}
-                    className={STROKE[marker.tone]}
-                    strokeDasharray="2 3"
-                  />
-                  <text
-                    x={x(marker.at) + (x(marker.at) > left + plot.width * 0.7 ? -6 : 6)}
-                    y={TOP}
-                    textAnchor={x(marker.at) > left + plot.width * 0.7 ? "end" : "start"}
-                    className={FILL[marker.tone]}
-                  >
-                    {marker.label}
-                  </text>
-                </g>
-              ))}
+            <ChartMarkers
+              markers={markers.filter((marker) => marker.at >= from && marker.at <= to)}
+              x={x}
+              plot={{ left, ...plot }}
+            />
             {cursor !== null && cursorAt !== undefined && (
               <g>
                 <path d={`M${x(cursorAt)} ${TOP}V${plot.floor}`} className="stroke-edge" />

@@ -12,7 +12,7 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
       >
         {text.split("\n").map(visibleText).join("\n")}
       </pre>
-      <div className="absolute top-1 right-1 rounded-md bg-bg">
+      <div className="absolute top-px right-px rounded-md bg-bg p-0.5">
         <Copy text={text} label={`Copy ${label}`} />
       </div>
     </div>

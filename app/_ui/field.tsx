@@ -8,7 +8,11 @@ interface FieldProps {
   hint?: ReactNode;
   error?: string | undefined;
   /** Gets the ids that tie label, hint and error to the control. */
-  children: (ids: { id: string; "aria-describedby": string | undefined; "aria-invalid": true | undefined }) => ReactNode;
+  children: (ids: {
+    id: string;
+    "aria-describedby": string | undefined;
+    "aria-invalid": true | undefined;
+  }) => ReactNode;
 }
 
 /** A labelled control: label left on wide screens, above on narrow ones; the error stands under the control. */

@@ -38,7 +38,7 @@ export function Table({ label, columns, children }: TableProps) {
               key={column.key}
               scope="col"
               className={classNames(
-                "border-b border-line px-2 py-2 text-12 font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4",
+                "border-b border-line px-1.5 py-2 text-12 sm:px-2 font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4",
                 column.align === "right" ? "text-right" : "text-left",
                 SHOWN[column.from ?? "always"],
               )}
@@ -67,7 +67,7 @@ export function Cell({ align = "left", from = "always", className, ...rest }: Ce
     <td
       {...rest}
       className={classNames(
-        "border-b border-line px-2 py-[7px] align-middle first:pl-4 last:pr-4",
+        "border-b border-line px-1.5 py-[7px] align-middle first:pl-4 last:pr-4 sm:px-2",
         align === "right" && "nums text-right whitespace-nowrap",
         SHOWN[from],
         className,

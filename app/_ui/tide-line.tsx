@@ -17,7 +17,7 @@ export function TideLine({ tide, label, size = "row" }: TideLineProps) {
       role="img"
       aria-label={label}
       height="20"
-      className={classNames("block", size === "row" ? "w-24" : "w-full min-w-24")}
+      className={classNames("block", size === "row" ? "w-14 sm:w-24" : "w-full min-w-24")}
     >
       {safe > 0 && <rect x="0" y="12" width={percent(safe)} height="6" rx="1" className="fill-safe" />}
       {moving > 0 && <rect x={percent(safe)} y="7" width={percent(moving)} height="8" className="fill-moving" />}

@@ -29,7 +29,11 @@ export function rowWindow({ count, rowHeight, scrolled, screenHeight }: View): R
   return { first, end, before: first * rowHeight, after: (count - end) * rowHeight };
 }
 
-export function useRowWindow(options: { count: number; rowHeight: number; rows: RefObject<HTMLElement | null> }): RowWindow {
+export function useRowWindow(options: {
+  count: number;
+  rowHeight: number;
+  rows: RefObject<HTMLElement | null>;
+}): RowWindow {
   const { count, rowHeight, rows } = options;
   const [view, setView] = useState({ scrolled: 0, screenHeight: 1000 });
   useEffect(() => {

@@ -1,9 +1,8 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
+import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useEffect, type ReactNode } from "react";
-import { AddNodeForm } from "../../_add-node/add-node-form.tsx";
-import { ProfileFormView } from "../../_buckets/profile-form.tsx";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { PersonProvider } from "../../_hub/person.tsx";
@@ -15,6 +14,16 @@ import { Panel } from "../../_ui/panel.tsx";
 import { Skeleton } from "../../_ui/skeleton.tsx";
 import { AccountForm } from "./account-form.tsx";
 import { StepWords } from "./step-words.tsx";
+
+const AddNodeForm = dynamic(() => import("../../_add-node/add-node-form.tsx").then((module) => module.AddNodeForm), {
+  ssr: false,
+});
+const ProfileFormView = dynamic(
+  () => import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
+  {
+    ssr: false,
+  },
+);
 
 /** One path from nothing to the first node: account, bucket, node. It goes on where it was left. */
 export function FirstRun() {

@@ -19,7 +19,14 @@ export function SignInForm() {
   const status = useQuery(statusQuery());
   const [typed, setTyped] = useState({ email: "", password: "" });
   const signIn = useAction((input: { email: string; password: string }) => hub.auth.signIn.mutate(input));
-  const door = status.data === undefined ? null : status.data.needsSetup ? "/first-run" : status.data.person === null ? null : next;
+  const door =
+    status.data === undefined
+      ? null
+      : status.data.needsSetup
+        ? "/first-run"
+        : status.data.person === null
+          ? null
+          : next;
   useEffect(() => {
     if (door !== null) router.replace(door);
   }, [door, router]);

@@ -1,6 +1,5 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { MoreHorizontal } from "lucide-react";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/views.ts";
 import { TestResult } from "../../_buckets/test-result.tsx";
@@ -9,9 +8,8 @@ import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button, IconButton } from "../../_ui/button.tsx";
+import { Button } from "../../_ui/button.tsx";
 import { Copy } from "../../_ui/copy.tsx";
-import { Menu } from "../../_ui/menu.tsx";
 import { Panel } from "../../_ui/panel.tsx";
 import { Tag } from "../../_ui/tag.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
@@ -47,7 +45,7 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
         )
       }
       side={
-        <span className="flex items-center gap-1">
+        <span className="flex items-center gap-1.5">
           <Button
             size="small"
             disabled={test.busy || whyNot !== null}
@@ -57,17 +55,24 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
           >
             {test.busy ? "Testing" : "Test"}
           </Button>
-          <Menu
-            trigger={
-              <IconButton label={`More for ${profile.name}`} disabled={whyNot !== null}>
-                <MoreHorizontal size={16} />
-              </IconButton>
-            }
-            items={[
-              { id: "edit", label: "Edit", onChoose: onEdit },
-              { id: "remove", label: "Remove…", tone: "danger", onChoose: onRemove },
-            ]}
-          />
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`Edit ${profile.name}`}
+            onClick={onEdit}
+          >
+            Edit
+          </Button>
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`Remove ${profile.name}`}
+            onClick={onRemove}
+          >
+            Remove…
+          </Button>
         </span>
       }
     >
@@ -92,7 +97,8 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
         <div>
           <dt className="text-12 text-faint">Used by</dt>
           <dd className="leading-[26px]">
-            {formatCount(view.nodes)} {view.nodes === 1 ? "node" : "nodes"}, {formatCount(view.runs)} {view.runs === 1 ? "run" : "runs"}
+            {formatCount(view.nodes)} {view.nodes === 1 ? "node" : "nodes"}, {formatCount(view.runs)}{" "}
+            {view.runs === 1 ? "run" : "runs"}
           </dd>
         </div>
         <div>

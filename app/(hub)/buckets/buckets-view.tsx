@@ -13,7 +13,9 @@ import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { BucketCard } from "./bucket-card.tsx";
 
-const ProfileDialog = dynamic(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog), { ssr: false });
+const ProfileDialog = dynamic(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog), {
+  ssr: false,
+});
 const RemoveDialog = dynamic(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog), { ssr: false });
 
 /** The buckets nodes save into. Which dialog is open stands in the address. */

@@ -33,7 +33,11 @@ export function NodesView() {
     <>
       <PageHead
         title="Nodes"
-        about={nodes === null ? "" : `${formatCount(online)} of ${formatCount(all.filter((node) => node.state !== "revoked").length)} online, by backlog age`}
+        about={
+          nodes === null
+            ? ""
+            : `${formatCount(online)} of ${formatCount(all.filter((node) => node.state !== "revoked").length)} online, by backlog age`
+        }
         actions={
           <Button look="main" onClick={dialogs.addNode}>
             Add node
@@ -50,7 +54,9 @@ export function NodesView() {
             words={NODE_FILTERS.map((one) => ({
               ...one,
               count: nodes === null ? undefined : found.filter((node) => passesFilter(node, one.id)).length,
-            })).filter((word) => word.id === "all" || word.id === "risk" || word.id === filter || (word.count ?? 0) > 0)}
+            })).filter(
+              (word) => word.id === "all" || word.id === "risk" || word.id === filter || (word.count ?? 0) > 0,
+            )}
           />
         </div>
         {nodes === null ? (

@@ -9,6 +9,7 @@ import { useHubNow } from "../../_hub/live.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { runsQuery } from "../../_hub/queries.ts";
 import { workWords } from "../../_hub/risk-words.ts";
+import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/button.tsx";
@@ -21,6 +22,7 @@ import { visibleText } from "../../_ui/visible-text.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },
+  { key: "tide", head: "Tide", from: "lg" },
   { key: "step", head: "Newest safe", align: "right" },
   { key: "writer", head: "Written by", from: "md" },
   { key: "count", head: "Checkpoints", align: "right", from: "lg" },
@@ -58,7 +60,11 @@ export function RunsView() {
     <>
       <PageHead
         title="Runs"
-        about={runs.data === undefined ? "" : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`}
+        about={
+          runs.data === undefined
+            ? ""
+            : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`
+        }
       />
       <Panel label="Runs">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
@@ -105,11 +111,14 @@ function RunRowView({ run }: { run: RunRow }) {
   const state = workWords(run.work, run.risk);
   return (
     <Row>
-      <Cell className="max-w-0 w-[34%] max-sm:w-3/5">
+      <Cell className="max-w-0 w-[30%] max-sm:w-3/5">
         <TwoLines
           first={<RowLink href={`/runs/${encodeURIComponent(run.name)}`}>{visibleText(run.name)}</RowLink>}
           second={<span className="font-mono">{visibleText(run.location)}</span>}
         />
+      </Cell>
+      <Cell from="lg">
+        <RunTide run={run} />
       </Cell>
       <Cell align="right">
         {run.newestStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.newestStep)}`}
@@ -119,7 +128,9 @@ function RunRowView({ run }: { run: RunRow }) {
       </Cell>
       <Cell from="md" className="max-w-0 w-[16%]">
         <TwoLines
-          first={run.writerNodeName === null ? <span className="text-faint">nobody</span> : visibleText(run.writerNodeName)}
+          first={
+            run.writerNodeName === null ? <span className="text-faint">nobody</span> : visibleText(run.writerNodeName)
+          }
           second={`epoch ${run.writerEpoch}`}
         />
       </Cell>

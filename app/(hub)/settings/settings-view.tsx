@@ -114,7 +114,9 @@ function Choice<Id extends string>({ label, value, options, onChange }: ChoicePr
           key={option.id}
           className={classNames(
             "cursor-pointer rounded-1 px-3 py-1 has-focus-visible:outline-2 has-focus-visible:outline-accent",
-            option.id === value ? "border border-line bg-panel font-mid" : "border border-transparent text-soft hover:text-ink",
+            option.id === value
+              ? "border border-line bg-panel font-mid"
+              : "border border-transparent text-soft hover:text-ink",
           )}
         >
           <input

@@ -74,7 +74,7 @@ function TokenRow({ token }: { token: TokenView }) {
         ? ({ tone: "quiet", text: "used up" } as const)
         : now > token.expiresAt
           ? ({ tone: "quiet", text: "expired" } as const)
-          : ({ tone: "safe", text: now === 0 ? "valid" : `valid ${formatDuration(token.expiresAt - now)}` } as const);
+          : ({ tone: "safe", text: "valid" } as const);
   return (
     <Row>
       <Cell>
@@ -94,6 +94,9 @@ function TokenRow({ token }: { token: TokenView }) {
       </Cell>
       <Cell align="right">
         <Tag tone={state.tone}>{state.text}</Tag>
+        {state.tone === "safe" && now > 0 && (
+          <div className="text-12 text-faint">for {formatDuration(token.expiresAt - now)}</div>
+        )}
         {revoke.fault !== null && <div className="text-12 text-lost">{visibleText(revoke.fault.code)}</div>}
       </Cell>
       <Cell align="right">

@@ -61,7 +61,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
-    <div className="grid gap-x-4 px-4 py-2 sm:grid-cols-[112px_minmax(0,1fr)]">
+    <div className="grid gap-x-4 px-4 py-1.5 leading-[26px] sm:grid-cols-[112px_minmax(0,1fr)]">
       <dt className="text-soft">{name}</dt>
       <dd className="min-w-0">{children}</dd>
     </div>

@@ -74,8 +74,8 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         about={
           <span className="nums">
             {view.isNewest ? "newest complete · " : ""}
-            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} · captured{" "}
-            <Age at={view.capturedAt} /> on{" "}
+            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·
+            captured <Age at={view.capturedAt} /> on{" "}
             <Link href={`/nodes/${encodeURIComponent(view.nodeId)}`} className="font-mid text-ink hover:underline">
               {visibleText(view.nodeName)}
             </Link>

@@ -69,7 +69,11 @@ function NodeBody({ node }: { node: NodeRow }) {
         actions={
           <>
             {!gone && (
-              <Button disabled={mayNotRevoke !== null} title={mayNotRevoke ?? undefined} onClick={() => setRevoking(true)}>
+              <Button
+                disabled={mayNotRevoke !== null}
+                title={mayNotRevoke ?? undefined}
+                onClick={() => setRevoking(true)}
+              >
                 Revoke…
               </Button>
             )}

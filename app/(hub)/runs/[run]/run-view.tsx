@@ -11,7 +11,9 @@ import { faultOf } from "../../../_hub/fault-of.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
+import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
+import { lostIds } from "../../../_runs/step-lanes.ts";
 import { StepTimeline } from "../../../_runs/step-timeline.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -59,7 +61,8 @@ function RunBody({ run }: { run: RunView }) {
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
   const filter = FILTERS.find((one) => one.id === show) ?? FILTERS[0];
-  const fits = (states: readonly string[] | null) => (row: { state: string }) => states === null || states.includes(row.state);
+  const fits = (states: readonly string[] | null) => (row: { state: string }) =>
+    states === null || states.includes(row.state);
   const rows = run.checkpoints.filter(fits(filter.states));
   const state = workWords(run.work, run.risk);
   return (
@@ -81,6 +84,7 @@ function RunBody({ run }: { run: RunView }) {
       />
       <Panel
         title="Steps"
+        note={<RunTide run={run} />}
         side={
           <span className="flex flex-wrap gap-2">
             <Tag tone="safe">complete</Tag>
@@ -121,7 +125,7 @@ function RunBody({ run }: { run: RunView }) {
                 : `${formatCount(run.checkpoints.length)} checkpoints are in other states.`}
             </Empty>
           ) : (
-            <CheckpointTable rows={rows} />
+            <CheckpointTable rows={rows} lost={lostIds(run)} />
           )}
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
@@ -160,7 +164,10 @@ function RunFacts({ run }: { run: RunView }) {
       )}
       {run.intervalMs !== null && ` · every ${formatDuration(run.intervalMs)}`}
       {` · ${formatCount(run.complete)} complete, ${formatBytes(run.totalBytes)} · ${visibleText(run.profileName)} `}
-      <span className="font-mono text-12 break-all">{visibleText(address)}</span> <Copy text={address} label="Copy s3:// address" />
+      <span className="inline-block max-w-full align-bottom font-mono text-12 leading-[26px] break-all">
+        {visibleText(address)}
+      </span>{" "}
+      <Copy text={address} label="Copy s3:// address" />
     </span>
   );
 }
