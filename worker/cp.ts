@@ -160,7 +160,9 @@ async function reasonOfRefusal(
   const { key, signal, fault } = about;
   try {
     const operation = { op: "get", key, offset: 0, length: 1, etag: null } as const;
-    await callStore(engine, { operation, signal }, (answer) => checkRange(answer, { offset: 0, length: 1, subject: key }));
+    await callStore(engine, { operation, signal }, (answer) =>
+      checkRange(answer, { offset: 0, length: 1, subject: key }),
+    );
     return fault;
   } catch (error) {
     return isFault(error) && error.code !== "NO_SUCH_KEY" ? error : fault;

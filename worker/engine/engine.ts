@@ -80,6 +80,8 @@ export async function callStore<T>(
     ...(headers === undefined ? {} : { headers }),
   };
   const answer = sink === undefined ? await engine.wire.send(exchange) : await engine.wire.fetch({ ...exchange, sink });
+  // Whatever it says, somebody answered.
+  engine.retrier.breaker.up();
   try {
     return read(answer, operation.key);
   } catch (error) {

@@ -119,7 +119,7 @@ async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Prom
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
   const known = job.memory.parts.get(part.partNumber);
   if (known !== undefined) {
-    const etag = await findOurs(engine, job);
+    const etag = await lookForOurs(engine, job);
     if (etag !== null) return etag;
     job.watch.onPart(part, "waiting");
   }
@@ -138,7 +138,7 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
     } catch (error) {
       if (!isFault(error) || error.code !== "NO_SUCH_UPLOAD" || uploads >= MOST_UPLOADS) throw error;
       // The Complete may have been done by an earlier life of this process, or by a request whose answer was lost.
-      const etag = await findOurs(engine, job);
+      const etag = await lookForOurs(engine, job);
       if (etag !== null) return etag;
       await beginUpload(engine, job);
     }
@@ -285,27 +285,28 @@ async function complete(engine: Engine, job: SendJob): Promise<string> {
   });
   const body = Buffer.from(completeBody(parts, engine.traits));
   const operation: Operation = { op: "complete", key: job.key, uploadId };
+  let inDoubt = false;
   await withRetry(engine.retrier, attempting(job), async () => {
+    // The answer before was lost or strange; the store may have done it.
+    if (inDoubt && (await findOurs(engine, job)) !== null) return;
     try {
       await callStore(engine, { operation, signal: job.watch.signal, body }, readComplete);
     } catch (error) {
       if (!isFault(error) || (error.retry === "never" && !IN_DOUBT.has(error.code))) throw error;
-      // The answer was lost or strange; the store may have done it.
-      const etag = await findOurs(engine, job);
-      if (etag === null) throw error;
+      inDoubt = true;
+      if (IN_DOUBT.has(error.code) && (await findOurs(engine, job)) !== null) return;
+      throw error;
     }
   });
   return verify(engine, job);
 }
 
-/** ETag of the object when it is there, has our size and our nonce; null otherwise. */
+/** ETag of the object when it is there, has our size and our nonce; null otherwise. Asks once. */
 async function findOurs(engine: Engine, job: SendJob): Promise<string | null> {
   const size = job.plan.parts.reduce((sum, part) => sum + part.length, 0);
   const operation: Operation = { op: "head", key: job.key };
   try {
-    const head = await withRetry(engine.retrier, attempting(job), () =>
-      callStore(engine, { operation, signal: job.watch.signal }, readHead),
-    );
+    const head = await callStore(engine, { operation, signal: job.watch.signal }, readHead);
     return head.nonce === job.nonce && head.sizeBytes === size ? head.etag : null;
   } catch (error) {
     if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
@@ -313,14 +314,14 @@ async function findOurs(engine: Engine, job: SendJob): Promise<string | null> {
   }
 }
 
+const lookForOurs = (engine: Engine, job: SendJob): Promise<string | null> =>
+  withRetry(engine.retrier, attempting(job), () => findOurs(engine, job));
+
 async function verify(engine: Engine, job: SendJob): Promise<string> {
-  const etag = await findOurs(engine, job);
+  const etag = await lookForOurs(engine, job);
   if (etag !== null) return etag;
-  throw new Fault("SIZE_MISMATCH", {
-    op: "HeadObject",
-    subject: job.key,
-    detail: "the store does not show the object that was sent",
-  });
+  const detail = "the store does not show the object that was sent";
+  throw new Fault("SIZE_MISMATCH", { op: "HeadObject", subject: job.key, detail });
 }
 
 /** Ends an upload nobody will finish. Best effort: an orphan only wastes space until the hub sweeps it. */

@@ -1,0 +1,249 @@
+import { randomBytes } from "node:crypto";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { planParts } from "#storage/plan.ts";
+import { readHead } from "#storage/answers.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { callStore, type Engine } from "./engine.ts";
+import { readIdentity } from "./identity.ts";
+import { receiveFile, openReceiveJournal } from "./receive-file.ts";
+import { createPatience } from "./retry.ts";
+import { openSendJournal, type SendJournal } from "./send-journal.ts";
+import { sendFile, type SendJob } from "./send.ts";
+import { systemClock } from "./clock.ts";
+import { openTrialStore, type TrialStore } from "./trial-store.ts";
+
+const MIB = 1024 * 1024;
+const content = randomBytes(23 * MIB + 321);
+let store: TrialStore;
+let source: string;
+let serial = 0;
+let journals: SendJournal[] = [];
+
+beforeAll(async () => {
+  store = await openTrialStore();
+  source = join(store.folder, "source.bin");
+  await writeFile(source, content);
+});
+afterEach(async () => {
+  await store.disarm();
+  for (const journal of journals) await journal.close();
+  journals = [];
+});
+afterAll(() => store.close());
+
+const freshKey = () => `runs/test/${++serial}/model.bin`;
+
+async function prepare(options: {
+  key: string;
+  path?: string;
+  journal?: string;
+  signal?: AbortSignal;
+  onPart?: () => void;
+}) {
+  const { key, path = source } = options;
+  const identity = await readIdentity(path);
+  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, wishedPartBytes: 5 * MIB });
+  const journal = await openSendJournal(options.journal ?? join(store.folder, `journal-${++serial}.jsonl`));
+  journals.push(journal);
+  const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
+  const retries: string[] = [];
+  const job: SendJob = {
+    path,
+    key,
+    identity,
+    plan,
+    nonce,
+    memory,
+    knownCrc: () => null,
+    watch: {
+      signal: options.signal ?? new AbortController().signal,
+      patience: createPatience(systemClock),
+      onMoved: () => undefined,
+      onPart: (_, state) => state === "done" && options.onPart?.(),
+      onRetry: (fault) => void retries.push(fault.code),
+    },
+  };
+  return { job, journal, retries };
+}
+
+/** Fetches the object with the real receiving end and compares every byte. */
+async function expectStored(engine: Engine, key: string, expected: Buffer) {
+  const signal = new AbortController().signal;
+  const head = await callStore(engine, { operation: { op: "head", key }, signal }, readHead);
+  const path = join(store.folder, `back-${++serial}.bin`);
+  const memory = await openReceiveJournal(join(store.folder, `back-${serial}.jsonl`));
+  const piece = {
+    key,
+    objectOffset: 0,
+    fileOffset: 0,
+    length: head.sizeBytes,
+    crc32: crc32Hex(expected),
+    etag: head.etag,
+  };
+  await receiveFile(
+    engine,
+    { path, sizeBytes: head.sizeBytes, pieces: [piece] },
+    {
+      memory,
+      watch: {
+        signal,
+        patience: createPatience(systemClock),
+        onMoved: () => undefined,
+        onPiece: () => undefined,
+        onRetry: () => undefined,
+      },
+    },
+  );
+  await memory.close();
+  expect((await readFile(path)).equals(expected)).toBe(true);
+}
+
+describe("one trouble each, and the object is still right", () => {
+  const troubles: [string, { op: string; action: Record<string, unknown> } & Record<string, unknown>][] = [
+    [
+      "a reset in the middle of a part",
+      { op: "UploadPart", times: 2, action: { kind: "reset", at: "request", afterBytes: 700_000 } },
+    ],
+    ["a part whose answer is lost", { op: "UploadPart", times: 2, action: { kind: "drop-response" } }],
+    [
+      "a part damaged on its way",
+      { op: "UploadPart", partNumber: 3, times: 1, action: { kind: "flip", side: "request", offset: 100_000 } },
+    ],
+    ["a part answered with a web page", { op: "UploadPart", times: 2, action: { kind: "html" } }],
+    ["a part answered without an ETag", { op: "UploadPart", times: 2, action: { kind: "no-etag" } }],
+    ["a throttled part", { op: "UploadPart", times: 3, action: { kind: "error", status: 503, code: "SlowDown" } }],
+    [
+      "a part that stops being read",
+      { op: "UploadPart", partNumber: 2, times: 1, action: { kind: "stall", side: "request", afterBytes: 300_000 } },
+    ],
+    [
+      "a Create that fails once",
+      { op: "CreateMultipartUpload", times: 1, action: { kind: "error", status: 500, code: "InternalError" } },
+    ],
+    ["a Complete whose answer is lost", { op: "CompleteMultipartUpload", times: 1, action: { kind: "drop-response" } }],
+    [
+      "a Complete with an error inside a 200",
+      { op: "CompleteMultipartUpload", times: 1, action: { kind: "error-in-200", ending: "newline", work: "skipped" } },
+    ],
+    [
+      "a Complete answered with a web page",
+      { op: "CompleteMultipartUpload", times: 1, action: { kind: "html", work: "skipped" } },
+    ],
+    [
+      "a Complete answered with nothing after it was done",
+      { op: "CompleteMultipartUpload", times: 1, action: { kind: "empty", work: "done" } },
+    ],
+    ["an upload the store forgot", { op: "UploadPart", partNumber: 4, times: 1, action: { kind: "lose-upload" } }],
+  ];
+  test.each(troubles)("%s", async (_, rule) => {
+    const engine = store.engine({ idleMs: 1_000 });
+    const key = freshKey();
+    const { job } = await prepare({ key });
+    await store.arm(rule);
+    const extents = await sendFile(engine, job);
+    await store.disarm();
+    expect(extents.map(({ length }) => length)).toEqual(job.plan.parts.map(({ length }) => length));
+    for (const [index, { offset, length }] of job.plan.parts.entries()) {
+      expect(extents[index]?.crc32).toBe(crc32Hex(content.subarray(offset, offset + length)));
+    }
+    await expectStored(engine, key, content);
+  });
+
+  test("a small file whose answer is lost is found by its nonce", async () => {
+    const path = join(store.folder, "small.bin");
+    await writeFile(path, "small");
+    const engine = store.engine();
+    const key = freshKey();
+    const { job } = await prepare({ key, path });
+    await store.arm({ op: "PutObject", times: 1, action: { kind: "drop-response" } });
+    await sendFile(engine, job);
+    await expectStored(engine, key, Buffer.from("small"));
+  });
+});
+
+test("a part refused because its signature was over is signed again", async () => {
+  const key = freshKey();
+  const { job, retries } = await prepare({ key });
+  await store.arm({ op: "UploadPart", partNumber: 2, times: 1, action: { kind: "expire" } });
+  // By the signer's clock every signature is over as soon as it is made.
+  const engine = store.engine({ signerNow: () => Date.now() + 7_200_000 });
+  await sendFile(engine, job);
+  expect(retries).toEqual(["SIGNATURE_EXPIRED"]);
+  await expectStored(store.engine(), key, content);
+});
+
+test("a Complete that has to probe a broken link gets through when the link is back", async () => {
+  const key = freshKey();
+  const { job } = await prepare({ key });
+  await store.arm({ op: "CompleteMultipartUpload", times: 3, action: { kind: "reset", at: "start" } });
+  await store.arm({ op: "HeadObject", times: 2, action: { kind: "reset", at: "start" } });
+  const engine = store.engine();
+  await sendFile(engine, job);
+  await expectStored(engine, key, content);
+});
+
+test("goes on at the first missing part after it was stopped, and sends no part twice", async () => {
+  const key = freshKey();
+  const journalPath = join(store.folder, "resume.jsonl");
+  const stop = new AbortController();
+  let done = 0;
+  const first = await prepare({
+    key,
+    journal: journalPath,
+    signal: stop.signal,
+    onPart: () => ++done === 2 && stop.abort(),
+  });
+  const slow = store.engine({ limit: 40 * MIB, connections: 1 });
+  await expect(sendFile(slow, first.job)).rejects.toMatchObject({ code: "CANCELLED" });
+
+  const second = await prepare({ key, journal: journalPath });
+  expect(second.job.memory.uploadId).toBe(first.job.memory.uploadId);
+  expect(second.job.memory.parts.size).toBeGreaterThanOrEqual(2);
+  const engine = store.engine();
+  await sendFile(engine, second.job);
+  const parts = (await store.count("UploadPart")).filter((target) => target.key === key);
+  expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
+  expect(parts).toHaveLength(second.job.plan.parts.length);
+  await expectStored(engine, key, content);
+});
+
+test("asks the store for acknowledged parts that the journal does not know", async () => {
+  const key = freshKey();
+  const first = await prepare({ key });
+  await store.arm({ op: "CompleteMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
+  await expect(sendFile(store.engine(), first.job)).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+  await store.disarm();
+
+  const second = await prepare({ key });
+  await second.job.memory.begin(first.job.memory.uploadId ?? "");
+  const sums = new Map(first.job.memory.parts);
+  const job = {
+    ...second.job,
+    nonce: first.job.nonce,
+    knownCrc: (part: { partNumber: number }) => sums.get(part.partNumber)?.crc32 ?? null,
+  };
+  await sendFile(store.engine(), job);
+  const parts = (await store.count("UploadPart")).filter((target) => target.key === key);
+  expect(parts.filter(({ requests }) => requests !== 1)).toEqual([]);
+});
+
+test("a file that grows while it is sent is refused, not uploaded as a mixture", async () => {
+  const path = join(store.folder, "grows.bin");
+  await writeFile(path, content);
+  const key = freshKey();
+  let grown: Promise<void> | null = null;
+  const { job } = await prepare({ key, path, onPart: () => void (grown ??= appendFile(path, "more")) });
+  await expect(sendFile(store.engine({ connections: 1 }), job)).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
+  await grown;
+  const completes = await store.count("CompleteMultipartUpload");
+  expect(completes.filter((target) => target.key === key)).toEqual([]);
+});
+
+test("gives up with the store's own fault when nothing moved for the time it was given", async () => {
+  await store.arm({ op: "UploadPart", action: { kind: "error", status: 503, code: "ServiceUnavailable" } });
+  const { job, retries } = await prepare({ key: freshKey() });
+  await expect(sendFile(store.engine({ patienceMs: 300 }), job)).rejects.toMatchObject({ retry: "backoff" });
+  expect(retries.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { PRESETS } from "#storage/providers.ts";
+import { createDirectSource, type StoreAccess } from "#storage/signing.ts";
+import { systemClock } from "./clock.ts";
+import { createEngine, type Engine } from "./engine.ts";
+import { createRetrier } from "./retry.ts";
+
+/** For tests: the embedded store as a process of its own, with its scripted faults and its counters. */
+export interface TrialStore {
+  access: StoreAccess;
+  folder: string;
+  credential: { accessKeyId: string; secretAccessKey: string };
+  /** Makes something go wrong; see store/fault-rules.ts. */
+  arm(rule: { op: string; action: Record<string, unknown> } & Record<string, unknown>): Promise<void>;
+  disarm(): Promise<void>;
+  /** How often an operation was asked for and did succeed, by key and part. */
+  count(op: string): Promise<{ key: string; partNumber?: number | undefined; requests: number; succeeded: number }[]>;
+  engine(options?: {
+    signerNow?: () => number;
+    idleMs?: number;
+    patienceMs?: number;
+    limit?: number;
+    connections?: number;
+  }): Engine;
+  close(): Promise<void>;
+}
+
+const root = join(import.meta.dirname, "../..");
+const ready = z.object({ endpoint: z.string() });
+const counters = z.object({
+  targets: z.array(
+    z.object({
+      key: z.string(),
+      partNumber: z.number().optional(),
+      requests: z.number(),
+      succeeded: z.number(),
+    }),
+  ),
+});
+const credential = { accessKeyId: "trial", secretAccessKey: "trial-secret-0123" };
+const CONTROL = "trial-control";
+
+export async function openTrialStore(): Promise<TrialStore> {
+  const folder = await mkdtemp(join(tmpdir(), "tidemark-trial-"));
+  const flags = ["--data", join(folder, "store"), "--port", "0", "--bucket", "trial", "--control", CONTROL];
+  const child = spawn(process.execPath, [join(root, "store/main.ts"), ...flags], {
+    env: { ...process.env, TIDEMARK_STORE_ACCESS_KEY: "trial", TIDEMARK_STORE_SECRET_KEY: "trial-secret-0123" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line]: unknown[] = await once(createInterface({ input: child.stdout }), "line");
+  const { endpoint } = ready.parse(JSON.parse(String(line)));
+  const traits = { ...PRESETS.minio.traits, minPartBytes: 5 * 1024 * 1024, conditionalWrites: true };
+  const access: StoreAccess = { endpoint, region: "us-east-1", bucket: "trial", addressing: "path", traits };
+  const engines: Engine[] = [];
+  const control = async (method: string, path: string, body?: unknown): Promise<unknown> => {
+    const answer = await fetch(`${endpoint}/_control${path}`, {
+      method,
+      headers: { authorization: `Bearer ${CONTROL}` },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
+    return answer.json();
+  };
+  return {
+    access,
+    folder,
+    credential,
+    arm: async (rule) => void (await control("POST", "/rules", rule)),
+    disarm: async () => void (await control("DELETE", "/rules")),
+    count: async (op) => counters.parse(await control("GET", `/counters?op=${op}`)).targets,
+    engine: ({ idleMs, patienceMs, limit = 0, connections = 4, signerNow = Date.now } = {}) => {
+      const engine = createEngine({
+        source: createDirectSource({ access, credential }),
+        traits,
+        connections,
+        limitBytesPerSecond: limit,
+        signerNow,
+        retrier: createRetrier(systemClock, patienceMs),
+        ...(idleMs === undefined ? {} : { idleMs }),
+      });
+      engines.push(engine);
+      return engine;
+    },
+    close: async () => {
+      for (const engine of engines) await engine.wire.close();
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
