@@ -8,7 +8,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -100,6 +100,7 @@ if (entry !== null) {
     stdio: "inherit",
     env: {
       ...process.env,
+      PATH: `${at("node_modules", ".bin")}${delimiter}${process.env.PATH ?? ""}`,
       NODE_ENV: process.env.NODE_ENV ?? (task === "start" || task === "demo" ? "production" : "development"),
     },
   });

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 
 export const ROOT = join(import.meta.dirname, "../..");
 const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
@@ -25,7 +25,14 @@ export function runStep(step: Step): Promise<StepResult> {
     let output = "";
     const child = spawn(program.startsWith("/") ? program : bin(program), rest, {
       cwd: ROOT,
-      env: { ...process.env, FORCE_COLOR: "0", NO_COLOR: "1", ...step.env },
+      // Tools start with `#!/usr/bin/env node`: that has to be the project's Node.
+      env: {
+        ...process.env,
+        PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
+        FORCE_COLOR: "0",
+        NO_COLOR: "1",
+        ...step.env,
+      },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const collect = (chunk: Buffer) => {

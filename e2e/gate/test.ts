@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installServers } from "../servers/install.ts";
+import { installClients, installServers } from "../servers/install.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
 import { add, type Counts, readPlaywright, readVitest } from "./count.ts";
@@ -58,8 +58,13 @@ const vitest = (project: string) => {
   });
 };
 
+// Building the servers takes minutes on a new machine, so it goes on beside the checks.
+const installed = attempt("install the S3 servers and the clients to compare with", async () => {
+  await installServers({ ci });
+  await installClients({ ci });
+});
 total = add(total, await check());
-await attempt("install the S3 servers", () => installServers({ ci }));
+await installed;
 const built = await attempt("build", build);
 await vitest("conformance");
 if (built) await vitest("process");
