@@ -1,0 +1,219 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runName } from "#protocol/names.ts";
+import type { RunBacklog } from "#protocol/reports.ts";
+import type { LiveMessage } from "#protocol/views.ts";
+import { openSession } from "../auth/session.ts";
+import {
+  addTestNode,
+  addTestProfile,
+  callAs,
+  openTestHub,
+  report,
+  type TestHub,
+  type TestNode,
+} from "../hub/open-test-hub.ts";
+import { metricsText } from "../metrics.ts";
+import { hashOf } from "../random-id.ts";
+import type { Caller } from "../trpc.ts";
+import { writeSamples } from "./samples.ts";
+import { noticeSilence, rollHistory } from "./tick.ts";
+
+let test: TestHub;
+let node: TestNode;
+let viewer: Caller;
+beforeEach(async () => {
+  test = await openTestHub();
+  const profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
+  node = await addTestNode(test.hub, profileId, "gpu-1");
+  await test.hub.db.user.create({
+    data: { id: "user", email: "v@example.com", role: "viewer", passwordHash: "", createdAt: new Date() },
+  });
+  const secret = /=(tms_[^;]+)/.exec(await openSession(test.hub, "user"))?.[1] ?? "";
+  viewer = {
+    kind: "person",
+    person: { id: "user", email: "v@example.com", role: "viewer" },
+    sessionHash: hashOf(secret),
+  };
+});
+afterEach(() => test.close());
+
+async function watch() {
+  const answer = await callAs(test.hub, viewer).live.watch();
+  const stream = (answer as AsyncIterable<LiveMessage>)[Symbol.asyncIterator]();
+  const next = async (): Promise<LiveMessage> => {
+    const { value, done } = await stream.next();
+    if (done === true) throw new Error("the stream has ended");
+    return value;
+  };
+  return {
+    next,
+    /** The next message of a kind. */
+    until: async <T extends LiveMessage["type"]>(type: T): Promise<Extract<LiveMessage, { type: T }>> => {
+      for (;;) {
+        const message = await next();
+        if (message.type === type) return message as Extract<LiveMessage, { type: T }>;
+      }
+    },
+    end: () => stream.return?.(undefined),
+  };
+}
+
+const backlog = (changes: Partial<RunBacklog> = {}): RunBacklog => ({
+  run: runName.parse("llama"),
+  writerEpoch: 1,
+  unsafeCheckpoints: 1,
+  unsafeFiles: 2,
+  unsafeBytes: 3_000,
+  movedBytes: 1_000,
+  oldestUnsafeAt: test.hub.now() - 60_000,
+  safeStep: 400,
+  safeAt: test.hub.now() - 600_000,
+  safeBytes: 5_000,
+  localStep: 500,
+  localAt: test.hub.now() - 60_000,
+  startedAt: test.hub.now() - 6_000_000,
+  intervalMs: 540_000,
+  ...changes,
+});
+const say = (changes: object) => callAs(test.hub, node.caller).node.progress({ ...report(test.hub), ...changes });
+
+describe("a browser's stream", () => {
+  it("begins with everything", async () => {
+    const stream = await watch();
+    const [first, second, third] = [await stream.next(), await stream.next(), await stream.next()];
+    expect(first).toMatchObject({ type: "fleet", fleet: { nodes: 1, online: 1 } });
+    expect(second).toMatchObject({ type: "nodes", whole: true, nodes: [{ name: "gpu-1" }] });
+    expect(third).toEqual({ type: "transfers", whole: true, transfers: [] });
+    await stream.end();
+  });
+
+  it("then says what changed, and only that", async () => {
+    const profileId = test.hub.live.nodes.get(node.nodeId)?.profileId ?? "";
+    await addTestNode(test.hub, profileId, "gpu-2");
+    const stream = await watch();
+    await stream.until("transfers");
+    await say({ upBytesPerSecond: 7_000, runs: [backlog()] });
+    const { fleet } = await stream.until("fleet");
+    expect(fleet.upBytesPerSecond).toBe(7_000);
+    expect(fleet.risk).toMatchObject({ bytes: 3_000, files: 2, checkpoints: 1, steps: 100 });
+    expect(fleet.worstNode).toMatchObject({ name: "gpu-1" });
+    const { nodes, whole } = await stream.until("nodes");
+    expect(whole).toBe(false);
+    expect(nodes.map(({ name }) => name)).toEqual(["gpu-1"]);
+    expect(nodes[0]).toMatchObject({ safeBytes: 5_000, movedBytes: 1_000, work: "moving" });
+    await stream.end();
+  });
+
+  it("carries new events and names the lists they made stale", async () => {
+    const stream = await watch();
+    await stream.until("transfers");
+    await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+    expect((await stream.until("events")).events.map(({ kind }) => kind)).toEqual(["node-revoked"]);
+    expect((await stream.until("stale")).topics).toContain("events");
+    await stream.end();
+  });
+
+  it("makes the nodes report every second, and lets them slow down after it", async () => {
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000 } });
+    const stream = await watch();
+    await stream.next();
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000 } });
+    await stream.end();
+    test.hub.live.adaptCadence(test.hub.now());
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000 } });
+    test.advance(5_001);
+    test.hub.live.adaptCadence(test.hub.now());
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000 } });
+  });
+
+  it("ends when the session does", async () => {
+    const stream = await watch();
+    await stream.until("transfers");
+    const rest = stream.until("beat").then(() => stream.until("events"));
+    await callAs(test.hub, viewer).auth.signOut();
+    await expect(rest).rejects.toMatchObject({ cause: { code: "NOT_SIGNED_IN" } });
+  });
+
+  it("ends with an error that means come back when the hub ends", async () => {
+    const stream = await watch();
+    await stream.until("transfers");
+    const next = stream.until("events");
+    test.startClosing();
+    await expect(next).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+});
+
+describe("the fleet", () => {
+  it("forgets the loss of a silent node whose run another node has taken over, the node does not", async () => {
+    await say({ runs: [backlog()] });
+    test.hub.live.writers.set("llama", { nodeId: node.nodeId, epoch: 1 });
+    test.advance(31_000);
+    await noticeSilence(test.hub);
+    expect(test.hub.live.fleet(test.hub.now())).toMatchObject({
+      silent: 1,
+      byWork: { lost: 1 },
+      risk: { bytes: 3_000 },
+    });
+    test.hub.live.writers.set("llama", { nodeId: "other", epoch: 2 });
+    test.advance(1_000);
+    expect(test.hub.live.fleet(test.hub.now()).risk.bytes).toBe(0);
+    const row = await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId });
+    expect(row).toMatchObject({ work: "lost", risk: { bytes: 3_000 }, runs: [{ isWriter: false }] });
+  });
+
+  it("counts what a node would lose by that node's clock, growing between reports", async () => {
+    await say({ at: 1_000_000, runs: [backlog({ safeAt: 940_000, localAt: 990_000, startedAt: 1 })] });
+    const risk = async () => (await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).risk.lossMs;
+    const before = await risk();
+    test.advance(5_000);
+    const after = await risk();
+    expect(before).toBeGreaterThanOrEqual(60_000);
+    expect(after - before).toBeGreaterThanOrEqual(5_000);
+    test.advance(31_000);
+    await noticeSilence(test.hub);
+    expect(await risk()).toBe(60_000);
+  });
+});
+
+describe("history", () => {
+  it("keeps thirty points of a node's upload rate", async () => {
+    await say({ upBytesPerSecond: 100 });
+    await say({ upBytesPerSecond: 300 });
+    rollHistory(test.hub);
+    rollHistory(test.hub);
+    const { upHistory } = await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId });
+    expect(upHistory).toHaveLength(30);
+    expect(upHistory.slice(-3)).toEqual([0, 200, 0]);
+  });
+
+  it("adds the nodes up minute by minute, and leaves gaps where nothing was heard", async () => {
+    const profileId = test.hub.live.nodes.get(node.nodeId)?.profileId ?? "";
+    const second = await addTestNode(test.hub, profileId, "gpu-2");
+    await say({ upBytesPerSecond: 100, runs: [backlog()], rttMs: 20 });
+    await callAs(test.hub, second.caller).node.progress({ ...report(test.hub), upBytesPerSecond: 50, rttMs: 40 });
+    await writeSamples(test.hub, test.hub.now());
+    test.advance(60_000);
+    await writeSamples(test.hub, test.hub.now());
+    const fleet = await callAs(test.hub, "viewer").fleet.samples({ minutes: 10 });
+    expect(fleet).toHaveLength(1);
+    expect(fleet[0]).toMatchObject({ upBytesPerSecond: 150, atRiskBytes: 3_000, rttMs: 30 });
+    const own = await callAs(test.hub, "viewer").nodes.samples({ id: second.nodeId, minutes: 10 });
+    expect(own[0]).toMatchObject({ upBytesPerSecond: 50, atRiskBytes: 0, rttMs: 40 });
+  });
+});
+
+describe("metrics", () => {
+  it("say what is at risk, and no names", async () => {
+    await say({ runs: [backlog()] });
+    const text = metricsText(test.hub);
+    expect(text).toContain('tidemark_nodes{state="online"} 1\n');
+    expect(text).toContain("tidemark_at_risk_bytes 3000\n");
+    expect(text).toMatch(/tidemark_at_risk_seconds 60\d/);
+    expect(text).not.toMatch(/gpu-1|llama|training/);
+    for (const line of text.trimEnd().split("\n")) {
+      expect(line).toMatch(
+        /^(# (HELP|TYPE) tidemark_[a-z_]+ .+|tidemark_[a-z_]+(\{[a-z]+="[a-z0-9]+"(,[a-z]+="[a-z]+")*\})? -?[\d.e+]+)$/,
+      );
+    }
+  });
+});

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { addTestNode, addTestProfile, callAs, openTestHub, profileFor, type TestHub } from "../hub/open-test-hub.ts";
+
+const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
+const planted = { accessKeyId: "AKIAPLANTEDKEY", secretAccessKey: "planted-canary-secret" };
+const endpoint = "http://127.0.0.1:9";
+
+let test: TestHub;
+beforeEach(async () => {
+  test = await openTestHub();
+});
+afterEach(() => test.close());
+
+const admin = () => callAs(test.hub, "admin").profiles;
+
+describe("a bucket profile", () => {
+  it("never shows its key, nor leaves it readable on disk", async () => {
+    const view = await admin().create({ profile: profileFor(endpoint), credential: planted });
+    expect(view).toMatchObject({
+      accessKeyHint: "DKEY",
+      version: 1,
+      nodes: 0,
+      runs: 0,
+      checkpoints: 0,
+      storedBytes: 0,
+    });
+    expect(JSON.stringify([view, await admin().list()])).not.toMatch(/planted|AKIA/);
+    for (const file of ["hub.db", "hub.db-wal"]) {
+      const bytes = await readFile(join(test.folder, file));
+      expect(bytes.includes("planted-canary-secret"), file).toBe(false);
+      expect(bytes.includes("AKIAPLANTEDKEY"), file).toBe(false);
+    }
+  });
+
+  it("is changed only from the version that was seen", async () => {
+    const { id } = await admin().create({ profile: profileFor(endpoint), credential: planted });
+    const profile = profileFor(endpoint, { region: "eu-central-1" });
+    const first = await admin().update({ id, version: 1, profile, credential: null });
+    expect(first).toMatchObject({ version: 2, profile: { region: "eu-central-1" }, accessKeyHint: "DKEY" });
+    await expect(admin().update({ id, version: 1, profile, credential: null })).rejects.toEqual(fault("CONFLICT"));
+  });
+
+  it("keeps its bucket and prefix once a run lies there", async () => {
+    const id = await addTestProfile(test.hub, endpoint);
+    await test.hub.db.run.create({ data: { name: "llama", profileId: id, createdAt: new Date() } });
+    const moved = { id, version: 1, profile: profileFor(endpoint, { prefix: "b/" }), credential: null };
+    await expect(admin().update(moved)).rejects.toEqual(fault("IN_USE"));
+    await expect(admin().remove({ id })).rejects.toEqual(fault("IN_USE"));
+  });
+
+  it("cannot be removed while a node uses it, and can otherwise", async () => {
+    const id = await addTestProfile(test.hub, endpoint);
+    await addTestNode(test.hub, id, "gpu");
+    await expect(admin().remove({ id })).rejects.toEqual(fault("IN_USE"));
+    const free = await addTestProfile(test.hub, endpoint, { name: "free" });
+    await admin().remove({ id: free });
+    expect((await admin().list()).map((view) => view.id)).toEqual([id]);
+    expect(await test.hub.db.profileSecret.count()).toBe(1);
+  });
+
+  it("has a name of its own", async () => {
+    await addTestProfile(test.hub, endpoint);
+    await expect(addTestProfile(test.hub, endpoint)).rejects.toEqual(fault("CONFLICT"));
+  });
+
+  it("cannot lie at a metadata address, nor its nodes' or browsers' endpoint", async () => {
+    const metadata = "http://169.254.169.254";
+    for (const where of ["endpoint", "workerEndpoint", "browserEndpoint"]) {
+      const profile = profileFor(endpoint, { [where]: metadata });
+      await expect(admin().create({ profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
+      await expect(admin().test({ id: null, profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
+    }
+  });
+
+  it("lends its stored key only to its own endpoint", async () => {
+    const id = await addTestProfile(test.hub, endpoint);
+    const elsewhere = { id, profile: profileFor("http://127.0.0.1:10"), credential: null };
+    await expect(admin().test(elsewhere)).rejects.toEqual(fault("BAD_INPUT"));
+    await expect(admin().test({ id: null, profile: profileFor(endpoint), credential: null })).rejects.toEqual(
+      fault("BAD_INPUT"),
+    );
+  });
+});
