@@ -105,13 +105,13 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
       about:
         "Environment of the container group, for an image made with the Dockerfile lines. One token can serve the whole group.",
       text: [
-        ...[
-          ...environment,
-          ["TIDEMARK_WATCH", watchFolder] as const,
-          ["TIDEMARK_RUN", run] as const,
-          ...(plain ? [["TIDEMARK_ALLOW_HTTP", "1"] as const] : []),
-        ].map(([name, value]) => `${name}=${value}`),
-      ].join("\n"),
+        ...environment,
+        ["TIDEMARK_WATCH", watchFolder] as const,
+        ["TIDEMARK_RUN", run] as const,
+        ...(plain ? [["TIDEMARK_ALLOW_HTTP", "1"] as const] : []),
+      ]
+        .map(([name, value]) => `${name}=${value}`)
+        .join("\n"),
     },
     {
       id: "node",
@@ -128,7 +128,16 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
 /** The line that works in a clone of the repository without building anything. */
 export function repositoryLine({ hubUrl, token, run, watchFolder }: NodeLinesInput): string {
   const flags = [
-    ...["--hub", hubUrl, "--token", token, "--state", "./tidemark-state", "--watch", watchFolder, "--run", run],
+    "--hub",
+    hubUrl,
+    "--token",
+    token,
+    "--state",
+    "./tidemark-state",
+    "--watch",
+    watchFolder,
+    "--run",
+    run,
     ...(needsPlainHttp(hubUrl) ? ["--allow-http"] : []),
   ];
   return `node worker/main.ts agent ${flags.map(shellWord).join(" ")}`;

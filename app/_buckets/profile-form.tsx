@@ -28,11 +28,11 @@ export function ProfileFormView(props: ProfileFormProps) {
   const first = presets.data?.[0];
   if (presets.data === undefined || first === undefined)
     return (
-      <div role="status" aria-label="Loading" className="flex flex-col gap-3 py-2">
+      <output aria-label="Loading" className="flex flex-col gap-3 py-2">
         {[0, 1, 2, 3, 4].map((row) => (
           <Skeleton key={row} className="h-8 w-full" />
         ))}
-      </div>
+      </output>
     );
   return (
     <LoadedForm
@@ -93,7 +93,7 @@ function LoadedForm({
         {test.fault !== null && <FaultNote fault={test.fault} />}
         {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
         {save.fault !== null && <FaultNote fault={save.fault} />}
-        <div className="flex flex-wrap items-center justify-end gap-2">
+        <div className="sticky bottom-[-12px] -mx-5 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
           {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
           <Button
             disabled={busy}

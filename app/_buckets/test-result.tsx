@@ -27,7 +27,7 @@ export function TestResult({ result }: { result: ProfileTestView }) {
   const bad = result.checks.filter((check) => check.outcome === "refused" || check.outcome === "failed");
   const missing = [...new Set(bad.map((check) => check.missingAction).filter((action) => action !== null))];
   return (
-    <div className="flex flex-col gap-2" role="status" aria-label="Test result">
+    <output className="flex flex-col gap-2" aria-label="Test result">
       <Banner
         tone={result.ok ? "safe" : "lost"}
         title={
@@ -74,6 +74,6 @@ export function TestResult({ result }: { result: ProfileTestView }) {
           </li>
         ))}
       </ul>
-    </div>
+    </output>
   );
 }

@@ -1,7 +1,7 @@
 "use client";
 import { useRef } from "react";
 import { useFrozenOrder } from "../_ui/freeze-order.ts";
-import { Table } from "../_ui/table.tsx";
+import { SpacerRow, Table } from "../_ui/table.tsx";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { NODE_COLUMNS, NODE_ROW_HEIGHT, NodeRowView } from "./node-row.tsx";
 
@@ -13,18 +13,12 @@ export function NodeTable({ ids, label }: { ids: readonly string[]; label: strin
   return (
     <div ref={frame} {...order.hold} data-frozen={order.frozen}>
       <Table label={label} columns={NODE_COLUMNS}>
-        {view.before > 0 && <Spacer height={view.before} />}
+        {view.before > 0 && <SpacerRow columns={NODE_COLUMNS.length} height={view.before} />}
         {order.ids.slice(view.first, view.end).map((id) => (
           <NodeRowView key={id} id={id} />
         ))}
-        {view.after > 0 && <Spacer height={view.after} />}
+        {view.after > 0 && <SpacerRow columns={NODE_COLUMNS.length} height={view.after} />}
       </Table>
     </div>
   );
 }
-
-const Spacer = ({ height }: { height: number }) => (
-  <tr aria-hidden>
-    <td colSpan={NODE_COLUMNS.length} className="border-0 p-0" style={{ height }} />
-  </tr>
-);

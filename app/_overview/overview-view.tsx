@@ -129,7 +129,7 @@ function WorstSentence({ fleet }: { fleet: FleetView }) {
 
 function OverviewSkeleton() {
   return (
-    <div role="status" aria-label="Loading the overview" className="flex flex-col gap-5">
+    <output aria-label="Loading the overview" className="flex flex-col gap-5">
       <div className="flex flex-col gap-2">
         <Skeleton className="h-9 w-[min(620px,90%)]" />
         <Skeleton className="h-4 w-[min(420px,70%)]" />
@@ -138,6 +138,6 @@ function OverviewSkeleton() {
       <div className="rounded-2 border border-line bg-panel">
         <SkeletonRows rows={6} />
       </div>
-    </div>
+    </output>
   );
 }

@@ -169,9 +169,9 @@ function RunChoice({ value, onChange }: { value: string | null; onChange: (check
 }
 
 const PlanSkeleton = () => (
-  <div role="status" aria-label="Making a plan" className="flex flex-col gap-3 py-2">
+  <output aria-label="Making a plan" className="flex flex-col gap-3 py-2">
     {[0, 1, 2, 3].map((row) => (
       <Skeleton key={row} className="h-8 w-full" />
     ))}
-  </div>
+  </output>
 );

@@ -6,7 +6,7 @@ import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
-import { Cell, Row, RowLink, Table, type Column } from "../_ui/table.tsx";
+import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
@@ -37,21 +37,15 @@ export function CheckpointTable({ rows, lost }: CheckpointTableProps) {
   return (
     <div ref={frame}>
       <Table label="Checkpoints" columns={COLUMNS}>
-        {view.before > 0 && <Spacer height={view.before} />}
+        {view.before > 0 && <SpacerRow columns={COLUMNS.length} height={view.before} />}
         {rows.slice(view.first, view.end).map((row) => (
           <CheckpointRowView key={row.id} row={row} fate={lost.has(row.id) ? "lost" : "known"} />
         ))}
-        {view.after > 0 && <Spacer height={view.after} />}
+        {view.after > 0 && <SpacerRow columns={COLUMNS.length} height={view.after} />}
       </Table>
     </div>
   );
 }
-
-const Spacer = ({ height }: { height: number }) => (
-  <tr aria-hidden>
-    <td colSpan={COLUMNS.length} className="border-0 p-0" style={{ height }} />
-  </tr>
-);
 
 function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "known" }) {
   const now = useHubNow(10_000);

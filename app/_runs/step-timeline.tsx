@@ -21,7 +21,7 @@ const ROOM = 16;
 /** Steps from left to right, one lane per epoch; each mark leads to its checkpoint. */
 export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
   const router = useRouter();
-  const frame = useRef<HTMLDivElement>(null);
+  const frame = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
     const element = frame.current;
@@ -39,9 +39,9 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
   const laneOf = (epoch: number): number => shown.lanes.findIndex((lane) => lane.epoch === epoch);
   const height = TOP + Math.max(1, shown.lanes.length) * LANE - 12;
   return (
-    <div ref={frame} className="min-w-0">
+    <section ref={frame} aria-label="Steps by epoch" className="min-w-0">
       {width > 0 && (
-        <svg width="100%" height={height} className="nums block text-11" role="group" aria-label="Steps by epoch">
+        <svg width="100%" height={height} className="nums block text-11">
           {shown.lanes.map((lane, index) => (
             <g key={lane.epoch}>
               <LanePath
@@ -84,7 +84,7 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
           </span>
         )}
       </p>
-    </div>
+    </section>
   );
 }
 

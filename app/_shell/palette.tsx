@@ -1,13 +1,13 @@
 "use client";
-import { Dialog as Base } from "@base-ui/react/dialog";
+import { Autocomplete } from "@base-ui/react/autocomplete";
+import { Dialog } from "@base-ui/react/dialog";
 import { useQuery } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import { useId, useState, type KeyboardEvent } from "react";
+import { useState } from "react";
 import { chooseRateUnit, chooseTheme, useRateUnit } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { runsQuery } from "../_hub/queries.ts";
 import { Key } from "../_ui/button.tsx";
-import { classNames } from "../_ui/class-names.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useDialogs } from "./dialogs.tsx";
 import { PLACES } from "./nav.tsx";
@@ -26,86 +26,58 @@ const SHOWN = 40;
 /** Everything by name: pages, nodes, runs and actions. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const [typed, setTyped] = useState("");
-  const [at, setAt] = useState(0);
-  const list = useId();
-  const entries = usePaletteEntries(onHelp);
-  const found = bestMatches(entries, typed, SHOWN);
-  const chosen = found[Math.min(at, found.length - 1)];
-
-  const choose = (entry: Entry | undefined): void => {
-    if (entry === undefined) return;
-    onClose();
-    entry.choose();
-  };
-  const press = (event: KeyboardEvent): void => {
-    if (event.key === "Enter") {
-      event.preventDefault();
-      choose(chosen);
-    }
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    if (step === 0) return;
-    event.preventDefault();
-    const next = (Math.min(at, found.length - 1) + step + found.length) % Math.max(1, found.length);
-    setAt(next);
-    document.getElementById(`${list}-${next}`)?.scrollIntoView({ block: "nearest" });
-  };
-
+  const found = bestMatches(usePaletteEntries(onHelp), typed, SHOWN);
   return (
-    <Base.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
-      <Base.Portal>
-        <Base.Backdrop className="fixed inset-0 z-40 bg-veil" />
-        <Base.Popup
+    <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className="fixed inset-0 z-40 bg-veil" />
+        <Dialog.Popup
           aria-label="Find"
-          className="fixed top-[10vh] left-1/2 z-50 flex max-h-[70vh] w-[min(620px,calc(100vw-24px))] -translate-x-1/2 flex-col rounded-3 border border-line bg-panel text-ink shadow-lift outline-none"
+          className="fixed top-[10vh] left-1/2 z-50 flex max-h-[70vh] w-[min(620px,calc(100vw-24px))] -translate-x-1/2 flex-col overflow-hidden rounded-3 border border-line bg-panel text-ink shadow-lift outline-none"
         >
-          <input
-            role="combobox"
-            aria-label="Find a node, run or action"
-            aria-expanded
-            aria-controls={list}
-            aria-activedescendant={chosen === undefined ? undefined : `${list}-${found.indexOf(chosen)}`}
-            placeholder="Find a node, run or action"
+          <Autocomplete.Root
+            open
+            inline
+            items={found}
+            filter={null}
+            autoHighlight="always"
+            keepHighlight
             value={typed}
-            onChange={(event) => {
-              setTyped(event.target.value);
-              setAt(0);
-            }}
-            onKeyDown={press}
-            className="w-full rounded-t-3 border-b border-line bg-transparent px-4 py-3 text-15 outline-none placeholder:text-faint max-sm:text-[16px]"
-          />
-          <div id={list} role="listbox" aria-label="Results" className="min-h-0 flex-1 overflow-y-auto p-1.5">
-            {found.map((entry, index) => (
-              <div
-                key={entry.id}
-                id={`${list}-${index}`}
-                role="option"
-                tabIndex={-1}
-                aria-selected={entry === chosen}
-                onPointerMove={() => setAt(index)}
-                onClick={() => choose(entry)}
-                onKeyDown={press}
-                className={classNames(
-                  "flex cursor-pointer items-center gap-3 rounded-md px-2.5 py-1.5",
-                  entry === chosen && "bg-sunk",
-                )}
-              >
-                <span className="w-14 shrink-0 text-12 text-faint">{entry.kind}</span>
-                <span className="min-w-0 truncate">{visibleText(entry.text)}</span>
-                {entry.note !== undefined && (
-                  <span className="ml-auto truncate text-12 text-faint">{visibleText(entry.note)}</span>
-                )}
-                {entry === chosen && (
-                  <span className={entry.note === undefined ? "ml-auto" : ""}>
+            onValueChange={setTyped}
+            itemToStringValue={(entry: Entry) => entry.text}
+          >
+            <Autocomplete.Input
+              aria-label="Find a node, run or action"
+              placeholder="Find a node, run or action"
+              className="w-full border-b border-line bg-transparent px-4 py-3 text-15 outline-none placeholder:text-faint max-sm:text-[16px]"
+            />
+            <Autocomplete.Empty className="px-4 text-soft not-empty:py-4">
+              Nothing matches “{visibleText(typed)}”.
+            </Autocomplete.Empty>
+            <Autocomplete.List className="min-h-0 flex-1 overflow-y-auto p-1.5 empty:hidden">
+              {(entry: Entry) => (
+                <Autocomplete.Item
+                  key={entry.id}
+                  value={entry}
+                  onClick={() => {
+                    onClose();
+                    entry.choose();
+                  }}
+                  className="group flex cursor-pointer items-center gap-3 rounded-md px-2.5 py-1.5 outline-none data-highlighted:bg-sunk"
+                >
+                  <span className="w-14 shrink-0 text-12 text-faint">{entry.kind}</span>
+                  <span className="min-w-0 truncate">{visibleText(entry.text)}</span>
+                  <span className="ml-auto truncate text-12 text-faint">{visibleText(entry.note ?? "")}</span>
+                  <span className="hidden group-data-highlighted:block">
                     <Key>↵</Key>
                   </span>
-                )}
-              </div>
-            ))}
-          </div>
-          {found.length === 0 && <p className="px-4 pb-4 text-soft">Nothing matches “{visibleText(typed)}”.</p>}
-        </Base.Popup>
-      </Base.Portal>
-    </Base.Root>
+                </Autocomplete.Item>
+              )}
+            </Autocomplete.List>
+          </Autocomplete.Root>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
   );
 }
 

@@ -76,7 +76,7 @@ export function Shell({ children }: { children: ReactNode }) {
 /** While it is not known yet who is there. */
 export function ShellSkeleton() {
   return (
-    <div className={FRAME} role="status" aria-label="Loading">
+    <output className={FRAME} aria-label="Loading">
       <div className="border-r border-line bg-sunk max-md:hidden" />
       <div className="flex flex-col gap-5 p-4 pt-[72px] md:p-6 md:pt-[72px]">
         <Skeleton className="h-8 w-3/5" />
@@ -85,6 +85,6 @@ export function ShellSkeleton() {
           <SkeletonRows rows={6} />
         </div>
       </div>
-    </div>
+    </output>
   );
 }

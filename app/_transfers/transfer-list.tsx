@@ -11,6 +11,7 @@ import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { NOTHING, transfersShown, type TransferFilter } from "./transfer-filter.ts";
 
 const PAGE = 30;
+const newest = (): string | null => null;
 
 interface TransferListProps {
   /** One node's, or everybody's. */
@@ -21,12 +22,11 @@ interface TransferListProps {
 /** Transfers as sentences: those that move now from the live link, those that ended from the hub's history. */
 export function TransferList({ nodeId, filter }: TransferListProps) {
   const live = useLiveTransfers();
-  const first: string | null = null;
   const stored = useInfiniteQuery({
     queryKey: ["transfers", nodeId, filter.id],
     queryFn: ({ pageParam }) =>
       hub.transfers.list.query({ nodeId, run: null, states: [...filter.states], cursor: pageParam, limit: PAGE }),
-    initialPageParam: first as string | null,
+    initialPageParam: newest(),
     getNextPageParam: (page) => page.nextCursor,
   });
   const mine = [...(live?.values() ?? [])].filter((row) => nodeId === null || row.nodeId === nodeId);

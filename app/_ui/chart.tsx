@@ -1,5 +1,5 @@
 "use client";
-import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEvent } from "react";
+import { useEffect, useId, useRef, useState, type PointerEvent } from "react";
 import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
 import { ChartMarkers, type ChartMarker } from "./chart-markers.tsx";
 import { ChartReadout, ChartTable } from "./chart-readout.tsx";
@@ -35,6 +35,12 @@ const SIDE = 64;
 const clock = (at: number): string =>
   new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
 
+function valueWords(series: readonly Series[], times: readonly number[], index: number): string {
+  const at = times[index];
+  if (at === undefined) return "no samples yet";
+  return [clock(at), ...series.map((one) => `${one.label} ${one.format(one.values[index] ?? 0)}`)].join(", ");
+}
+
 /** Lines over time with a crosshair for pointer and arrow keys, and the same numbers as a table for those who read. */
 export function Chart({ label, times, series, from, to, markers = [], height = 172 }: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
@@ -66,35 +72,35 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
   const pointsOf = (one: Series): Point[] =>
     times.map((at, index) => ({ x: x(at), y: y(one.values[index] ?? 0, one.scale.name) }));
 
-  const point = (event: PointerEvent<SVGSVGElement>): void => {
+  const point = (event: PointerEvent<HTMLElement>): void => {
     const box = event.currentTarget.getBoundingClientRect();
     const at = from + ((event.clientX - box.left - left) / plot.width) * (to - from);
     const index = nearestIndex(times, at);
     setCursor(index === -1 ? null : index);
   };
-  const walk = (event: KeyboardEvent): void => {
-    const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
-    if (event.key === "Escape") setCursor(null);
-    if (step === 0 || times.length === 0) return;
-    event.preventDefault();
-    setCursor((old) => Math.min(times.length - 1, Math.max(0, (old ?? times.length) + step)));
-  };
   const cursorAt = cursor === null ? undefined : times[cursor];
 
   return (
     <div ref={frame} className="relative min-w-0">
-      <svg
-        role="img"
+      <input
+        type="range"
         aria-label={label}
         aria-describedby={note}
-        tabIndex={0}
-        height={height}
-        width="100%"
-        className="nums block touch-pan-y rounded-1 text-11"
+        aria-valuetext={valueWords(series, times, cursor ?? times.length - 1)}
+        min={0}
+        max={Math.max(0, times.length - 1)}
+        value={cursor ?? Math.max(0, times.length - 1)}
+        onChange={(event) => setCursor(Number(event.target.value))}
         onPointerMove={point}
         onPointerLeave={() => setCursor(null)}
-        onKeyDown={walk}
         onBlur={() => setCursor(null)}
+        className="peer absolute inset-0 z-[1] size-full cursor-crosshair touch-pan-y opacity-0"
+      />
+      <svg
+        aria-hidden
+        height={height}
+        width="100%"
+        className="nums block rounded-1 text-11 outline-offset-2 outline-accent peer-focus-visible:outline-2"
       >
         {width > 0 && (
           <>

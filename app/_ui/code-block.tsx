@@ -6,9 +6,8 @@ export function CodeBlock({ text, label }: { text: string; label: string }) {
   return (
     <div className="relative rounded-md border border-line bg-bg">
       <pre
-        tabIndex={0}
         aria-label={label}
-        className="overflow-x-auto py-2.5 pr-11 pl-3 font-mono text-12 leading-[18px] whitespace-pre"
+        className="py-2.5 pr-11 pl-3 font-mono text-12 leading-[18px] [overflow-wrap:anywhere] whitespace-pre-wrap"
       >
         {text.split("\n").map(visibleText).join("\n")}
       </pre>

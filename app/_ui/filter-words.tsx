@@ -17,7 +17,7 @@ interface FilterWordsProps {
 /** Filters as words with their counts. */
 export function FilterWords({ label, words, value, onChange }: FilterWordsProps) {
   return (
-    <div role="group" aria-label={label} className="-mx-1.5 flex flex-wrap">
+    <fieldset aria-label={label} className="-mx-1.5 flex min-w-0 flex-wrap">
       {words.map((word) => (
         <button
           key={word.id}
@@ -33,6 +33,6 @@ export function FilterWords({ label, words, value, onChange }: FilterWordsProps)
           {word.count !== undefined && <span className="ml-1 font-normal">{word.count.toLocaleString("en-US")}</span>}
         </button>
       ))}
-    </div>
+    </fieldset>
   );
 }

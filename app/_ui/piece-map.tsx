@@ -15,7 +15,10 @@ export function PieceMap({ pieces }: { pieces: string }) {
       height="10"
       className="block w-full max-w-[480px]"
     >
-      {(cells ? [...pieces].map((state, start) => ({ state, start, length: 1 })) : pieceRuns(pieces)).map((run) => (
+      {(cells
+        ? Array.from({ length: total }, (_, start) => ({ state: pieces[start] ?? ".", start, length: 1 }))
+        : pieceRuns(pieces)
+      ).map((run) => (
         <rect
           key={run.start}
           x={`${(run.start / total) * 100}%`}

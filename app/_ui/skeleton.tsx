@@ -7,7 +7,7 @@ export function Skeleton({ className }: { className?: string }) {
 /** Rows of a list that is on its way. */
 export function SkeletonRows({ rows = 5, label = "Loading" }: { rows?: number; label?: string }) {
   return (
-    <div role="status" aria-label={label} className="divide-y divide-line">
+    <output aria-label={label} className="divide-y divide-line">
       {Array.from({ length: rows }, (_, row) => (
         <div key={row} className="flex items-center gap-6 px-4 py-[15px]">
           <Skeleton className="h-3 w-28" />
@@ -16,6 +16,6 @@ export function SkeletonRows({ rows = 5, label = "Loading" }: { rows?: number; l
           <Skeleton className="ml-auto h-3 w-16" />
         </div>
       ))}
-    </div>
+    </output>
   );
 }

@@ -96,3 +96,14 @@ export function RowLink({ className, ...rest }: ComponentProps<typeof Link>) {
     />
   );
 }
+
+/** Stands for the rows of a long list that are not drawn. */
+export function SpacerRow({ columns, height }: { columns: number; height: number }) {
+  return (
+    <tr aria-hidden>
+      <td colSpan={columns} className="border-0 p-0" style={{ height }}>
+        {"\u00a0"}
+      </td>
+    </tr>
+  );
+}

@@ -42,8 +42,7 @@ export function Toasts() {
     () => NONE,
   );
   return (
-    <div
-      role="status"
+    <output
       aria-live="polite"
       className="pointer-events-none fixed inset-x-3 bottom-20 z-[80] flex flex-col items-center gap-2 md:inset-x-auto md:right-6 md:bottom-6 md:items-end"
     >
@@ -59,6 +58,6 @@ export function Toasts() {
           </IconButton>
         </div>
       ))}
-    </div>
+    </output>
   );
 }

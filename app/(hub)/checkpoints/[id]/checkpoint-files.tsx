@@ -4,7 +4,7 @@ import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { SearchField } from "../../../_shell/page-head.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
-import { Cell, Row, Table, type Column } from "../../../_ui/table.tsx";
+import { Cell, Row, SpacerRow, Table, type Column } from "../../../_ui/table.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { useRowWindow } from "../../../_ui/window-rows.ts";
 
@@ -35,7 +35,7 @@ export function CheckpointFiles({ view }: { view: CheckpointView }) {
       ) : (
         <div ref={frame}>
           <Table label="Files" columns={COLUMNS}>
-            {shown.before > 0 && <Spacer height={shown.before} />}
+            {shown.before > 0 && <SpacerRow columns={COLUMNS.length} height={shown.before} />}
             {files.slice(shown.first, shown.end).map((file) => (
               <Row key={file.path}>
                 <Cell className="max-w-0 w-full truncate font-mono text-12" title={visibleText(file.path)}>
@@ -50,7 +50,7 @@ export function CheckpointFiles({ view }: { view: CheckpointView }) {
                 <Cell align="right">{formatBytes(file.sizeBytes)}</Cell>
               </Row>
             ))}
-            {shown.after > 0 && <Spacer height={shown.after} />}
+            {shown.after > 0 && <SpacerRow columns={COLUMNS.length} height={shown.after} />}
           </Table>
         </div>
       )}
@@ -62,9 +62,3 @@ export function CheckpointFiles({ view }: { view: CheckpointView }) {
     </Panel>
   );
 }
-
-const Spacer = ({ height }: { height: number }) => (
-  <tr aria-hidden>
-    <td colSpan={COLUMNS.length} className="border-0 p-0" style={{ height }} />
-  </tr>
-);

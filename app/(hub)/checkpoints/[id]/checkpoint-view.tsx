@@ -39,13 +39,13 @@ export function CheckpointPageView({ id }: { id: string }) {
       />
     );
   return (
-    <div role="status" aria-label="Loading the checkpoint" className="flex flex-col gap-5">
+    <output aria-label="Loading the checkpoint" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
       <div className="h-40 rounded-2 border border-line bg-panel" />
       <div className="rounded-2 border border-line bg-panel">
         <SkeletonRows rows={6} />
       </div>
-    </div>
+    </output>
   );
 }
 

@@ -40,14 +40,14 @@ export function NodeView({ id }: { id: string }) {
       />
     );
   return (
-    <div role="status" aria-label="Loading the node" className="flex flex-col gap-5">
+    <output aria-label="Loading the node" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
       <Skeleton className="h-4 w-96 max-w-full" />
       <div className="h-[240px] rounded-2 border border-line bg-panel" />
       <div className="rounded-2 border border-line bg-panel">
         <SkeletonRows rows={3} />
       </div>
-    </div>
+    </output>
   );
 }
 

@@ -37,14 +37,14 @@ export function RunPageView({ name }: { name: string }) {
       />
     );
   return (
-    <div role="status" aria-label="Loading the run" className="flex flex-col gap-5">
+    <output aria-label="Loading the run" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
       <Skeleton className="h-4 w-[480px] max-w-full" />
       <div className="h-32 rounded-2 border border-line bg-panel" />
       <div className="rounded-2 border border-line bg-panel">
         <SkeletonRows rows={6} />
       </div>
-    </div>
+    </output>
   );
 }
 
