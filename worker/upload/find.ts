@@ -14,7 +14,7 @@ export interface Candidate {
   kind: "folder" | "file";
 }
 
-const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|([-_.](tmp|temp|partial)([-_.]|$))|(~$)/i;
+const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|((^|[-_.])(tmp|temp|partial)([-_.]|$))|(~$)/i;
 const FILE = /\.(ckpt|pt|pth|safetensors|bin|npz|msgpack)$/i;
 
 /** Whether a name says that the thing is still being written. */

@@ -1,0 +1,81 @@
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parseCommandLine } from "./cli.ts";
+import { resolveConfig, shownValue } from "./config.ts";
+import { envName, flagEntries } from "./flags.ts";
+import { commandHelp } from "./help.ts";
+
+const detailOf = (args: string[]): string => {
+  try {
+    parseCommandLine(args);
+  } catch (error) {
+    return String(error instanceof Error ? error.message : error);
+  }
+  return "accepted";
+};
+
+describe("the command line", () => {
+  test("an unknown flag is refused with the nearest one", () => {
+    expect(detailOf(["cp", "--part-sise", "5MiB", "a", "b"])).toContain("did you mean --part-size?");
+    expect(detailOf(["agent", "--wach", "x"])).toContain("did you mean --watch?");
+  });
+  test("an unknown command is refused with the nearest one", () => {
+    expect(detailOf(["agnet"])).toContain("did you mean agent?");
+  });
+  test("a flag of another command is unknown", () => {
+    expect(detailOf(["cp", "--watch", "x", "a", "b"])).toContain("cp has no such flag");
+  });
+  test("a flag without its value says which value", () => {
+    expect(detailOf(["agent", "--hub"])).toContain("--hub URL");
+  });
+  test("operands, values with = and the end of flags are told apart", () => {
+    const { operands, flags } = parseCommandLine(["cp", "--part-size=8MiB", "--json", "a", "--", "--b"]);
+    expect(operands).toEqual(["a", "--b"]);
+    expect([...flags]).toEqual([
+      ["part-size", ["8MiB"]],
+      ["json", ["true"]],
+    ]);
+  });
+});
+
+describe("settings", () => {
+  const resolve = (args: string[], env: Record<string, string> = {}) => {
+    const { command, flags } = parseCommandLine(args);
+    return resolveConfig({ command, flags, env });
+  };
+  test("a flag wins over its environment twin, which wins over the name other tools use, which wins over the default", () => {
+    const env = { TIDEMARK_REGION: "eu-1", AWS_REGION: "us-2" };
+    expect(resolve(["cp", "--region", "ap-3"], env).text("region")).toBe("ap-3");
+    expect(resolve(["cp"], env).text("region")).toBe("eu-1");
+    expect(resolve(["cp"], { AWS_REGION: "us-2" }).text("region")).toBe("us-2");
+    expect(resolve(["cp"]).text("region")).toBe("us-east-1");
+  });
+  test("each value knows its source, and secrets are masked", () => {
+    const { settings } = resolve(["agent"], { TIDEMARK_TOKEN: "tm_a-long-join-token" });
+    const token = settings.find(({ name }) => name === "token");
+    expect(token?.source).toBe("TIDEMARK_TOKEN");
+    expect(token === undefined ? "" : shownValue(token)).not.toContain("long");
+  });
+  test("a secret may come from a file", () => {
+    const path = join(mkdtempSync(join(tmpdir(), "tidemark-token-")), "token");
+    writeFileSync(path, "tm_from-a-file\n");
+    expect(resolve(["agent"], { TIDEMARK_TOKEN_FILE: path }).text("token")).toBe("tm_from-a-file");
+  });
+  test("a value that cannot be read is refused before anything starts, by its own name", () => {
+    expect(() => resolve(["cp", "--part-size", "large"])).toThrow("--part-size large");
+    expect(() => resolve(["cp"], { TIDEMARK_CONCURRENCY: "0" })).toThrow("TIDEMARK_CONCURRENCY 0");
+  });
+  test("rates may be written per second", () => {
+    expect(resolve(["cp", "--limit-up", "4MB/s"]).size("limit-up")).toBe(4_000_000);
+  });
+  test("help names every flag of a command and its environment twin", () => {
+    const help = commandHelp("agent");
+    for (const [name, spec] of flagEntries.filter(([, { commands }]) => commands.includes("agent"))) {
+      expect(help).toContain(`--${name}`);
+      expect(help).toContain(envName(name));
+      expect(help.replaceAll(/\s+/g, " ")).toContain(spec.says);
+    }
+  });
+});

@@ -1,0 +1,64 @@
+import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { openJournal } from "./journal.ts";
+
+const record = z.object({ n: z.number() });
+let folder: string;
+let path: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-journal-"));
+  path = join(folder, "deep", "journal.jsonl");
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(numbers: number[]) {
+  const journal = await openJournal(path, record);
+  await Promise.all(numbers.map((n) => journal.append({ n })));
+  await journal.close();
+}
+
+async function read() {
+  const journal = await openJournal(path, record);
+  await journal.close();
+  return journal.records.map(({ n }) => n);
+}
+
+test("what was appended is there after it is opened again", async () => {
+  await write([1, 2, 3]);
+  expect(await read()).toEqual([1, 2, 3]);
+});
+
+test("a torn last line is forgotten, and later lines are not glued to it", async () => {
+  await write([1, 2, 3]);
+  const { length } = await readFile(path);
+  await truncate(path, length - 4);
+  await write([4]);
+  expect(await read()).toEqual([1, 2, 4]);
+});
+
+test("a line whose checksum is wrong ends the journal there", async () => {
+  await write([1, 2, 3]);
+  const text = await readFile(path, "utf8");
+  await writeFile(path, text.replace('{"n":2}', '{"n":7}'));
+  expect(await read()).toEqual([1]);
+});
+
+test("garbage at the end does no harm", async () => {
+  await write([1]);
+  await appendFile(path, Buffer.alloc(300, 0));
+  expect(await read()).toEqual([1]);
+});
+
+test("compaction keeps what it is told and everything appended after it was asked for", async () => {
+  await write([1, 2, 3]);
+  const journal = await openJournal(path, record);
+  const compacted = journal.compact(() => [{ n: 3 }]);
+  const appended = journal.append({ n: 4 });
+  await Promise.all([compacted, appended]);
+  await journal.append({ n: 5 });
+  await journal.close();
+  expect(await read()).toEqual([3, 4, 5]);
+});

@@ -1,0 +1,175 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import { readPut } from "#storage/answers.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { callStore } from "../engine/engine.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { createFakeHub } from "../link/fake-hub.ts";
+import { mendPlaces, placesOf } from "./put-in-place.ts";
+import { clearRestore, restore, type RestoreCommand, type RestoreJob } from "./restore.ts";
+
+const MIB = 1024 * 1024;
+const model = randomBytes(6 * MIB);
+let store: TrialStore;
+let manifest: Manifest;
+let folder: string;
+let target: string;
+
+beforeAll(async () => {
+  store = await openTrialStore();
+  const key = "runs/llama/e000001/aaaaaaaaaaaa/model.safetensors";
+  const operation = { op: "put", key, sizeBytes: model.length, crc32: crc32Hex(model), nonce: "n" } as const;
+  const signal = new AbortController().signal;
+  const { etag } = await callStore(store.engine(), { operation, signal, body: model }, readPut);
+  const extents = [0, 2 * MIB, 4 * MIB].map((offset) => {
+    const crc32 = crc32Hex(model.subarray(offset, offset + 2 * MIB));
+    return { key, offset, length: 2 * MIB, crc32, etag };
+  });
+  manifest = manifestSchema.parse({
+    format: "tidemark.checkpoint",
+    version: 1,
+    id: "checkpoint-id-1",
+    run: "llama",
+    step: 500,
+    writerEpoch: 1,
+    parent: null,
+    attempt: "aaaaaaaaaaaa",
+    node: { id: "node-id-1", name: "gpu-1" },
+    framework: null,
+    metrics: {},
+    capturedAt: 1,
+    sizeBytes: model.length,
+    homes: [{ profileId: "profile-id-1", bucket: "trial", prefix: "" }],
+    transform: { kind: "none" },
+    files: [
+      { path: "deep/model.safetensors", sizeBytes: model.length, mtimeMs: 1_700_000_000_000, sha256: null, extents },
+      { path: "empty.txt", sizeBytes: 0, mtimeMs: 1_700_000_000_000, sha256: null, extents: [] },
+    ],
+  });
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-restore-"));
+  target = join(folder, "out", "checkpoint-500");
+});
+afterEach(async () => {
+  await store.disarm();
+  await rm(folder, { recursive: true, force: true });
+});
+afterAll(() => store.close());
+
+function jobOf(change: Partial<RestoreJob> & { given?: unknown; targetPath?: string } = {}): RestoreJob {
+  const { given, targetPath, ...rest } = change;
+  const command: RestoreCommand = {
+    kind: "restore",
+    id: "command-id-1",
+    transferId: "transfer-id-1",
+    checkpointId: manifest.id,
+    run: manifest.run,
+    step: manifest.step,
+    targetPath: targetPath ?? target,
+  };
+  return {
+    command,
+    hub: createFakeHub({ readCheckpoint: () => ({ manifest: given ?? manifest, sha256: "" }) }),
+    journals: join(folder, "journals"),
+    signal: new AbortController().signal,
+    onStart: () => undefined,
+    beforePlaced: async () => undefined,
+    ...rest,
+  };
+}
+
+const below = async (path: string) => (await readdir(path, { recursive: true })).toSorted();
+
+test("arrives complete, with its dates, and leaves nothing beside it", async () => {
+  await restore(store.engine(), jobOf());
+  expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
+  expect((await stat(join(target, "deep/model.safetensors"))).mtimeMs).toBe(1_700_000_000_000);
+  expect((await stat(join(target, "empty.txt"))).size).toBe(0);
+  expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
+  expect(await readdir(join(folder, "journals"))).toEqual([]);
+});
+
+test("stopped in the middle nothing has the final name, and the next try fetches only what is missing", async () => {
+  const stop = new AbortController();
+  await store.arm({ op: "GetObject", attempt: 2, action: { kind: "stall", side: "response", afterBytes: 1_000 } });
+  const slow = store.engine({ connections: 1 });
+  const stopped = restore(slow, {
+    ...jobOf({ signal: stop.signal }),
+    onStart: (tally) => {
+      const look = setInterval(() => {
+        if (tally.bytesSure < 2 * MIB) return;
+        clearInterval(look);
+        stop.abort();
+      }, 5);
+    },
+  });
+  await expect(stopped).rejects.toMatchObject({ code: "CANCELLED" });
+  await expect(stat(target)).rejects.toMatchObject({ code: "ENOENT" });
+  await store.disarm();
+
+  const tally = await restore(store.engine(), jobOf());
+  expect(tally.sentBytes).toBe(4 * MIB);
+  expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
+});
+
+test("an existing folder stays as it is until the new one is verified, and stays when it fails", async () => {
+  await mkdir(target, { recursive: true });
+  await writeFile(join(target, "old.txt"), "old");
+  const damaged = structuredClone(manifest);
+  const extent = damaged.files[0]?.extents[1];
+  if (extent !== undefined) extent.crc32 = "00000000";
+  const failing = jobOf({ given: damaged });
+  await expect(restore(store.engine(), failing)).rejects.toMatchObject({ code: "CHECKSUM_MISMATCH" });
+  await clearRestore(failing);
+  expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
+
+  await restore(store.engine(), jobOf());
+  expect(await below(target)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
+  expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
+});
+
+test("killed between the two renames the old folder comes back", async () => {
+  const places = placesOf(target, "transfer-id-1");
+  await mkdir(places.aside, { recursive: true });
+  await writeFile(join(places.aside, "old.txt"), "old");
+  await mendPlaces(places);
+  expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
+});
+
+test("names that lead out of the folder are refused before a byte is fetched", async () => {
+  for (const path of ["../escape", "/etc/passwd", "a/../../b", "a\\b"]) {
+    const hostile = { ...manifest, files: [{ ...manifest.files[1], path }], sizeBytes: 0 };
+    await expect(restore(store.engine(), jobOf({ given: hostile }))).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+  }
+  await expect(restore(store.engine(), jobOf({ targetPath: "/" }))).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+  await expect(restore(store.engine(), jobOf({ targetPath: `${folder}/../x` }))).rejects.toMatchObject({
+    code: "HOSTILE_NAME",
+  });
+});
+
+test("too little room is said before anything is written", async () => {
+  const [file] = manifest.files;
+  const sizeBytes = 2 ** 52;
+  const extents = file?.extents.slice(0, 1).map((extent) => ({ ...extent, length: sizeBytes }));
+  const huge = { ...manifest, sizeBytes, files: [{ ...file, sizeBytes, extents }] };
+  await expect(restore(store.engine(), jobOf({ given: huge }))).rejects.toMatchObject({ code: "NO_SPACE" });
+  expect(await readdir(join(folder, "out"))).toEqual([]);
+});
+
+test("what is about to get its name is known before it has it", async () => {
+  let wasThere: boolean | null = null;
+  const beforePlaced = async (staging: string, final: string) => {
+    expect(await below(staging)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
+    wasThere = await stat(final).then(
+      () => true,
+      () => false,
+    );
+  };
+  await restore(store.engine(), jobOf({ beforePlaced }));
+  expect(wasThere).toBe(false);
+});

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { stepOf } from "./find.ts";
+
+test.each([
+  ["checkpoint-500", 500],
+  ["step_500", 500],
+  ["step-42", 42],
+  ["global_step1200", 1200],
+  ["epoch=1-step=900.ckpt", 900],
+  ["iter_0000100", 100],
+  ["7", 7],
+])("the folder %s is step %i", (name, step) => {
+  expect(stepOf(name, "folder")).toBe(step);
+});
+
+test.each([
+  ["epoch=1-step=900.ckpt", 900],
+  ["checkpoint-12.safetensors", 12],
+  ["step=3.pt", 3],
+])("the file %s is step %i", (name, step) => {
+  expect(stepOf(name, "file")).toBe(step);
+});
+
+test.each([
+  "checkpoint-500.tmp",
+  ".checkpoint-500",
+  "tmp-checkpoint-500",
+  "checkpoint-500.partial",
+  "500.orbax-checkpoint-tmp-17",
+  "runs",
+  "latest",
+])("%s is not a finished checkpoint's name", (name) => {
+  expect(stepOf(name, "folder")).toBeNull();
+});
+
+test.each(["trainer_state.json", "events.out.12", "log500.txt", "model500.safetensors.tmp"])(
+  "the file %s is no checkpoint",
+  (name) => {
+    expect(stepOf(name, "file")).toBeNull();
+  },
+);

@@ -1,0 +1,100 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { attemptId, runName } from "#protocol/names.ts";
+import type { Capture } from "./capture.ts";
+import { nextToUpload, openLedger, supersededBy } from "./ledger.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-ledger-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+const open = () => openLedger(join(folder, "ledger.jsonl"), () => 1_000);
+
+const captureOf = (step: number, change: Partial<Capture> = {}): Capture => ({
+  id: `checkpoint-${step}`,
+  transferId: `transfer-${step}`,
+  attempt: attemptId.parse("abcdefabcdef"),
+  run: runName.parse("llama"),
+  step,
+  epoch: 1,
+  framework: null,
+  metrics: {},
+  capturedAt: step,
+  sourcePath: `/train/checkpoint-${step}`,
+  folder: join(folder, String(step)),
+  sizeBytes: 10,
+  files: [],
+  state: "waiting",
+  announced: false,
+  startedBy: "queue",
+  startedAt: null,
+  retries: 0,
+  sentBytes: 0,
+  fault: null,
+  ...change,
+});
+
+test("a capture under way when the process died waits again, with everything it knew", async () => {
+  const before = await open();
+  await before.add(captureOf(100), "print");
+  await before.update("checkpoint-100", { announced: true, epoch: 3 });
+  await before.move("checkpoint-100", "running", { by: "node", at: 5 });
+  // No close: the process is gone.
+  const after = await open();
+  expect(after.all()).toMatchObject([
+    { id: "checkpoint-100", state: "waiting", epoch: 3, announced: true, startedAt: 5 },
+  ]);
+  expect(after.knows("/train/checkpoint-100", "print")).toBe(true);
+  await before.close();
+  await after.close();
+});
+
+test("only moves of the table are made", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(100), "print");
+  await expect(ledger.move("checkpoint-100", "done", { by: "node", at: 1 })).rejects.toMatchObject({
+    code: "INTERNAL",
+  });
+  await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await expect(ledger.move("checkpoint-100", "superseded", { by: "policy", at: 1 })).rejects.toThrow(
+    "policy may not move",
+  );
+  expect(ledger.get("checkpoint-100")?.state).toBe("running");
+  await ledger.close();
+});
+
+test("what was safe stays known after the capture is dropped", async () => {
+  const before = await open();
+  await before.add(captureOf(100), "print");
+  await before.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await before.move("checkpoint-100", "done", { by: "node", at: 2 });
+  await before.drop("checkpoint-100");
+  await before.close();
+  const after = await open();
+  expect(after.all()).toEqual([]);
+  expect(after.safe("llama")).toEqual({ step: 100, at: 100, sizeBytes: 10 });
+  expect(after.knows("/train/checkpoint-100", "print")).toBe(true);
+  expect(after.knows("/train/checkpoint-100", "written again")).toBe(false);
+  await after.close();
+});
+
+test("the interval is the time between the last two captures", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(100, { capturedAt: 10_000 }), "a");
+  expect(ledger.intervalMs("llama")).toBeNull();
+  await ledger.add(captureOf(200, { capturedAt: 70_000 }), "b");
+  expect(ledger.intervalMs("llama")).toBe(60_000);
+  await ledger.close();
+});
+
+test("latest wins among those that wait; the one under way, a single one and other runs are left alone", () => {
+  const running = captureOf(100, { state: "running" });
+  const waiting = [captureOf(200), captureOf(300), captureOf(400)];
+  const other = captureOf(50, { run: runName.parse("other") });
+  expect(supersededBy([running, ...waiting, other]).map(({ step }) => step)).toEqual([200, 300]);
+  expect(supersededBy([running, captureOf(200)])).toEqual([]);
+  expect(nextToUpload([captureOf(400), other])?.step).toBe(50);
+});

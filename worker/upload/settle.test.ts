@@ -1,0 +1,109 @@
+import { mkdtemp, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { lookAt, type Look } from "./look.ts";
+import { createSettler, hasOpenWriter } from "./settle.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = join(await mkdtemp(join(tmpdir(), "tidemark-settle-")), "checkpoint-1");
+  await mkdir(folder);
+});
+afterEach(() => rm(join(folder, ".."), { recursive: true, force: true }));
+
+const look = async (): Promise<Look> => {
+  const seen = await lookAt({ path: folder, kind: "folder" });
+  if (seen === null) throw new Error("the folder is gone");
+  return seen;
+};
+
+function settler(hasWriter = async () => false) {
+  const time = { now: 0 };
+  const made = createSettler({ settleMs: 2_000, now: () => time.now, wallNow: Date.now, hasWriter });
+  const ask = async () => made.isSettled(folder, await look());
+  return { time, ask };
+}
+
+test("is finished when it looked the same for the settle time, not before", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const { time, ask } = settler();
+  expect(await ask()).toBe(false);
+  time.now = 1_999;
+  expect(await ask()).toBe(false);
+  time.now = 2_000;
+  expect(await ask()).toBe(true);
+});
+
+test("a write starts the wait anew", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const { time, ask } = settler();
+  await ask();
+  time.now = 1_500;
+  await writeFile(join(folder, "optimizer.bin"), "state");
+  expect(await ask()).toBe(false);
+  time.now = 3_000;
+  expect(await ask()).toBe(false);
+  time.now = 3_500;
+  expect(await ask()).toBe(true);
+});
+
+test("a temporary file inside keeps it open", async () => {
+  await writeFile(join(folder, "model.bin.tmp"), "wei");
+  const { time, ask } = settler();
+  await ask();
+  time.now = 60_000;
+  expect(await ask()).toBe(false);
+});
+
+test("a marker that is written last ends the wait", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  await writeFile(join(folder, ".complete"), "");
+  const { ask } = settler();
+  expect(await ask()).toBe(false);
+  expect(await ask()).toBe(true);
+});
+
+test("is not finished while a process has a file in it open for writing", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const { time, ask } = settler(async () => true);
+  await ask();
+  time.now = 60_000;
+  expect(await ask()).toBe(false);
+});
+
+test.skipIf(!existsSync("/proc/self/fdinfo"))(
+  "sees another process's open file, and tells writing from reading",
+  async () => {
+    const path = join(folder, "model.bin");
+    await writeFile(path, "weights");
+    const hold = async (flags: string) => {
+      const script = `require("node:fs").openSync(${JSON.stringify(path)}, "${flags}"); console.log("open"); setInterval(() => {}, 1000);`;
+      const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+      await once(child.stdout, "data");
+      return async () => {
+        const ended = once(child, "exit");
+        child.kill("SIGKILL");
+        await ended;
+      };
+    };
+    const endReader = await hold("r");
+    expect(await hasOpenWriter(folder)).toBe(false);
+    await endReader();
+    const endWriter = await hold("a");
+    expect(await hasOpenWriter(folder)).toBe(true);
+    await endWriter();
+    expect(await hasOpenWriter(folder)).toBe(false);
+  },
+);
+
+test("our own reading does not count as a writer", async () => {
+  const path = join(folder, "model.bin");
+  await writeFile(path, "weights");
+  const handle = await open(path, "r+");
+  expect(await hasOpenWriter(folder)).toBe(false);
+  await handle.close();
+});

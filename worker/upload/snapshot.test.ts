@@ -1,0 +1,95 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { traitsOf } from "#storage/providers.ts";
+import type { Candidate } from "./find.ts";
+import { lookAt, type Look } from "./look.ts";
+import { takeSnapshot, type SnapshotJob } from "./snapshot.ts";
+
+let folder: string;
+let candidate: Candidate;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-snapshot-"));
+  candidate = { path: join(folder, "checkpoint-500"), name: "checkpoint-500", step: 500, kind: "folder" };
+  await mkdir(join(candidate.path, "sub"), { recursive: true });
+  await writeFile(join(candidate.path, "model.safetensors"), "weights");
+  await writeFile(join(candidate.path, "sub", "rng.pth"), "random");
+  const log = [
+    { loss: 2.5, epoch: 1 },
+    { loss: 1.25, note: "text" },
+  ];
+  await writeFile(join(candidate.path, "trainer_state.json"), JSON.stringify({ log_history: log }));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function look(): Promise<Look> {
+  const seen = await lookAt(candidate);
+  if (seen === null) throw new Error("the checkpoint is gone");
+  return seen;
+}
+
+const job = (seen: Look): SnapshotJob => ({
+  candidate,
+  look: seen,
+  run: runName.parse("llama"),
+  epoch: 2,
+  captures: join(folder, "captures"),
+  traits: traitsOf("aws"),
+  partBytes: null,
+  startedBy: "queue",
+  wallNow: Date.now,
+});
+
+test("the capture has every byte although the program removes its folder at once", async () => {
+  const capture = await takeSnapshot(job(await look()));
+  await rm(candidate.path, { recursive: true });
+  const contents = await Promise.all(capture.files.map(async ({ path, at }) => [path, await readFile(at, "utf8")]));
+  expect(contents.slice(0, 2)).toEqual([
+    ["model.safetensors", "weights"],
+    ["sub/rng.pth", "random"],
+  ]);
+  expect(capture.files[0]?.sums).toEqual([crc32Hex(Buffer.from("weights"))]);
+  expect(capture).toMatchObject({
+    step: 500,
+    framework: "transformers",
+    metrics: { loss: 1.25, epoch: 1 },
+    state: "waiting",
+  });
+});
+
+test("a format that is written in place is copied, one that is replaced by rename is linked", async () => {
+  const capture = await takeSnapshot(job(await look()));
+  const inodeOf = (path: string) => statSync(path).ino;
+  const placeOf = (name: string) => capture.files.find(({ path }) => path === name)?.at ?? "";
+  expect(inodeOf(placeOf("model.safetensors"))).toBe(inodeOf(join(candidate.path, "model.safetensors")));
+  expect(inodeOf(placeOf("sub/rng.pth"))).not.toBe(inodeOf(join(candidate.path, "sub", "rng.pth")));
+});
+
+test("a checkpoint that changed since it was looked at is not captured, and nothing is left of it", async () => {
+  const seen = await look();
+  await writeFile(join(candidate.path, "sub", "rng.pth"), "written again");
+  await expect(takeSnapshot(job(seen))).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
+  const second = await look();
+  await writeFile(join(candidate.path, "late.bin"), "one more file");
+  await expect(takeSnapshot(job(second))).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
+  expect(await lookAt({ path: join(folder, "captures"), kind: "folder" })).toMatchObject({ files: [] });
+});
+
+test("names that could collide on another disk are refused", async () => {
+  await writeFile(join(candidate.path, "MODEL.safetensors"), "other");
+  await expect(takeSnapshot(job(await look()))).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+});
+
+test("a link to a file is captured as its content; a link to a folder is refused", async () => {
+  await writeFile(join(folder, "elsewhere.bin"), "outside");
+  await symlink(join(folder, "elsewhere.bin"), join(candidate.path, "linked.bin"));
+  const capture = await takeSnapshot(job(await look()));
+  const linked = capture.files.find(({ path }) => path === "linked.bin");
+  expect(linked === undefined ? null : await readFile(linked.at, "utf8")).toBe("outside");
+  await symlink(folder, join(candidate.path, "loop"));
+  await expect(look()).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+});
