@@ -44,12 +44,27 @@ function createClient(base: string, credential: () => string | null) {
         false: httpLink({
           url,
           headers,
-          fetch: (address, init) =>
-            fetch(address, { ...init, body: init?.body ?? null, redirect: "error" } as RequestInit),
+          fetch: async (address, init) => onlyJson(await fetch(address, asInit(init)), base),
         }),
       }),
     ],
   });
+}
+
+/** A redirect could carry the credential elsewhere, so it is an error. */
+const asInit = (
+  init: { method?: string; body?: unknown; headers?: unknown; signal?: unknown } | undefined,
+): RequestInit => ({ ...init, redirect: "error" }) as RequestInit;
+
+/** Status codes of a proxy whose hub is away. */
+const AWAY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Anything but JSON was not said by a hub. */
+function onlyJson(response: Response, base: string): Response {
+  if (response.headers.get("content-type")?.includes("json") === true) return response;
+  const code = AWAY.has(response.status) ? "HUB_UNREACHABLE" : "HUB_NOT_TIDEMARK";
+  void response.body?.cancel();
+  throw new Fault(code, { subject: base, status: response.status, detail: `HTTP ${response.status}` });
 }
 
 export function connectHub(base: string, options: { credential: () => string | null; signal: AbortSignal }): Hub {
@@ -78,19 +93,27 @@ export function connectHub(base: string, options: { credential: () => string | n
 
 /** What went wrong between this node and the hub, as a Fault. */
 export function hubFault(error: unknown, about: { op: string; base: string }): Fault {
-  if (isFault(error)) return error;
   const { op, base } = about;
+  const own = faultInside(error);
+  if (own !== null) return own;
   const carried = error instanceof TRPCClientError ? faultData.safeParse(carriedFault(error)) : null;
   if (carried?.success === true) {
     const { code, ...context } = carried.data;
     return new Fault(code, { op, ...definedOnly(context) });
   }
   const status = statusOf(error);
-  if (status !== null && ![429, 502, 503, 504].includes(status)) {
+  if (status !== null && !AWAY.has(status)) {
     return new Fault("HUB_NOT_TIDEMARK", { op, subject: base, status, cause: error });
   }
   const detail = status === null ? networkCode(error) : `HTTP ${status}`;
   return new Fault("HUB_UNREACHABLE", { op, subject: base, ...(detail === null ? {} : { detail }), cause: error });
+}
+
+function faultInside(error: unknown): Fault | null {
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 6; at = at.cause, depth++) {
+    if (isFault(at)) return at;
+  }
+  return null;
 }
 
 function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -57,7 +57,12 @@ const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.c
 
 export function createUploader(parts: UploaderParts): Uploader {
   const { ledger, runs, hub, clock, signal } = parts;
-  const state: { active: Uploader["active"]; waitingFor: Fault | null; stop: AbortController | null; tries: number } = {
+  const state: {
+    active: Uploader["active"];
+    waitingFor: Fault | null;
+    stop: { controller: AbortController; ended: Promise<void> } | null;
+    tries: number;
+  } = {
     active: null,
     waitingFor: null,
     stop: null,
@@ -76,7 +81,8 @@ export function createUploader(parts: UploaderParts): Uploader {
   const upload = async (item: Capture, bench: { engine: Engine; store: NodeStore }) => {
     const stop = new AbortController();
     const both = AbortSignal.any([stop.signal, signal]);
-    state.stop = stop;
+    const { promise: ended, resolve: sayEnded } = Promise.withResolvers<void>();
+    state.stop = { controller: stop, ended };
     await ledger.move(item.id, "running", { by: "node", at: parts.wallNow() });
     state.active = { capture: item, tally: null, startedAt: clock.now() };
     try {
@@ -105,6 +111,7 @@ export function createUploader(parts: UploaderParts): Uploader {
     } finally {
       state.active = null;
       state.stop = null;
+      sayEnded();
     }
   };
 
@@ -135,7 +142,7 @@ export function createUploader(parts: UploaderParts): Uploader {
 
   const afterFailure = async (item: Capture, about: { error: unknown; stopped: boolean }) => {
     if (signal.aborted) return;
-    // A person moved it already: paused or cancelled.
+    // A person wants it paused or cancelled, and moves it now.
     if (about.stopped) return;
     const fault = toFault(about.error, { op: "upload", subject: item.run });
     if (isFatal(fault)) throw fault;
@@ -249,11 +256,12 @@ export function createUploader(parts: UploaderParts): Uploader {
     steer: async (transferId, wish) => {
       const item = ledger.byTransfer(transferId);
       if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
-      const at = parts.wallNow();
       const stop = state.active?.capture.id === item.id ? state.stop : null;
+      // First let go of the files, then decide: it may have become safe in this moment.
+      stop?.controller.abort(new Fault("CANCELLED"));
+      await stop?.ended;
       if (wish === "cancel") await end(item, "cancelled", { by: "person", fault: new Fault("CANCELLED") });
-      else await ledger.move(item.id, wish === "pause" ? "paused" : "waiting", { by: "person", at });
-      stop?.abort(new Fault("CANCELLED"));
+      else await ledger.move(item.id, wish === "pause" ? "paused" : "waiting", { by: "person", at: parts.wallNow() });
       rung = true;
       bell?.();
     },

@@ -1,0 +1,218 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rm, writeFile, mkdtemp, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import { runName } from "#protocol/names.ts";
+import type { NodeEvent } from "#protocol/reports.ts";
+import { systemClock } from "../engine/clock.ts";
+import type { Engine } from "../engine/engine.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { createFakeHub } from "../link/fake-hub.ts";
+import { openOutbox, type Outbox } from "../link/outbox.ts";
+import type { Capture } from "./capture.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
+import { lookAt } from "./look.ts";
+import { createRuns } from "./runs.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { createUploader } from "./uploader.ts";
+
+const run = runName.parse("llama");
+let store: TrialStore;
+let folder: string;
+let outbox: Outbox;
+let ledger: Ledger;
+let stop: AbortController;
+let ends: { state: string; step: number }[];
+let waits: string[];
+
+beforeAll(async () => {
+  store = await openTrialStore();
+});
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-uploader-"));
+  outbox = await openOutbox(join(folder, "outbox.jsonl"), Date.now);
+  ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
+  stop = new AbortController();
+  ends = [];
+  waits = [];
+});
+afterEach(async () => {
+  await store.disarm();
+  await Promise.all([outbox.close(), ledger.close()]);
+  await rm(folder, { recursive: true, force: true });
+});
+afterAll(() => store.close());
+
+async function capture(step: number): Promise<Capture> {
+  const path = join(folder, `checkpoint-${step}`);
+  await mkdir(path);
+  await writeFile(join(path, "model.bin"), randomBytes(11_000_000));
+  await writeFile(join(path, "empty"), "");
+  const look = await lookAt({ path, kind: "folder" });
+  if (look === null) throw new Error("the checkpoint is gone");
+  const taken = await takeSnapshot({
+    candidate: { path, name: `checkpoint-${step}`, step, kind: "folder" },
+    look,
+    run,
+    epoch: null,
+    captures: join(folder, "captures"),
+    traits: store.access.traits,
+    partBytes: 5 * 1024 * 1024,
+    startedBy: "queue",
+    wallNow: Date.now,
+  });
+  await ledger.add({ ...taken, capturedAt: step }, look.fingerprint);
+  return taken;
+}
+
+/** Starts an uploader and resolves when `isOver` says so after an end or a wait. */
+async function work(
+  answers: Parameters<typeof createFakeHub>[0],
+  isOver: () => boolean,
+  engine: Engine = store.engine(),
+) {
+  const claim = { epoch: 3, parent: null, newest: null };
+  const hub = createFakeHub({
+    claimEpoch: () => claim,
+    announce: () => ({ ok: true }),
+    commit: () => ({ sha256: "" }),
+    ...answers,
+  });
+  const runs = createRuns([run], { hub, onOver: () => undefined });
+  const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
+  const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
+  const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
+  const uploader = createUploader({
+    ledger,
+    runs,
+    hub,
+    outbox,
+    clock: systemClock,
+    wallNow: Date.now,
+    journals: join(folder, "uploads"),
+    node: () => ({ id: "node-id-1", name: "gpu-1" }),
+    bench: () => bench,
+    signal: stop.signal,
+    onEnd: ({ state, step }) => {
+      ends.push({ state, step });
+      // After the outbox has it.
+      setTimeout(check, 50);
+    },
+    onWaiting: (fault) => {
+      waits.push(fault.code);
+      check();
+    },
+  });
+  return { hub, runs, uploader, done: uploader.run() };
+}
+
+const ended = (count: number) => () => ends.length >= count;
+const news = (): Partial<NodeEvent>[] => outbox.next().map(({ seq: _, at: __, ...event }) => event);
+
+test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async () => {
+  const taken = await capture(100);
+  let committed: unknown = null;
+  const { hub, done } = await work(
+    { commit: (input: { manifest: unknown }) => ((committed = input.manifest), { sha256: "" }) },
+    ended(1),
+  );
+  await done;
+  expect(hub.asked).toEqual(["claimEpoch", "announce", "commit"]);
+  const manifest = manifestSchema.parse(committed);
+  expect(manifest).toMatchObject({
+    id: taken.id,
+    writerEpoch: 3,
+    step: 100,
+    homes: [{ bucket: "trial", prefix: "team/" }],
+  });
+  const model = manifest.files.find(({ path }) => path === "model.bin");
+  expect(model?.extents).toHaveLength(3);
+  expect(model?.extents[0]?.key).toBe(`team/runs/llama/e000003/${taken.attempt}/model.bin`);
+  expect(ledger.safe("llama")?.step).toBe(100);
+  expect(news()).toMatchObject([{ type: "transfer-ended", state: "done", step: 100, sentBytes: 11_000_000 }]);
+  await expect(stat(taken.folder)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("bytes go on without the hub, and the commit waits until it is back", async () => {
+  await capture(100);
+  let refusals = 3;
+  const commit = () => {
+    if (refusals-- > 0) throw new Fault("HUB_UNREACHABLE");
+    return { sha256: "" };
+  };
+  const { hub, done } = await work({ commit }, ended(1));
+  await done;
+  expect(hub.asked.filter((op) => op === "commit")).toHaveLength(4);
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  expect(waits).toContain("HUB_UNREACHABLE");
+});
+
+test("of three that wait only the newest is uploaded, and the others are reported as superseded", async () => {
+  for (const step of [100, 200, 300]) await capture(step);
+  const { done } = await work({}, ended(3));
+  await done;
+  expect(ends).toEqual([
+    { state: "superseded", step: 100 },
+    { state: "superseded", step: 200 },
+    { state: "done", step: 300 },
+  ]);
+});
+
+test("a run that another node took over is not uploaded any more, and the hub hears why", async () => {
+  await capture(100);
+  const announce = () => {
+    throw new Fault("EPOCH_OVER");
+  };
+  const { runs, done } = await work({ announce }, ended(1));
+  await done;
+  expect(runs.get("llama")?.over?.code).toBe("EPOCH_OVER");
+  expect(news()).toMatchObject([{ state: "failed", fault: { code: "EPOCH_OVER" } }]);
+  const puts = await store.count("UploadPart");
+  expect(puts.filter(({ key }) => key.includes(ledger.get("x")?.attempt ?? "never"))).toEqual([]);
+});
+
+test("a refusal by the store fails the transfer but keeps the capture, and a new start tries it again", async () => {
+  const taken = await capture(100);
+  await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
+  const first = await work({}, ended(1));
+  await first.done;
+  expect(ends).toEqual([{ state: "failed", step: 100 }]);
+  expect((await stat(taken.folder)).isDirectory()).toBe(true);
+  await store.disarm();
+
+  stop = new AbortController();
+  const second = await work({}, ended(2));
+  await second.done;
+  expect(ends.at(-1)).toEqual({ state: "done", step: 100 });
+});
+
+test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 2_000_000, connections: 1 });
+  const { uploader, done } = await work({}, ended(1), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  await uploader.steer(taken.transferId, "cancel");
+  await done;
+  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
+  expect(ledger.all()).toEqual([]);
+  const aborted = (await store.count("AbortMultipartUpload")).filter(({ key }) => key.includes(taken.attempt));
+  expect(aborted).toMatchObject([{ succeeded: 1 }]);
+});
+
+test("paused it keeps its place and what was sent, and goes on when resumed", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 1 });
+  const { uploader, done } = await work({}, ended(1), slow);
+  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  await uploader.steer(taken.transferId, "pause");
+  while (uploader.active !== null) await systemClock.sleep(5);
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await uploader.steer(taken.transferId, "resume");
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(taken.attempt));
+  expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
+});
