@@ -82,7 +82,7 @@ export function FirstSteps({ fleet, profiles, nodes }: FirstStepsProps) {
             state={stateOf(step, 3)}
             title="The first checkpoint"
             about={
-              fleet.activeTransfers > 0
+              step === 3 && fleet.activeTransfers > 0
                 ? "It is on its way."
                 : "Let the training program write one into the watched folder, or put any folder named checkpoint-1 there. It is noticed when it is complete."
             }

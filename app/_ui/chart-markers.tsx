@@ -23,6 +23,7 @@ interface ChartMarkersProps {
 /** Words that would overlap others are left out; the line stays, and the list of events has the sentence. */
 export function ChartMarkers({ markers, x, plot }: ChartMarkersProps) {
   const taken: { from: number; to: number }[] = [];
+  const lines = markers.map((marker) => x(marker.at));
   return [...markers]
     .sort((a, b) => b.at - a.at)
     .map((marker) => {
@@ -33,9 +34,9 @@ export function ChartMarkers({ markers, x, plot }: ChartMarkersProps) {
       const fits =
         words.from > plot.left &&
         plot.width > 420 &&
+        !lines.some((line) => line > words.from - 3 && line < words.to + 3) &&
         !taken.some((other) => words.from < other.to + 8 && words.to > other.from - 8);
       if (fits) taken.push(words);
-      taken.push({ from: at, to: at });
       return (
         <g key={`${marker.at}${marker.label}`}>
           <path d={`M${at} ${TOP}V${plot.floor}`} className={STROKE[marker.tone]} strokeDasharray="2 3">

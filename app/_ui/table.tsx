@@ -20,6 +20,8 @@ export interface Column {
   label?: string;
   align?: "left" | "right";
   from?: From;
+  /** The last one shown on narrow screens, where the columns after it are hidden. */
+  edge?: "narrow";
 }
 
 interface TableProps {
@@ -41,6 +43,7 @@ export function Table({ label, columns, children }: TableProps) {
                 "border-b border-line px-1.5 py-2 text-12 sm:px-2 font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4",
                 column.align === "right" ? "text-right" : "text-left",
                 SHOWN[column.from ?? "always"],
+                column.edge === "narrow" && "max-sm:pr-4",
               )}
             >
               {column.head === "" ? <span className="sr-only">{column.label ?? column.key}</span> : column.head}

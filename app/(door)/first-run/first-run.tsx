@@ -100,7 +100,7 @@ function Stage({ step, title, about, children }: StageProps) {
         <p className="text-soft">{about}</p>
       </div>
       <Panel label={title}>
-        <div className="px-4 py-3">{children}</div>
+        <div className="px-5 py-3">{children}</div>
       </Panel>
     </>
   );

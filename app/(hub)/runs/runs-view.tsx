@@ -23,12 +23,12 @@ import { visibleText } from "../../_ui/visible-text.ts";
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },
   { key: "tide", head: "Tide", from: "lg" },
-  { key: "step", head: "Newest safe", align: "right" },
+  { key: "step", head: "Newest safe", align: "right", from: "sm" },
   { key: "writer", head: "Written by", from: "md" },
   { key: "count", head: "Checkpoints", align: "right", from: "lg" },
   { key: "size", head: "Stored", align: "right", from: "lg" },
   { key: "every", head: "Every", align: "right", from: "xl" },
-  { key: "state", head: "State", align: "right", from: "sm" },
+  { key: "state", head: "State", align: "right", edge: "narrow" },
   { key: "actions", head: "", label: "Actions", align: "right", from: "sm" },
 ];
 
@@ -120,7 +120,7 @@ function RunRowView({ run }: { run: RunRow }) {
       <Cell from="lg">
         <RunTide run={run} />
       </Cell>
-      <Cell align="right">
+      <Cell from="sm" align="right">
         {run.newestStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.newestStep)}`}
         {run.newestAt !== null && now > 0 && (
           <div className="text-12 text-faint">{formatDuration(Math.max(0, now - run.newestAt))} ago</div>
@@ -144,8 +144,11 @@ function RunRowView({ run }: { run: RunRow }) {
       <Cell from="xl" align="right" className="text-soft">
         {run.intervalMs === null ? "–" : formatDuration(run.intervalMs)}
       </Cell>
-      <Cell from="sm" align="right">
+      <Cell align="right" className="max-sm:pr-4">
         <Tag tone={state.tone}>{state.text}</Tag>
+        <div className="text-12 text-faint sm:hidden">
+          {run.newestStep === null ? "nothing safe yet" : `safe step ${formatCount(run.newestStep)}`}
+        </div>
       </Cell>
       <Cell from="sm" align="right">
         <Button
