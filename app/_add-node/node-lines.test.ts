@@ -36,6 +36,6 @@ test("a folder with spaces and quotes stays one word in the shell", () => {
 
 test("the repository line works as it stands", () => {
   expect(repositoryLine(input)).toBe(
-    "node worker/main.ts agent --hub https://hub.example.com --token tmj_abc --state ./tidemark-state --watch /checkpoints --run my-run",
+    "npm run tidemark -- agent --hub https://hub.example.com --token tmj_abc --state ./tidemark-state --watch /checkpoints --run my-run",
   );
 });

@@ -116,7 +116,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "node",
       label: "plain Node",
-      about: "Node 20 or newer. The one file comes from npm run build:worker, which writes dist/tidemark.mjs.",
+      about: "Node 22.19 or newer. The one file comes from npm run build:worker, which writes dist/tidemark.mjs.",
       text: [
         ...environment.map(([name, value]) => `${name}=${shellWord(value)} \\`),
         `node dist/tidemark.mjs ${command}`,
@@ -140,5 +140,5 @@ export function repositoryLine({ hubUrl, token, run, watchFolder }: NodeLinesInp
     run,
     ...(needsPlainHttp(hubUrl) ? ["--allow-http"] : []),
   ];
-  return `node worker/main.ts agent ${flags.map(shellWord).join(" ")}`;
+  return `npm run tidemark -- agent ${flags.map(shellWord).join(" ")}`;
 }

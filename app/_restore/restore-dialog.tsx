@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { RestorePlan } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
@@ -46,6 +46,14 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       : "an absolute folder on the node, without '..'";
   const ready =
     checkpointId !== null && node !== undefined && node.whyNot === null && pathWrong === undefined && whyNot === null;
+  // One Enter restores: the button takes the focus once, as soon as the plan says that it can be pressed.
+  const submit = useRef<HTMLButtonElement>(null);
+  const offered = useRef(false);
+  useEffect(() => {
+    if (!ready || offered.current) return;
+    offered.current = true;
+    submit.current?.focus();
+  }, [ready]);
   const title =
     plan.data === undefined
       ? "Restore"
@@ -86,7 +94,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             {whyNot ?? (node === undefined ? "" : `Runs on ${visibleText(node.name)}. You can close this page.`)}
           </span>
           {plan.data !== undefined && <CopyButton text={cliOf(plan.data, targetPath)}>Copy as CLI</CopyButton>}
-          <Button type="submit" form="restore" look="main" disabled={!ready || start.busy}>
+          <Button ref={submit} type="submit" form="restore" look="main" disabled={!ready || start.busy}>
             {start.busy ? "Starting" : "Restore"} <Key look="inside">↵</Key>
           </Button>
         </>

@@ -1,7 +1,7 @@
 "use client";
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import type { ReactNode } from "react";
+import { useRef, type ReactNode } from "react";
 import { IconButton } from "./button.tsx";
 import { classNames } from "./class-names.ts";
 
@@ -19,14 +19,21 @@ interface DialogProps {
 
 const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[620px]", wide: "sm:max-w-[780px]" };
 
-/** A dialog over the page: focus stays inside, Escape and the veil close it, the page behind does not scroll. */
+const FOCUSABLE = "input:not([disabled]), button:not([disabled]), select, textarea, a[href]";
+
+/**
+ * A dialog over the page: focus stays inside, Escape and the veil close it, the page behind does not scroll. Focus starts
+ * at the first field, never at Close: Enter must not throw away what was opened.
+ */
 export function Dialog({ open, onClose, title, intro, footer, width = "usual", children }: DialogProps) {
+  const body = useRef<HTMLDivElement>(null);
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
         <Base.Backdrop className="fixed inset-0 z-40 bg-veil transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0" />
         <Base.Viewport className="fixed inset-0 z-50 flex items-end justify-center overflow-hidden sm:items-center sm:p-6">
           <Base.Popup
+            initialFocus={() => body.current?.querySelector<HTMLElement>(FOCUSABLE) ?? body.current}
             className={classNames(
               "flex max-h-full w-full flex-col rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
               WIDTH[width],
@@ -41,7 +48,13 @@ export function Dialog({ open, onClose, title, intro, footer, width = "usual", c
                 <X size={16} />
               </Base.Close>
             </header>
-            <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-3">{children}</div>
+            <div
+              ref={body}
+              tabIndex={-1}
+              className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-3 outline-none"
+            >
+              {children}
+            </div>
             {footer !== undefined && (
               <footer className="flex flex-wrap items-center gap-2 border-t border-line px-5 py-3">{footer}</footer>
             )}
