@@ -1,0 +1,34 @@
+import { readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { expect, signInByPage, test } from "./story.ts";
+
+// While the hub is away the browser itself reports each connection that was refused.
+test.use({
+  expectedErrors: [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/],
+});
+
+test("the hub is killed under load: the page says so, and recovers without a reload", async ({ page, stage }) => {
+  await stage.startNode({ name: "gpu-1", run: "steady", flags: ["--limit-up", "4MB"] });
+  await signInByPage(page, stage);
+  await expect(page.getByText(/^live/).first()).toBeVisible();
+  let loads = 0;
+  page.on("load", () => (loads += 1));
+  writeCheckpoint({
+    folder: stage.folderOf("gpu-1"),
+    step: 100,
+    modelBytes: 48 * 1024 ** 2,
+    optimizerBytes: 0,
+    loss: 1,
+  });
+  const stored = async () => (await readCounters(stage.store)).receivedBytes;
+  const before = await stored();
+  await waitUntil("the upload runs", async () => (await stored()) > before + 4 * 1024 ** 2);
+
+  await stage.killHub();
+  await expect(page.getByText(/last update \d+ s ago/i).first()).toBeVisible({ timeout: 30_000 });
+  await stage.startHubAgain();
+  await expect(page.getByText(/^live/).first()).toBeVisible({ timeout: 30_000 });
+  await expect(page.getByText(/made step 100 of steady safe/)).toBeVisible({ timeout: 40_000 });
+  expect(loads).toBe(0);
+});

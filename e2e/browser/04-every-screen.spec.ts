@@ -1,0 +1,67 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { runName } from "#protocol/names.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { expect, signInByPage, test } from "./story.ts";
+
+const FORMS = [
+  { theme: "dark", width: 1440 },
+  { theme: "light", width: 1440 },
+  { theme: "dark", width: 390 },
+  { theme: "light", width: 390 },
+] as const;
+
+/** Things that stick out of the page to the right, by their own words. */
+const overflowing = (page: Page) =>
+  page.evaluate(() => {
+    const width = document.documentElement.clientWidth;
+    return document.documentElement.scrollWidth > width ? document.documentElement.scrollWidth - width : 0;
+  });
+
+test("every screen, light and dark, wide and narrow: no overflow, no serious accessibility fault", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(240_000);
+  const run = runName.parse("llama-8b");
+  await stage.startNode({ name: "gpu-1", run });
+  writeCheckpoint({
+    folder: stage.folderOf("gpu-1"),
+    step: 500,
+    modelBytes: 2 * 1024 ** 2,
+    optimizerBytes: 0,
+    loss: 1.5,
+  });
+  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
+    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
+  );
+  await signInByPage(page, stage);
+  const screens = [
+    "/",
+    "/nodes",
+    `/nodes/${checkpoint.nodeId}`,
+    "/runs",
+    `/runs/${run}`,
+    `/checkpoints/${checkpoint.id}`,
+    "/transfers",
+    "/buckets",
+    "/settings",
+  ];
+  for (const { theme, width } of FORMS) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 900 });
+    for (const screen of screens) {
+      await page.goto(stage.hub.url + screen);
+      await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+      await expect(page).toHaveTitle(/Tidemark/);
+      await expect(page.getByText(/^live/).first()).toBeAttached();
+      expect(await overflowing(page), `${screen} at ${width}`).toBe(0);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
+      expect(
+        serious.map((one) => `${screen} ${theme}: ${one.id} ${one.nodes.map((node) => node.target).join(" ")}`),
+      ).toEqual([]);
+    }
+  }
+});
