@@ -60,6 +60,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
   };
   for (const record of journal.records) apply(record);
   for (const [id, item] of taken) if (item.ended && taken.size > KEPT) taken.delete(id);
+  for (const item of taken.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => [...taken].flatMap(([id, item]) => linesOf(id, item)));
 
   const write = async (record: Line) => {
@@ -80,7 +81,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
 function linesOf(id: string, item: Taken): Line[] {
   const lines: Line[] = [
     { t: "accepted", command: item.command, at: item.at },
-    { t: "state", id, state: item.state === "running" ? "waiting" : item.state, fault: item.fault },
+    { t: "state", id, state: item.state, fault: item.fault },
   ];
   if (item.ended) lines.push({ t: "ended", id });
   return lines;
