@@ -89,7 +89,7 @@ describe("claiming a run", () => {
 
   it("goes to one of two nodes that claim at the same moment, and both know", async () => {
     const [first, second] = await Promise.all([claim(node), claim(other)]);
-    expect([first.epoch, second.epoch].toSorted()).toEqual([1, 2]);
+    expect(new Set([first.epoch, second.epoch])).toEqual(new Set([1, 2]));
     const view = await callAs(test.hub, "viewer").runs.get({ run });
     expect(view.epochs.map(({ epoch }) => epoch)).toEqual([2, 1]);
   });
@@ -387,6 +387,22 @@ describe("the commit", () => {
     await expect(commit(other, manifest)).rejects.toEqual(fault("NOT_THIS_NODES"));
     await claim(other);
     await expect(commit(node, manifest)).rejects.toEqual(fault("EPOCH_OVER"));
+    expect(await stateOf(manifest.id)).toBe("torn");
+  });
+
+  it("refuses a writer that is replaced while its objects are compared", async () => {
+    const { manifest } = await ready();
+    const { open } = test.hub.stores;
+    let isTaken = false;
+    test.hub.stores.open = async (id) => {
+      if (!isTaken) {
+        isTaken = true;
+        await claim(other);
+      }
+      return open(id);
+    };
+    await expect(commit(node, manifest)).rejects.toEqual(fault("EPOCH_OVER"));
+    expect(isTaken).toBe(true);
     expect(await stateOf(manifest.id)).toBe("torn");
   });
 

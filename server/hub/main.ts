@@ -1,9 +1,10 @@
 import { Socket } from "node:net";
 import { join } from "node:path";
+import { format, stripVTControlCharacters } from "node:util";
 import { explainStart } from "../boxed.ts";
 import { PASSWORD_COST } from "../auth/password.ts";
 import { readSettings } from "../env.ts";
-import { createLog } from "../log.ts";
+import { createLog, withoutSecrets, type Log } from "../log.ts";
 import { connectKeeper } from "./connect-keeper.ts";
 import { openHub } from "./open-hub.ts";
 import { openPages } from "./pages.ts";
@@ -26,12 +27,22 @@ const printSetupCode = (code: string): void => {
   process.stdout.write(`\n    ${code}\n\n`);
 };
 
+/** What libraries print goes to the log: standard output is for the hub's own few lines. */
+function logTheConsole(log: Log): void {
+  const say =
+    (level: "info" | "warn" | "error") =>
+    (...parts: unknown[]) =>
+      log[level]({ said: withoutSecrets(stripVTControlCharacters(format(...parts))) }, "a library printed");
+  Object.assign(console, { log: say("info"), info: say("info"), warn: say("warn"), error: say("error") });
+}
+
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
   // Children of this process and a crash dump need not know it.
   delete process.env["TIDEMARK_ADMIN_PASSWORD"];
   process.umask(0o077);
   const log = createLog(settings.logLevel);
+  logTheConsole(log);
   process.on("unhandledRejection", (error) => log.error({ error }, "an unhandled rejection"));
   const keeper = connectKeeper(new Socket({ fd: 3, readable: true, writable: true }));
   const { hub, startClosing, close } = await openHub({

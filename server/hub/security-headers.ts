@@ -9,14 +9,14 @@ async function bucketOrigins(hub: Hub): Promise<string[]> {
 }
 
 /**
- * The content security policy of one answer: scripts of this hub only, each with the nonce of this answer; no frame
+ * The content security policy of one answer: scripts and styles of this hub only, with the nonce of this answer; no frame
  * around it; connections to the hub and to the buckets.
  */
 export const policyWith = (nonce: string, connectTo: readonly string[]): string =>
   [
     "default-src 'self'",
     `script-src 'self' 'nonce-${nonce}' 'strict-dynamic'`,
-    "style-src 'self' 'unsafe-inline'",
+    `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data: blob:",
     "font-src 'self'",
     ["connect-src 'self'", ...connectTo].join(" "),
