@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { Fault, toFault } from "#protocol/fault.ts";
+import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { readAgentOptions, type AgentOptions } from "./agent-options.ts";
 import { createNarrator, type Narrator } from "./agent-narrator.ts";
@@ -79,6 +80,7 @@ export async function runAgent(command: AgentCommand): Promise<void> {
       credential: () => credential.held?.credential ?? null,
       signal: lifetime.signal,
     });
+    if (credential.held !== null && options.token !== null && !(await isKnown(hub, facts))) credential.held = null;
     const isNew = credential.held === null;
     credential.held ??= await enrol(hub, {
       ...options,
@@ -102,6 +104,19 @@ export async function runAgent(command: AgentCommand): Promise<void> {
   } finally {
     narrator.close();
     await unlock();
+  }
+}
+
+/** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
+async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
+  try {
+    const bootId = randomUUID();
+    await hub.ask("hello", (client, signal) =>
+      client.node.hello.mutate({ protocol: PROTOCOL_VERSION, bootId, facts }, { signal }),
+    );
+    return true;
+  } catch (error) {
+    return !isFault(error) || error.code !== "NODE_UNKNOWN";
   }
 }
 

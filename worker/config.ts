@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import { parseDuration, parseSize } from "#protocol/units.ts";
-import { envName, FLAGS, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import { envName, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
 
 /**
  * What is set, by whom. Precedence: flag, environment, file named by `..._FILE` (secrets), names other tools use, default.
@@ -57,7 +57,7 @@ export function resolveConfig(input: {
     settings,
     text,
     list: (name) => byName.get(name)?.values ?? [],
-    isOn: (name) => ["true", "1", "yes", "on"].includes((text(name) ?? "").toLowerCase()),
+    isOn: (name) => isOn(text(name) ?? ""),
     size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
     durationMs: (name) => reading(name, parseDuration) ?? 0,
     count: (name) => reading(name, parseCount) ?? 0,
@@ -72,6 +72,8 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "duration") config.durationMs(name);
   if (spec.kind === "count") config.count(name);
 }
+
+const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text.toLowerCase());
 
 function parseCount(value: string): number {
   const count = Number(value);
@@ -124,14 +126,18 @@ export function shownValue(setting: Setting): string {
 }
 
 /** How the terminal wants to be spoken to. */
-export function terminalWishes(env: Environment): { plain: boolean } {
+export function terminalWishes(
+  env: Environment,
+  flags: ReadonlyMap<FlagName, string[]>,
+): { plain: boolean; json: boolean } {
   const isSet = (name: string) => env[name] !== undefined && env[name] !== "";
-  return { plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb" };
+  return {
+    json: isOn(flags.get("json")?.[0] ?? env[envName("json")] ?? ""),
+    plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb",
+  };
 }
 
 /** Facts that a platform puts into the environment. */
 export function platformFacts(env: Environment): { machineId: string | null; home: string | null } {
   return { machineId: env["SALAD_MACHINE_ID"] ?? null, home: env["HOME"] ?? null };
 }
-
-export const isKnownFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);

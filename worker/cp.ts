@@ -254,12 +254,20 @@ async function follow(
   try {
     const tally = await work((started) => {
       const moving = () => ({ from, to, tally: started, bytesPerSecond: engine.meter.bytesPerSecond() });
-      if (!terminal.isLive) terminal.say(transferSentence(moving()), { type: "started", ...transferFacts(moving()) });
+      const files = started.filesTotal === 1 ? "" : `${formatCount(started.filesTotal)} files, `;
+      const began = `${from} -> ${to}: ${files}${formatBytes(started.bytesTotal)}`;
+      if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
+      let quarters = 0;
       timer = setInterval(() => {
         terminal.draw([transferSentence(moving()), tideLine(started)], () => ({
           type: "progress",
           ...transferFacts(moving()),
         }));
+        const now = Math.floor((4 * started.bytesSure) / Math.max(1, started.bytesTotal));
+        if (now > quarters && now < 4 && !terminal.isLive) {
+          terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
+        }
+        quarters = now;
       }, TICK_MS);
     });
     const tookMs = performance.now() - startedAt;

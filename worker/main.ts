@@ -38,8 +38,7 @@ function listenForSignals(terminal: Terminal): { signal: AbortSignal; stoppedBy:
 
 async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
-  const json = flags.has("json") || process.env[envName("json")] === "true";
-  const terminal = createTerminal(streams, { json, plain: terminalWishes(process.env).plain });
+  const terminal = createTerminal(streams, terminalWishes(process.env, flags));
   if (flags.has("help")) {
     streams.out(`${commandHelp(command)}\n`);
     return 0;

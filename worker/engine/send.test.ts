@@ -233,10 +233,10 @@ test("a file that grows while it is sent is refused, not uploaded as a mixture",
   const path = join(store.folder, "grows.bin");
   await writeFile(path, content);
   const key = freshKey();
-  let grown: Promise<void> | null = null;
-  const { job } = await prepare({ key, path, onPart: () => void (grown ??= appendFile(path, "more")) });
+  const growth: Promise<void>[] = [];
+  const { job } = await prepare({ key, path, onPart: () => void growth.push(appendFile(path, "more")) });
   await expect(sendFile(store.engine({ connections: 1 }), job)).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
-  await grown;
+  await Promise.all(growth);
   const completes = await store.count("CompleteMultipartUpload");
   expect(completes.filter((target) => target.key === key)).toEqual([]);
 });

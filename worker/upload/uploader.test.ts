@@ -110,7 +110,7 @@ async function work(
 }
 
 const ended = (count: number) => () => ends.length >= count;
-const news = (): Partial<NodeEvent>[] => outbox.next().map(({ seq: _, at: __, ...event }) => event);
+const news = (): readonly NodeEvent[] => outbox.next();
 
 test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async () => {
   const taken = await capture(100);

@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { readPut } from "#storage/answers.ts";
+import { parseCommandLine } from "./cli.ts";
+import { resolveConfig } from "./config.ts";
+import { copy } from "./cp.ts";
+import { callStore } from "./engine/engine.ts";
+import { openTrialStore, type TrialStore } from "./engine/trial-store.ts";
+import { createTerminal } from "./terminal.ts";
+
+let store: TrialStore;
+let folder: string;
+const content = randomBytes(12_000_000);
+
+beforeAll(async () => {
+  store = await openTrialStore();
+  folder = store.folder;
+  await writeFile(join(folder, "one.bin"), content);
+  await mkdir(join(folder, "tree/deep"), { recursive: true });
+  await writeFile(join(folder, "tree/deep/a.txt"), "a");
+  await writeFile(join(folder, "tree/empty"), "");
+});
+afterEach(() => store.disarm());
+afterAll(() => store.close());
+
+/** Runs `tidemark cp` as main does; returns what it wrote to stdout. */
+async function cp(
+  args: string[],
+  rest: { signal?: AbortSignal; flags?: string[]; secret?: string } = {},
+): Promise<string> {
+  const flags = ["--state", join(folder, "state"), "--provider", "minio", "--part-size", "5MiB", ...(rest.flags ?? [])];
+  const { flags: given, operands } = parseCommandLine(["cp", ...flags, ...args]);
+  const env = {
+    AWS_ENDPOINT_URL: store.access.endpoint,
+    AWS_ACCESS_KEY_ID: store.credential.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: rest.secret ?? store.credential.secretAccessKey,
+  };
+  let said = "";
+  const streams = { out: (text: string) => void (said += text), talk: () => undefined, isTty: false, columns: 0 };
+  await copy({
+    config: resolveConfig({ command: "cp", flags: given, env }),
+    operands,
+    terminal: createTerminal(streams, { json: rest.flags?.includes("--json") ?? false, plain: true }),
+    signal: rest.signal ?? new AbortController().signal,
+    home: null,
+  });
+  return said;
+}
+
+test("a file goes there and back byte for byte", async () => {
+  expect(await cp([join(folder, "one.bin"), "s3://trial/dir/"])).toContain("verified");
+  await cp(["s3://trial/dir/one.bin", join(folder, "back.bin")]);
+  expect((await readFile(join(folder, "back.bin"))).equals(content)).toBe(true);
+  expect((await readdir(folder)).filter((name) => name.includes(".part-"))).toEqual([]);
+  expect(await readdir(join(folder, "state/copies"))).toEqual([]);
+});
+
+test("a folder goes there and back, empty files included", async () => {
+  await cp([join(folder, "tree"), "s3://trial/tree"]);
+  await cp(["s3://trial/tree", join(folder, "tree-back")]);
+  expect((await readdir(join(folder, "tree-back"), { recursive: true })).toSorted()).toEqual([
+    "deep",
+    "deep/a.txt",
+    "empty",
+  ]);
+  expect(await readFile(join(folder, "tree-back/deep/a.txt"), "utf8")).toBe("a");
+});
+
+test("stopped it leaves nothing under the final name, and the same command goes on", async () => {
+  await cp([join(folder, "one.bin"), "s3://trial/slow.bin"]);
+  const target = join(folder, "slow.bin");
+  const stop = new AbortController();
+  const stopped = cp(["s3://trial/slow.bin", target], {
+    signal: stop.signal,
+    flags: ["--limit-down", "8MB", "--concurrency", "1"],
+  });
+  const temporary = async () => (await readdir(folder)).some((name) => name.startsWith(".slow.bin.part-"));
+  const remembered = async () => (await readdir(join(folder, "state/copies"))).length > 0;
+  while (!(await temporary()) || !(await remembered())) await new Promise((resolve) => setTimeout(resolve, 5));
+  stop.abort();
+  await expect(stopped).rejects.toMatchObject({ code: "CANCELLED" });
+  await expect(stat(target)).rejects.toMatchObject({ code: "ENOENT" });
+  await cp(["s3://trial/slow.bin", target]);
+  expect((await readFile(target)).equals(content)).toBe(true);
+  expect(await temporary()).toBe(false);
+});
+
+test("keys that lead out of the folder are refused, and nothing is written", async () => {
+  const operation = { op: "put", key: "evil/a\\b", sizeBytes: 1, crc32: "e8b7be43", nonce: "n" } as const;
+  const signal = new AbortController().signal;
+  await callStore(store.engine(), { operation, signal, body: Buffer.from("a") }, readPut);
+  await expect(cp(["s3://trial/evil/", join(folder, "evil")])).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+  await expect(stat(join(folder, "evil"))).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("a wrong secret is named as such although HEAD answers without a word", async () => {
+  await expect(cp(["s3://trial/dir/one.bin", join(folder, "never")], { secret: "wrong" })).rejects.toMatchObject({
+    code: "BAD_CREDENTIALS",
+  });
+});
+
+test("a listing that is interrupted by a login page is not an empty folder", async () => {
+  await store.arm({ op: "ListObjectsV2", action: { kind: "html", work: "skipped" } });
+  const listed = cp(["s3://trial/tree/", join(folder, "portal")], { flags: ["--retry-for", "300ms"] });
+  await expect(listed).rejects.toMatchObject({ code: "INTERCEPTED" });
+});
+
+test("with --json every line is one object and the last one says what was done", async () => {
+  const lines = (await cp([join(folder, "one.bin"), "s3://trial/json.bin"], { flags: ["--json"] })).trim().split("\n");
+  const objects: unknown[] = lines.map((line) => JSON.parse(line));
+  expect(objects.at(-1)).toMatchObject({ type: "done", bytes: content.length, files: 1 });
+});
+
+test("two local paths, or none, are refused with the right usage", async () => {
+  await expect(cp(["a", "b"])).rejects.toThrow("s3://bucket/key");
+  await expect(cp(["a"])).rejects.toThrow("tidemark cp SRC DST");
+  await expect(cp(["gs://a/b", "c"])).rejects.toThrow("s3://bucket/key");
+});
