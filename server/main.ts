@@ -21,7 +21,12 @@ const keeperVariables = (): NodeJS.ProcessEnv => {
 };
 
 const hubVariables = (): NodeJS.ProcessEnv => {
-  const kept: NodeJS.ProcessEnv = { ...process.env, NODE_ENV: process.env["NODE_ENV"] ?? "production" };
+  const kept: NodeJS.ProcessEnv = {
+    ...process.env,
+    NODE_ENV: process.env["NODE_ENV"] ?? "production",
+    // The page renderer would otherwise read `.env` files by itself, and with them a master key that is kept there.
+    __NEXT_PROCESSED_ENV: "true",
+  };
   delete kept["TIDEMARK_SECRET"];
   delete kept["TIDEMARK_SECRET_FILE"];
   return kept;

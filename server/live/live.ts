@@ -1,8 +1,10 @@
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeSettings } from "#protocol/hello.ts";
+import { isEnded } from "#protocol/transfer.ts";
 import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/views.ts";
 import { fleetViewOf } from "./fleet-view.ts";
 import { createLiveNode, post, type LiveNode, type NewLiveNode } from "./live-node.ts";
+import { withoutSpeed } from "../transfers/transfer-row.ts";
 import { createSignal } from "./signal.ts";
 
 /**
@@ -81,6 +83,13 @@ export class Live {
   /** Puts a transfer in view, or its newer row in place of the older one. */
   putTransfer(row: TransferRow, options: { toWrite: "now" | "later" }): void {
     this.transfers.set(row.id, { row, revision: this.touch(), dirty: options.toWrite === "later" });
+  }
+
+  /** The node of these transfers is not heard any more. */
+  stopClocks(nodeId: string): void {
+    for (const { row } of this.transfers.values()) {
+      if (row.nodeId === nodeId && !isEnded(row.state)) this.putTransfer(withoutSpeed(row), { toWrite: "later" });
+    }
   }
 
   addEvent(event: EventRow): void {

@@ -23,6 +23,7 @@ const EVENTS_KEPT_MS = 90 * 86_400_000;
 
 async function fallSilent(hub: Hub, node: LiveNode, now: number): Promise<void> {
   node.silent = true;
+  hub.live.stopClocks(node.id);
   hub.live.touchNode(node);
   const risk = addRisks(risksOf(node, now));
   const isLost = risk.checkpoints > 0;

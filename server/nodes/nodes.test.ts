@@ -276,6 +276,16 @@ describe("progress", () => {
     expect((await list()).rows).toHaveLength(1);
   });
 
+  it("leaves no frozen speed behind when its node falls silent", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    test.advance(31_000);
+    await noticeSilence(test.hub);
+    expect((await list()).rows[0]).toMatchObject({ state: "running", bytesPerSecond: 0, etaMs: null, connections: 0 });
+    const [row] = await callAs(test.hub, "viewer").nodes.list();
+    expect(row).toMatchObject({ upBytesPerSecond: 0, activeTransfers: 0 });
+  });
+
   it("of a transfer that is over changes nothing", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     await send(node, progress());

@@ -103,6 +103,24 @@ describe("a restore plan", () => {
     expect(candidate).toMatchObject({ bytesPerSecond: 1_000_000, etaMs: Math.round(sizeBytes() / 1_000) });
   });
 
+  it("remembers that rate over a restart of the hub", async () => {
+    const { transferId } = await create();
+    const at = test.hub.now();
+    const ended = { seq: 1, at, type: "transfer-ended" as const, transferId, direction: "download" as const };
+    const about = {
+      state: "done" as const,
+      checkpointId: staged.checkpointId,
+      run,
+      step: 500,
+      startedBy: "operator" as const,
+    };
+    const amounts = { bytes: 4_000, files: 1, sentBytes: 4_000, startedAt: at - 2_000, retries: 0, connections: 1 };
+    const event = { ...ended, ...about, ...amounts, fault: null };
+    await callAs(test.hub, target.caller).node.record({ events: [event] });
+    await test.restart();
+    expect((await plan(target.nodeId)).candidates[0]?.bytesPerSecond).toBe(2_000);
+  });
+
   it("offers a folder beside the one the node watches, and the same as a command", async () => {
     expect((await plan(target.nodeId)).suggestedPath).toBe("/checkpoints/llama/checkpoint-500");
     await say(target, disk(1_000_000));

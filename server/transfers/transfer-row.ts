@@ -46,7 +46,7 @@ export function transferRowOf(row: Transfer, nodeName: string): TransferRow {
 /** Smooths the rate the time left is computed from, so that it does not jump. */
 const SMOOTHING = 0.3;
 
-/** `before` with what the node says about it now. `atMs` is the hub's clock minus the node's. */
+/** `before` with what the node says about it now. `skewMs` is the hub's clock minus the node's. */
 export function withProgress(
   before: TransferRow,
   progress: TransferProgress,
@@ -80,3 +80,13 @@ export function withProgress(
     endedAt: isEnded(progress.state) ? (before.endedAt ?? clock.now) : null,
   };
 }
+
+/** A transfer whose node is not heard any more: never a frozen speed. */
+export const withoutSpeed = (row: TransferRow): TransferRow => ({
+  ...row,
+  currentPath: null,
+  bytesPerSecond: 0,
+  etaMs: null,
+  connections: 0,
+  stalledMs: null,
+});

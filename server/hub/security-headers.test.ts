@@ -1,0 +1,22 @@
+import { describe, expect, it } from "vitest";
+import { policyWith } from "./security-headers.ts";
+
+describe("the content security policy", () => {
+  const directives = new Map(
+    policyWith("bm9uY2U=", ["https://s3.example.com"])
+      .split("; ")
+      .map((directive) => [directive.split(" ")[0], directive.split(" ").slice(1)]),
+  );
+
+  it("runs scripts and applies styles with this answer's nonce only", () => {
+    expect(directives.get("script-src")).toEqual(["'self'", "'nonce-bm9uY2U='", "'strict-dynamic'"]);
+    expect(directives.get("style-src")).toEqual(["'self'", "'nonce-bm9uY2U='"]);
+    expect([...directives.values()].flat()).not.toContain("'unsafe-inline'");
+    expect([...directives.values()].flat()).not.toContain("'unsafe-eval'");
+  });
+
+  it("lets nobody frame the hub, and pages connect to the hub and the buckets", () => {
+    expect(directives.get("frame-ancestors")).toEqual(["'none'"]);
+    expect(directives.get("connect-src")).toEqual(["'self'", "https://s3.example.com"]);
+  });
+});
