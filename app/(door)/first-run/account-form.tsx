@@ -29,7 +29,7 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
     >
       <Field
         label="Setup code"
-        hint="The hub printed it on its console when it started, after the words “setup code”. In a container: look at its log."
+        hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
         error={typed.code === "" && asked ? "the code from the hub's console" : undefined}
       >
         {(ids) => (

@@ -33,7 +33,7 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
       : [
           <Fragment key="profile">
             saves into{" "}
-            <Link href="/buckets" className="text-ink hover:underline">
+            <Link href="/buckets" className="font-mid text-ink hover:underline">
               {visibleText(node.profileName)}
             </Link>
           </Fragment>,
