@@ -28,6 +28,7 @@ import { keepCapturing } from "./upload/keep-capturing.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
 import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
+import { sweepCaptures } from "./upload/sweep.ts";
 import { createUploader, type Uploader } from "./upload/uploader.ts";
 
 /**
@@ -177,6 +178,7 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
   const bootId = randomUUID();
   const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
   const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
+  await sweepCaptures(join(state, "captures"), ledger);
   const memory = await openCommandMemory(join(state, "commands.jsonl"));
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const benches = createBenches({ options, hub, session });

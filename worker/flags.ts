@@ -20,7 +20,7 @@ export type CommandName = keyof typeof COMMANDS;
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(COMMANDS, text);
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
-export type FlagKind = "text" | "secret" | "size" | "rate" | "duration" | "count" | "switch" | "list";
+type FlagKind = "text" | "secret" | "size" | "rate" | "duration" | "count" | "switch" | "list";
 
 export interface FlagSpec {
   kind: FlagKind;

@@ -13,7 +13,7 @@ export interface Moving {
 const STALLED_MS = 5_000;
 
 /** Time left at the present rate, ms; null when nothing moves. */
-export function etaMs(tally: Tally, bytesPerSecond: number): number | null {
+function etaMs(tally: Tally, bytesPerSecond: number): number | null {
   return bytesPerSecond > 0 ? ((tally.bytesTotal - tally.bytesDone) / bytesPerSecond) * 1000 : null;
 }
 

@@ -17,7 +17,7 @@ export interface Breaker {
   readonly isDown: boolean;
 }
 
-export type Ticket = "probe" | "free";
+type Ticket = "probe" | "free";
 
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;

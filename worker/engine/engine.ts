@@ -63,6 +63,9 @@ export interface Call {
   sink?: Sink;
 }
 
+/** These succeed once; their signatures are of no use afterwards and would only fill the memory. */
+const ONCE: ReadonlySet<Operation["op"]> = new Set(["part", "put", "complete"]);
+
 /** Signs and sends one operation once. Faults: of signing, of the network; the answer itself is not judged. */
 export async function callStore<T>(
   engine: Engine,
@@ -83,7 +86,9 @@ export async function callStore<T>(
   // Whatever it says, somebody answered.
   engine.retrier.breaker.up();
   try {
-    return read(answer, operation.key);
+    const result = read(answer, operation.key);
+    if (ONCE.has(operation.op)) engine.signatures.forget(operation);
+    return result;
   } catch (error) {
     throw asExpired(error, { engine, operation, request });
   }

@@ -30,7 +30,7 @@ const lineOf = (record: unknown): string => {
 };
 
 /** The valid records at the start of `bytes`, and where the first bad line begins. */
-export function readLines<T>(bytes: Buffer, schema: z.ZodType<T>): { records: T[]; validBytes: number } {
+function readLines<T>(bytes: Buffer, schema: z.ZodType<T>): { records: T[]; validBytes: number } {
   const records: T[] = [];
   let at = 0;
   for (;;) {

@@ -8,7 +8,7 @@ import { diskFault } from "./disk-fault.ts";
  * any time and the memory of a connection is `RING x CHUNK_BYTES` whatever the part size is.
  */
 
-export const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 128 * 1024;
 /** The HTTP client holds at most two chunks; two more keep the disk one step ahead. */
 const RING = 4;
 

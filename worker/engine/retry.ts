@@ -20,7 +20,7 @@ export interface Retrier {
   patienceMs: number;
 }
 
-export const DEFAULT_PATIENCE_MS = 15 * 60_000;
+const DEFAULT_PATIENCE_MS = 15 * 60_000;
 
 export const createRetrier = (clock: Clock, patienceMs = DEFAULT_PATIENCE_MS): Retrier => ({
   clock,

@@ -56,7 +56,7 @@ export interface SentPart {
   crc32: string;
 }
 
-export interface SendWatch {
+interface SendWatch {
   signal: AbortSignal;
   patience: Patience;
   /** Bytes that were on their way (negative: a part failed and they have to go again). */
@@ -84,6 +84,7 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
     const etag = whole ? await sendWhole(engine, job, handle) : await sendParts(engine, job, handle);
     await assertUnchanged(handle, job.identity, job.path);
     await job.memory.finish(etag);
+    engine.signatures.forget({ op: "head", key: job.key });
     return extentsOf(job, etag);
   } finally {
     await handle.close();

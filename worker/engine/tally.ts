@@ -28,7 +28,7 @@ export interface Tally {
 /** `kept`: it was there already from an earlier try, so nothing has to move. */
 export type PartState = "moving" | "waiting" | "done" | "kept";
 
-export interface PartAt {
+interface PartAt {
   fileIndex: number;
   /** From 0. */
   partIndex: number;

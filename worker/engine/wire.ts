@@ -44,7 +44,7 @@ export interface Sink {
   bytes(chunk: Buffer, watchdog: Watchdog): Promise<void>;
 }
 
-export const IDLE_MS = 15_000;
+const IDLE_MS = 15_000;
 const CONNECT_MS = 8_000;
 /** The most the kernel may hold back after our last write. */
 const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;

@@ -21,7 +21,7 @@ export async function readFacts(input: { labels: readonly string[]; machineId: s
 }
 
 /** @throws Fault BAD_INPUT for a label that is not `key=value`. */
-export function readLabels(texts: readonly string[]): Record<string, string> {
+function readLabels(texts: readonly string[]): Record<string, string> {
   const labels: Record<string, string> = {};
   for (const text of texts) {
     const match = /^([^=]{1,32})=(.{0,128})$/s.exec(text);

@@ -16,7 +16,7 @@ export interface Hub {
   readonly isUp: boolean;
 }
 
-export type HubClient = ReturnType<typeof createClient>;
+type HubClient = ReturnType<typeof createClient>;
 
 const CALL_MS = 30_000;
 /** A commit lists, writes and reads back; an announcement may name fifty thousand files. */

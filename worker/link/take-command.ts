@@ -4,7 +4,7 @@ import type { CommandMemory } from "./command-memory.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** What a command may do on this node: a closed list. */
-export interface CommandHands {
+interface CommandHands {
   restore(): void;
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
 
 /** A checkpoint that this node has secured and that is on its way to be safe. Lives in the ledger until it is. */
-export const capturedFile = z.object({
+const capturedFile = z.object({
   path: filePath,
   sizeBytes: byteCount,
   mtimeMs: z.number(),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Fault, faultData, type FaultData } from "#protocol/fault.ts";
-import { isEnded, mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { openJournal } from "../engine/journal.ts";
 import { capture, type Capture } from "./capture.ts";
 
@@ -31,13 +31,13 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-export interface SafePoint {
+interface SafePoint {
   step: number;
   at: number;
   sizeBytes: number;
 }
 
-export interface Change {
+interface Change {
   by: MoveBy;
   at: number;
   fault?: FaultData;
@@ -203,5 +203,3 @@ const isNewer = (a: Capture, b: Capture): boolean =>
 /** The one to upload next: the oldest that waits. */
 export const nextToUpload = (captures: readonly Capture[]): Capture | null =>
   captures.filter(({ state }) => state === "waiting").sort((a, b) => a.capturedAt - b.capturedAt)[0] ?? null;
-
-export const isOpen = (item: Capture): boolean => !isEnded(item.state);

@@ -202,6 +202,13 @@ export function createUploader(parts: UploaderParts): Uploader {
     return "again";
   };
 
+  /** After something unexpected no capture may stay behind as running for ever. */
+  const letGo = async () => {
+    for (const item of ledger.all()) {
+      if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+    }
+  };
+
   const retryFailed = async () => {
     for (const item of ledger.all()) {
       if (item.state !== "failed" || item.fault === null || isHopeless(item.fault.code)) continue;
@@ -246,7 +253,7 @@ export function createUploader(parts: UploaderParts): Uploader {
           if (signal.aborted) return;
           if (isFatal(error)) throw error;
           const fault = toFault(error, { op: "upload" });
-          if (fault.code === "INTERNAL") throw fault;
+          await letGo();
           state.waitingFor = fault;
           parts.onWaiting(fault);
           await sleep(500 + jitter(clock, ++state.tries));
