@@ -191,6 +191,7 @@ describe("durable events", () => {
     await test.restart();
     const second = ended(2, { transferId: "transfer-0002" });
     expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
+    expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
     expect((await eventTexts()).filter((kind) => kind === "upload-failed")).toHaveLength(2);
     const hello = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
     expect(hello).toMatchObject({ acceptedThrough: 2 });

@@ -56,10 +56,9 @@ export async function record(
   const recorded: Recorded = { events: [], transfers: [] };
   const acceptedThrough = await hub.db.$transaction(async (tx) => {
     const { acceptedSeq } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
-    const fresh = input.events.filter(({ seq }) => seq > acceptedSeq).toSorted((a, b) => a.seq - b.seq);
     let through = acceptedSeq;
-    for (const event of fresh) {
-      if (event.seq === through) continue;
+    for (const event of input.events.toSorted((a, b) => a.seq - b.seq)) {
+      if (event.seq <= through) continue;
       await take({ tx, hub, node, recorded }, event);
       through = event.seq;
     }
