@@ -1,7 +1,15 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { addTestNode, addTestProfile, callAs, openTestHub, profileFor, type TestHub } from "../hub/open-test-hub.ts";
+import {
+  addTestNode,
+  addTestProfile,
+  callAs,
+  openTestHub,
+  openTestStore,
+  profileFor,
+  type TestHub,
+} from "../hub/open-test-hub.ts";
 
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 const planted = { accessKeyId: "AKIAPLANTEDKEY", secretAccessKey: "planted-canary-secret" };
@@ -72,6 +80,20 @@ describe("a bucket profile", () => {
       await expect(admin().create({ profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
       await expect(admin().test({ id: null, profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
     }
+  });
+
+  it("is tested with its stored key or a typed one, which is stored nowhere", async () => {
+    const store = await openTestStore();
+    onTestFinished(store.close);
+    const id = await addTestProfile(test.hub, store.endpoint);
+    const good = await admin().test({ id, profile: null, credential: null });
+    expect(good.ok).toBe(true);
+    expect(good.checks.filter(({ outcome }) => outcome === "ok").length).toBeGreaterThan(5);
+    expect((await admin().list())[0]?.lastTest).toEqual(good);
+    const bad = await admin().test({ id: null, profile: profileFor(store.endpoint), credential: planted });
+    expect(bad.ok).toBe(false);
+    expect(JSON.stringify(bad)).not.toMatch(/planted|Signature=/);
+    expect(await test.hub.db.profileSecret.count()).toBe(1);
   });
 
   it("lends its stored key only to its own endpoint", async () => {
