@@ -107,7 +107,7 @@ export const trpcError = (fault: Fault): TRPCError =>
   new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
 
 /** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, or the reason the credentials were refused for. */
-export function allow(who: Who | undefined, context: Pick<Context, "caller" | "refusal">): void {
+function allow(who: Who | undefined, context: Pick<Context, "caller" | "refusal">): void {
   if (who === "open") return;
   if (context.refusal !== null) throw context.refusal;
   if (who === undefined) throw new Fault("INTERNAL", { detail: "the procedure does not say who may call it" });

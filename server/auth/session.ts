@@ -22,7 +22,7 @@ export interface OpenSession {
 const isSecure = (settings: HubSettings): boolean => settings.publicUrl?.protocol === "https:";
 
 /** `__Host-` binds the cookie to this host and to https; browsers refuse that name over plain http. */
-export const cookieName = (settings: HubSettings): string => (isSecure(settings) ? "__Host-tidemark" : "tidemark");
+const cookieName = (settings: HubSettings): string => (isSecure(settings) ? "__Host-tidemark" : "tidemark");
 
 const attributes = (settings: HubSettings): string =>
   `Path=/; HttpOnly; SameSite=Lax${isSecure(settings) ? "; Secure" : ""}`;

@@ -163,7 +163,7 @@ export const profileFor = (endpoint: string, changes: Partial<ProfileDraft> = {}
   ...changes,
 });
 
-export const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
+const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
 
 /** A profile at `endpoint`; returns its id. */
 export async function addTestProfile(hub: Hub, endpoint: string, changes: Partial<ProfileDraft> = {}): Promise<string> {

@@ -10,7 +10,7 @@ export interface MasterKeySource {
   dataFolder: string;
 }
 
-export const KEY_FILE = "master.key";
+const KEY_FILE = "master.key";
 
 /** The text of the master key, or null when there is none yet. */
 export async function readMasterSecret(source: MasterKeySource): Promise<string | null> {

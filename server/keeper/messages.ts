@@ -12,7 +12,7 @@ import { credentialDraft } from "#protocol/requests.ts";
 export const LONGEST_LINE = 8 * 1024 * 1024;
 
 /** Where a sealed text belongs: `table|rowId|field`. */
-export const place = z.string().regex(/^[A-Za-z]{1,32}\|[A-Za-z0-9-]{1,64}\|[A-Za-z]{1,32}$/);
+const place = z.string().regex(/^[A-Za-z]{1,32}\|[A-Za-z0-9-]{1,64}\|[A-Za-z]{1,32}$/);
 const sealed = z.string().min(1).max(4096);
 const header = z.record(z.string().max(128), z.string().max(4096));
 
@@ -24,16 +24,16 @@ const access = z.object({
   traits: storeTraits,
 });
 
-export const openInput = z.object({ canary: sealed.nullable() });
-export const sealInput = z.object({ place, credential: credentialDraft });
-export const signInput = z.object({
+const openInput = z.object({ canary: sealed.nullable() });
+const sealInput = z.object({ place, credential: credentialDraft });
+const signInput = z.object({
   place,
   sealed,
   access,
   operations: z.array(operation).max(SIGN_BATCH),
   lifetimeMs: z.number().int().min(1000).max(86_400_000),
 });
-export const signRequestInput = z.object({
+const signRequestInput = z.object({
   place,
   sealed,
   region: z.string().max(64),

@@ -16,7 +16,7 @@ export interface MasterKey {
   bytes: Buffer;
 }
 
-export const SHORTEST_SECRET = 32;
+const SHORTEST_SECRET = 32;
 const TAG_BYTES = 16;
 const IV_BYTES = 12;
 

@@ -6,7 +6,7 @@ import { HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./l
 const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 
 /** The worst of some work states. */
-export const worstOf = (states: readonly WorkState[]): WorkState =>
+const worstOf = (states: readonly WorkState[]): WorkState =>
   WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
 
 /** A node that fell silent with work that is not safe has lost it, as far as anybody can tell. */

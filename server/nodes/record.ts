@@ -17,7 +17,7 @@ import { liveNodeOf } from "./live-node-of.ts";
  */
 
 /** What a batch changed, to be shown after the transaction. */
-export interface Recorded {
+interface Recorded {
   events: EventRow[];
   transfers: TransferRow[];
 }
