@@ -35,11 +35,12 @@ export function StaleBanner() {
   const before = useRef(state);
   useEffect(() => {
     if (before.current === "stale" && state === "live") say("safe", "Live again.");
+    if (before.current === "live" && state === "stale") say("risk", "The page is not live any more.");
     before.current = state;
   }, [state]);
   if (state !== "stale" || silentMs === null) return null;
   return (
-    <Banner tone="risk" title={`Last update ${formatDuration(silentMs)} ago.`}>
+    <Banner tone="risk" speech="quiet" title={`Last update ${formatDuration(silentMs)} ago.`}>
       The numbers below are from then. Nodes go on saving by themselves; this page reconnects on its own.
     </Banner>
   );

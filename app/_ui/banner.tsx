@@ -17,13 +17,15 @@ interface BannerProps {
   /** Why, and what follows. */
   children?: ReactNode;
   action?: ReactNode;
+  /** `quiet` is not read out by itself: for words that change every second. */
+  speech?: "spoken" | "quiet";
   className?: string;
 }
 
-export function Banner({ tone, title, children, action, className }: BannerProps) {
+export function Banner({ tone, title, children, action, speech = "spoken", className }: BannerProps) {
   return (
     <div
-      role={tone === "risk" || tone === "lost" ? "alert" : "status"}
+      {...(speech === "quiet" ? {} : { role: tone === "risk" || tone === "lost" ? "alert" : "status" })}
       className={classNames(
         "flex flex-wrap items-center gap-3 rounded-2 border bg-panel px-4 py-3",
         EDGE[tone],

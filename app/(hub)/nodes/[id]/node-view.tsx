@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import dynamic from "next/dynamic";
 import { useState } from "react";
 import type { NodeRow } from "#protocol/views.ts";
+import { useRateUnit } from "../../../_hub/choices.ts";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf } from "../../../_hub/fault-of.ts";
@@ -13,6 +14,7 @@ import { nodeHeadline, nodeStateWords, unsafeWords } from "../../../_hub/risk-wo
 import { useTitle } from "../../../_hub/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
+import { cannotSustain } from "../../../_nodes/sustain.ts";
 import { TransfersPanel } from "../../../_transfers/transfers-panel.tsx";
 import { Banner } from "../../../_ui/banner.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
@@ -59,6 +61,7 @@ function NodeBody({ node }: { node: NodeRow }) {
   const mayNotRevoke = useWhyNot("admin");
   const state = nodeStateWords(node, now);
   const headline = nodeHeadline(visibleText(node.name), node.risk);
+  const warning = cannotSustain(node, useRateUnit());
   const gone = node.state === "revoked";
   return (
     <>
@@ -101,9 +104,14 @@ function NodeBody({ node }: { node: NodeRow }) {
         </p>
       )}
       {node.state === "silent" && (
-        <Banner tone="lost" title={`No word from this node for ${state.text.replace("silent ", "")}.`}>
+        <Banner tone="lost" speech="quiet" title={`No word from this node for ${state.text.replace("silent ", "")}.`}>
           If it is gone, what is not safe is lost; restore its run on another node. If it is only cut off, it goes on by
           itself and catches up.
+        </Banner>
+      )}
+      {warning !== null && (
+        <Banner tone="risk" title={warning.title}>
+          {warning.why}
         </Banner>
       )}
       <NodeChart node={node} />
