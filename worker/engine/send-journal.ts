@@ -19,6 +19,7 @@ interface Remembered {
   partBytes: number;
   nonce: string;
   uploadId: string | null;
+  isFresh: boolean;
   parts: Map<number, SentPart>;
   sentEtag: string | null;
 }
@@ -50,13 +51,19 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     get uploadId() {
       return file.uploadId;
     },
+    get isFresh() {
+      return file.isFresh;
+    },
     get parts() {
       return file.parts;
     },
     get sentEtag() {
       return file.sentEtag;
     },
-    begin: (uploadId) => write({ t: "begin", key, uploadId }),
+    begin: async (uploadId) => {
+      await write({ t: "begin", key, uploadId });
+      file.isFresh = true;
+    },
     acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
     finish: (sentEtag) => write({ t: "sent", key, etag: sentEtag }),
   });
@@ -85,7 +92,15 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
 function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): void {
   if (line.t === "file") {
     const { identity, partBytes, nonce } = line;
-    files.set(line.key, { identity, partBytes, nonce, uploadId: null, parts: new Map(), sentEtag: null });
+    files.set(line.key, {
+      identity,
+      partBytes,
+      nonce,
+      uploadId: null,
+      isFresh: false,
+      parts: new Map(),
+      sentEtag: null,
+    });
     return;
   }
   const file = files.get(line.key);

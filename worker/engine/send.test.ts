@@ -206,6 +206,8 @@ test("goes on at the first missing part after it was stopped, and sends no part 
   const parts = (await store.count("UploadPart")).filter((target) => target.key === key);
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
   expect(parts).toHaveLength(second.job.plan.parts.length);
+  // Asked once, by the second life: the first one knew that it had just begun.
+  expect((await store.count("ListParts")).filter((target) => target.key === key)).toMatchObject([{ requests: 1 }]);
   await expectStored(engine, key, content);
 });
 
@@ -219,8 +221,9 @@ test("asks the store for acknowledged parts that the journal does not know", asy
   const second = await prepare({ key });
   await second.job.memory.begin(first.job.memory.uploadId ?? "");
   const sums = new Map(first.job.memory.parts);
-  const job = {
+  const job: SendJob = {
     ...second.job,
+    memory: { ...second.job.memory, uploadId: first.job.memory.uploadId, isFresh: false },
     nonce: first.job.nonce,
     knownCrc: (part: { partNumber: number }) => sums.get(part.partNumber)?.crc32 ?? null,
   };

@@ -42,6 +42,8 @@ export interface SendJob {
 /** What survives a kill; each method resolves when it is on disk. */
 export interface SendMemory {
   uploadId: string | null;
+  /** The upload was begun in this life of the process, so the store knows no part that is not in `parts`. */
+  isFresh: boolean;
   parts: ReadonlyMap<number, SentPart>;
   /** A new upload: parts of an earlier one count no more. */
   begin(uploadId: string): Promise<void>;
@@ -169,7 +171,7 @@ async function ensureUpload(engine: Engine, job: SendJob): Promise<void> {
     await beginUpload(engine, job);
     return;
   }
-  if (job.memory.parts.size === job.plan.parts.length) return;
+  if (job.memory.isFresh || job.memory.parts.size === job.plan.parts.length) return;
   const planned = new Map(job.plan.parts.map((part) => [part.partNumber, part]));
   for (let after: number | null = 0; after !== null;) {
     const operation: Operation = { op: "parts", key: job.key, uploadId, after };

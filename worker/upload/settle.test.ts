@@ -67,6 +67,18 @@ test("a marker that is written last ends the wait", async () => {
   expect(await ask()).toBe(true);
 });
 
+test("a framework that has not written its last file yet is given much longer", async () => {
+  await writeFile(join(folder, "training_args.bin"), "arguments");
+  const { time, ask } = settler();
+  await ask();
+  time.now = 29_000;
+  expect(await ask()).toBe(false);
+  await writeFile(join(folder, "trainer_state.json"), "{}");
+  expect(await ask()).toBe(false);
+  time.now = 31_000;
+  expect(await ask()).toBe(true);
+});
+
 test("is not finished while a process has a file in it open for writing", async () => {
   await writeFile(join(folder, "model.bin"), "weights");
   const { time, ask } = settler(async () => true);

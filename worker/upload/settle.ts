@@ -16,6 +16,21 @@ export interface Settler {
 
 const MARKERS = /(^|\/)(\.complete|COMPLETE|_SUCCESS|commit_success\.txt|_CHECKPOINT_METADATA)$/;
 
+/**
+ * Files that show which framework writes, and the one it writes last. Between the two it may be quiet for long (an
+ * optimizer gathered from many ranks), so without the last one the wait is much longer.
+ */
+const WRITTEN_LAST: readonly { seen: RegExp; last: RegExp }[] = [
+  { seen: /^(training_args\.bin|optimizer\.(pt|bin)|scheduler\.pt)$/, last: /^trainer_state\.json$/ },
+  { seen: /(^|\/)__\d+_\d+\.distcp$/, last: /(^|\/)\.metadata$/ },
+];
+const LONGER = 15;
+
+function waitFor(look: Look, settleMs: number): number {
+  const has = (pattern: RegExp) => look.files.some(({ relative }) => pattern.test(relative));
+  return WRITTEN_LAST.some(({ seen, last }) => has(seen) && !has(last)) ? settleMs * LONGER : settleMs;
+}
+
 export interface SettleOptions {
   settleMs: number;
   /** Milliseconds that only go up. */
@@ -36,9 +51,10 @@ export function createSettler(options: SettleOptions): Settler {
       if (!isSame) seen.set(path, { fingerprint: look.fingerprint, since });
       if (look.files.length === 0 || look.hasTemporary) return false;
       const isMarked = isSame && look.files.some((file) => MARKERS.test(file.relative));
-      const isQuiet = isSame && options.now() - since >= options.settleMs;
+      const waitMs = waitFor(look, options.settleMs);
+      const isQuiet = isSame && options.now() - since >= waitMs;
       // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
-      const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
+      const isOld = options.wallNow() - look.touchedMs > Math.max(waitMs, 1000);
       if (!isMarked && !isQuiet && !isOld) return false;
       return !(await options.hasWriter(path));
     },
