@@ -21,7 +21,7 @@ const MARKERS = /(^|\/)(\.complete|COMPLETE|_SUCCESS|commit_success\.txt|_CHECKP
  * optimizer gathered from many ranks), so without the last one the wait is much longer.
  */
 const WRITTEN_LAST: readonly { seen: RegExp; last: RegExp }[] = [
-  { seen: /^(training_args\.bin|optimizer\.(pt|bin)|scheduler\.pt)$/, last: /^trainer_state\.json$/ },
+  { seen: /^training_args\.bin$/, last: /^trainer_state\.json$/ },
   { seen: /(^|\/)__\d+_\d+\.distcp$/, last: /(^|\/)\.metadata$/ },
 ];
 const LONGER = 15;
