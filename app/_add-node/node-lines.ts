@@ -38,7 +38,7 @@ function hostOf(url: string): string {
 }
 
 /** A worker speaks plain http to a hub elsewhere only when told so: its credential could be read on the way. */
-export const needsPlainHttp = (hubUrl: string): boolean => hubUrl.startsWith("http://") && !isLoopback(hubUrl);
+const needsPlainHttp = (hubUrl: string): boolean => hubUrl.startsWith("http://") && !isLoopback(hubUrl);
 
 export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): NodeLine[] {
   const plain = needsPlainHttp(hubUrl);

@@ -7,8 +7,6 @@ export function fillEndpoint(template: string, values: { region: string; account
 
 export const needsAccount = (template: string): boolean => template.includes("{account}");
 
-export const needsRegion = (template: string): boolean => template.includes("{region}");
-
 /** Placeholders that are still open, for the sentence "fill in the region". */
 export const openPlaces = (endpoint: string): string[] =>
   [...endpoint.matchAll(/\{(region|account)\}/g)].map((match) => match[1] ?? "");

@@ -22,13 +22,6 @@ export const useLiveTransfer = (id: string | null): TransferRow | null =>
   useLive((state) => (id === null ? null : (state.transfers?.get(id) ?? null)));
 export const useLiveEvents = (): readonly EventRow[] | null => useLive((state) => state.events);
 
-export const useLinkState = (): LinkView["link"] =>
-  useSyncExternalStore(
-    liveStore.subscribe,
-    () => liveStore.link().link,
-    () => "connecting",
-  );
-
 /** The hub's clock now, as this page knows it. */
 export const hubNow = (): number => Date.now() + liveStore.link().hubAheadMs;
 
@@ -68,7 +61,7 @@ export const useHubNow = (everyMs: 1000 | 10_000): number =>
   );
 
 /** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 10 s. */
-export const STALE_AFTER_MS = 14_000;
+const STALE_AFTER_MS = 14_000;
 
 export interface Liveness {
   state: "connecting" | "live" | "stale";

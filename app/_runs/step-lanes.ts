@@ -6,7 +6,7 @@ import type { Tone } from "../_ui/mark.tsx";
  * older epoch had beyond that step and never made complete is lost; a complete step is never shown as lost.
  */
 
-export interface StepMark {
+interface StepMark {
   id: string;
   step: number;
   tone: Tone;

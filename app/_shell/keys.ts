@@ -12,7 +12,7 @@ export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["Esc"], does: "close what is open" },
 ];
 
-export const GO: Record<string, string> = {
+const GO: Record<string, string> = {
   o: "/",
   n: "/nodes",
   r: "/runs",

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { Button, IconButton, type ButtonLook } from "./button.tsx";
 
 /** Puts text on the clipboard, also where the clipboard interface is missing (plain http). False when refused. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

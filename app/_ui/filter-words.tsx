@@ -1,7 +1,7 @@
 "use client";
 import { classNames } from "./class-names.ts";
 
-export interface FilterWord {
+interface FilterWord {
   id: string;
   label: string;
   count?: number | undefined;

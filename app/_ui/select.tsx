@@ -6,7 +6,7 @@ import type { ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 import { controlLook } from "./field.tsx";
 
-export interface Choice {
+interface Choice {
   value: string;
   label: string;
   /** Second line or right end in the list. */

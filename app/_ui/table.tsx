@@ -3,7 +3,7 @@ import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 
 /** From which width on a column is shown. On narrow screens the first and the last cells stay: a two-line list. */
-export type From = "always" | "sm" | "md" | "lg" | "xl";
+type From = "always" | "sm" | "md" | "lg" | "xl";
 
 const SHOWN: Record<From, string> = {
   always: "",

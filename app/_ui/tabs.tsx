@@ -2,7 +2,7 @@
 import { Tabs as Base } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
 
-export interface TabItem {
+interface TabItem {
   id: string;
   label: string;
   body: ReactNode;
