@@ -49,7 +49,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
       }
       if (stats.isDirectory()) await enter(below);
       else if (stats.isFile())
-        files.push({ relative: below, path, identity: identityOf(stats), mtimeMs: Number(stats.mtimeMs) });
+        files.push({ relative: below, path, identity: identityOf(stats), mtimeMs: Math.max(0, Number(stats.mtimeMs)) });
     }
   };
   try {
@@ -62,7 +62,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
         relative: basename(candidate.path),
         path: candidate.path,
         identity: identityOf(stats),
-        mtimeMs: Number(stats.mtimeMs),
+        mtimeMs: Math.max(0, Number(stats.mtimeMs)),
       });
     }
   } catch (error) {
