@@ -13,7 +13,10 @@ export interface Ledger {
   add(capture: Capture, fingerprint: string): Promise<void>;
   /** @throws Fault INTERNAL when the move is not in the table. */
   move(id: string, to: TransferState, change: Change): Promise<void>;
-  update(id: string, change: Partial<Pick<Capture, "epoch" | "announced" | "retries" | "sentBytes">>): Promise<void>;
+  update(
+    id: string,
+    change: Partial<Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes">>,
+  ): Promise<void>;
   /** Its end is in the outbox and its files are gone. */
   drop(id: string): Promise<void>;
   all(): readonly Capture[];
@@ -49,7 +52,7 @@ const line = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("update"),
     id: z.string(),
-    change: capture.pick({ epoch: true, announced: true, retries: true, sentBytes: true }).partial(),
+    change: capture.pick({ attempt: true, epoch: true, announced: true, retries: true, sentBytes: true }).partial(),
   }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),

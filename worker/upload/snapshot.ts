@@ -2,7 +2,7 @@ import { constants, copyFile, link, mkdir, open, realpath, rm } from "node:fs/pr
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
-import { attemptId, filePath, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
+import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
 import { MAX_FILES } from "#protocol/checkpoint.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { planParts } from "#storage/plan.ts";
@@ -34,6 +34,9 @@ export interface SnapshotJob {
   wallNow(): number;
 }
 
+/** Part of every data key of an upload, never used again. */
+export const newAttempt = (): AttemptId => attemptId.parse(randomBytes(10).toString("hex"));
+
 const REPLACED_BY_RENAME = /\.safetensors$/i;
 const COMFORT_BYTES = 64 * 1024 * 1024;
 
@@ -61,7 +64,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     return {
       id,
       transferId: randomUUID(),
-      attempt: attemptId.parse(randomBytes(10).toString("hex")),
+      attempt: newAttempt(),
       run,
       step: candidate.step,
       epoch: job.epoch,

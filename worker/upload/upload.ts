@@ -32,7 +32,7 @@ export interface UploadJob {
   onStart(tally: Tally): void;
 }
 
-const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
+export const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
   join(journals, `${capture.transferId}.jsonl`);
 
 /** Tells the hub what was captured; may be repeated. Faults: EPOCH_OVER, HUB_UNREACHABLE. */

@@ -150,6 +150,28 @@ test("bytes go on without the hub, and the commit waits until it is back", async
   expect(waits).toContain("HUB_UNREACHABLE");
 });
 
+test("when the hub does not find what was sent, everything goes again under keys never used before", async () => {
+  await capture(100);
+  const attempts: string[] = [];
+  let isFirst = true;
+  const commit = (input: { manifest: { attempt: string } }) => {
+    attempts.push(input.manifest.attempt);
+    if (isFirst) {
+      isFirst = false;
+      throw new Fault("NO_SUCH_KEY", { op: "commit" });
+    }
+    return { sha256: "" };
+  };
+  const { hub, done } = await work({ commit }, ended(1));
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  expect(attempts).toHaveLength(2);
+  expect(attempts[1]).not.toBe(attempts[0]);
+  expect(hub.asked.filter((op) => op === "announce")).toHaveLength(2);
+  const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(attempts[1] ?? "none"));
+  expect(parts).toHaveLength(3);
+});
+
 test("of three that wait only the newest is uploaded, and the others are reported as superseded", async () => {
   for (const step of [100, 200, 300]) await capture(step);
   const { done } = await work({}, ended(3));

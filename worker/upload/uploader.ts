@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
 import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
@@ -11,7 +12,8 @@ import { isFatal } from "../link/stream.ts";
 import type { Capture } from "./capture.ts";
 import { nextToUpload, supersededBy, type Ledger } from "./ledger.ts";
 import type { Runs } from "./runs.ts";
-import { announce, clearUpload, commit, sendCapture, type UploadJob } from "./upload.ts";
+import { newAttempt } from "./snapshot.ts";
+import { announce, clearUpload, journalOf, commit, sendCapture, type UploadJob } from "./upload.ts";
 
 /**
  * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
@@ -51,6 +53,10 @@ export interface UploaderParts {
 /** What failed for one of these is not worth keeping: it can never become safe. */
 const isHopeless = (code: FaultCode): boolean => code === "SOURCE_CHANGED" || code === "EPOCH_OVER";
 
+/** The store does not have what was sent. */
+const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "ALREADY_EXISTS"]);
+const MOST_RENEWALS = 2;
+
 const IDLE_MS = 10_000;
 /** These faults say that the upload should be tried again by itself, however long it takes. */
 const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
@@ -62,11 +68,13 @@ export function createUploader(parts: UploaderParts): Uploader {
     waitingFor: Fault | null;
     stop: { controller: AbortController; ended: Promise<void> } | null;
     tries: number;
+    renewals: Map<string, number>;
   } = {
     active: null,
     waitingFor: null,
     stop: null,
     tries: 0,
+    renewals: new Map(),
   };
   let bell: (() => void) | null = null;
   let rung = false;
@@ -107,7 +115,8 @@ export function createUploader(parts: UploaderParts): Uploader {
       state.waitingFor = null;
     } catch (error) {
       await keepCounts(item);
-      await afterFailure(item, { error, stopped: stop.signal.aborted });
+      const renewed = await renewIfLost(item, error);
+      await afterFailure(item, { error, stopped: stop.signal.aborted, renewed });
     } finally {
       state.active = null;
       state.stop = null;
@@ -140,13 +149,23 @@ export function createUploader(parts: UploaderParts): Uploader {
     }
   };
 
-  const afterFailure = async (item: Capture, about: { error: unknown; stopped: boolean }) => {
+  /** Objects that are gone or are not ours cannot be mended under their keys: the capture is sent anew under fresh ones. */
+  const renewIfLost = async (item: Capture, error: unknown): Promise<boolean> => {
+    const times = state.renewals.get(item.id) ?? 0;
+    if (!isFault(error) || !LOST.has(error.code) || times >= MOST_RENEWALS) return false;
+    state.renewals.set(item.id, times + 1);
+    await rm(journalOf(parts.journals, item), { force: true });
+    await ledger.update(item.id, { attempt: newAttempt(), announced: false });
+    return true;
+  };
+
+  const afterFailure = async (item: Capture, about: { error: unknown; stopped: boolean; renewed: boolean }) => {
     if (signal.aborted) return;
     // A person wants it paused or cancelled, and moves it now.
     if (about.stopped) return;
     const fault = toFault(about.error, { op: "upload", subject: item.run });
     if (isFatal(fault)) throw fault;
-    if (mayRequeue(fault)) {
+    if (about.renewed || mayRequeue(fault)) {
       await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow(), fault: fault.toData() });
       state.waitingFor = fault;
       parts.onWaiting(fault);
