@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { id, runName, step } from "./names.ts";
-import { faultData } from "./fault.ts";
+import { faultData } from "./fault-data.ts";
 import { nodeSettings } from "./hello.ts";
 
 /**

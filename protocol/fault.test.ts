@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { Fault, faultData, FAULTS, sentenceOf, toFault } from "./fault.ts";
+import { faultData } from "./fault-data.ts";
+import { Fault, FAULTS, sentenceOf, toFault } from "./fault.ts";
 
 test("every code says what happened and what to do, as sentences", () => {
   for (const [code, row] of Object.entries(FAULTS)) {

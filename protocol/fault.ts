@@ -1,5 +1,3 @@
-import { z } from "zod";
-
 /**
  * Every error that crosses a border in Tidemark is a Fault: a value with a code from the one table below. The table says
  * how to retry it, which HTTP status and exit code it becomes, and the sentence a person reads. Nothing anywhere decides
@@ -287,18 +285,19 @@ export const FAULTS = {
 } as const satisfies Record<string, FaultRow>;
 
 export type FaultCode = keyof typeof FAULTS;
-const codes = Object.keys(FAULTS) as [FaultCode, ...FaultCode[]];
 
-/** A Fault on the wire and in the database. `detail` and `subject` are text from strangers: show them, never interpret them. */
-export const faultData = z.object({
-  code: z.enum(codes),
-  op: z.string().max(64).optional(),
-  subject: z.string().max(1024).optional(),
-  detail: z.string().max(2048).optional(),
-  status: z.number().int().optional(),
-  requestId: z.string().max(256).optional(),
-});
-export type FaultData = z.infer<typeof faultData>;
+/**
+ * A Fault on the wire and in the database; `fault-data.ts` parses it. `detail` and `subject` are text from strangers:
+ * show them, never interpret them.
+ */
+export interface FaultData {
+  code: FaultCode;
+  op?: string | undefined;
+  subject?: string | undefined;
+  detail?: string | undefined;
+  status?: number | undefined;
+  requestId?: string | undefined;
+}
 
 export interface FaultContext {
   /** The operation in words of the field: `UploadPart`, `enrol`, `restore`. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
-import { faultData } from "./fault.ts";
+import { faultData } from "./fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "./names.ts";
 import { pieceMap, transferDirection, transferState } from "./transfer.ts";
 

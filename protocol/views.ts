@@ -108,6 +108,8 @@ export interface NodeRow {
   /** Last word from the node. */
   lastSeenAt: number | null;
   enrolledAt: number;
+  /** The join token it came with; null when that is not known any more. */
+  tokenId: string | null;
   profileId: string | null;
   profileName: string | null;
   facts: NodeFacts;
@@ -239,6 +241,7 @@ export interface RunRow {
   profileId: string;
   profileName: string;
   bucket: string;
+  /** `s3://bucket/prefix/`, scheme included. */
   location: string;
   writerEpoch: number;
   writerNodeId: string | null;

@@ -1,4 +1,5 @@
-import { faultData, type FaultData } from "#protocol/fault.ts";
+import { faultData } from "#protocol/fault-data.ts";
+import type { FaultData } from "#protocol/fault.ts";
 import type { WorkState } from "#protocol/risk.ts";
 import type { EventKind, EventRow } from "#protocol/views.ts";
 import type { Event } from "#prisma/client/client.ts";

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { command, type Command } from "#protocol/commands.ts";
-import { faultData, type FaultData } from "#protocol/fault.ts";
+import { faultData } from "#protocol/fault-data.ts";
+import type { FaultData } from "#protocol/fault.ts";
 import { transferState, type TransferState } from "#protocol/transfer.ts";
 import { openJournal } from "../engine/journal.ts";
 

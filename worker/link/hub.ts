@@ -1,6 +1,7 @@
 import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
 import { EventSource } from "eventsource";
-import { Fault, faultData, isFault } from "#protocol/fault.ts";
+import { faultData } from "#protocol/fault-data.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 

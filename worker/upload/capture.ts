@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { byteCount, crc32Hex } from "#protocol/checkpoint.ts";
-import { faultData } from "#protocol/fault.ts";
+import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";

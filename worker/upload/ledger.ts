@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Fault, faultData, type FaultData } from "#protocol/fault.ts";
+import { faultData } from "#protocol/fault-data.ts";
+import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { openJournal } from "../engine/journal.ts";
 import { capture, type Capture } from "./capture.ts";

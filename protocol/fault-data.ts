@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { FAULTS, type FaultCode, type FaultData } from "./fault.ts";
+
+const isCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);
+
+/** Reads a Fault that comes from elsewhere. Apart from `fault.ts`, so that pages which only show faults carry no parser. */
+export const faultData: z.ZodType<FaultData> = z.object({
+  code: z.string().refine(isCode, "not a code of this version"),
+  op: z.string().max(64).optional(),
+  subject: z.string().max(1024).optional(),
+  detail: z.string().max(2048).optional(),
+  status: z.number().int().optional(),
+  requestId: z.string().max(256).optional(),
+});
