@@ -40,10 +40,13 @@ export async function announce(
       }
       if (known.state === "complete") throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
     }
-    const sameAttempt = await tx.checkpoint.findUnique({
-      where: { run_attempt: { run: input.run, attempt: input.attempt } },
+    const attempt = { run: input.run, attempt: input.attempt };
+    if ((await tx.attempt.findUnique({ where: { run_attempt: attempt } })) !== null) {
+      throw new Fault("CONFLICT", { op: "announce", detail: "an attempt is never used twice" });
+    }
+    await tx.attempt.create({
+      data: { ...attempt, writerEpoch: input.writerEpoch, nodeId: node.id, announcedAt: now },
     });
-    if (sameAttempt !== null) throw new Fault("CONFLICT", { op: "announce", detail: "an attempt is never used twice" });
     const data = {
       run: input.run,
       step: BigInt(input.step),

@@ -179,7 +179,24 @@ describe("the fence around signatures", () => {
     const put = putOf(staged, { path: "model.safetensors", text: "other weights" });
     await expect(sign(node, put)).rejects.toEqual(fault("NOT_THIS_NODES"));
     const key = keyOf(staged, "model.safetensors");
-    await expect(sign(node, { op: "abort", key, uploadId: "u" })).rejects.toEqual(fault("NOT_THIS_NODES"));
+    await expect(sign(node, { op: "complete", key, uploadId: "u" })).rejects.toEqual(fault("NOT_THIS_NODES"));
+  });
+
+  it("lets a node take back what it left under its own attempts, whatever became of them, and nobody else", async () => {
+    await claim(node);
+    const replaced = await announce(test.hub, node, { epoch: 1, step: 1 });
+    const complete = await announce(test.hub, node, { epoch: 1, step: 1, checkpointId: replaced.checkpointId });
+    const etags = await upload(test.hub, node, complete);
+    await commit(node, manifestOf(test.hub, node, { staged: complete, etags }));
+    const torn = await announce(test.hub, node, { epoch: 1, step: 2 });
+    await claim(other);
+    for (const staged of [replaced, complete, torn]) {
+      const abort: Operation = { op: "abort", key: keyOf(staged, "model.safetensors"), uploadId: "u" };
+      expect((await sign(node, abort)).requests.map(({ method }) => method)).toEqual(["DELETE"]);
+      await expect(sign(other, abort)).rejects.toEqual(fault("NOT_THIS_NODES"));
+      const elsewhere = { ...abort, key: abort.key.replace("/e000001/", "/e000002/") };
+      await expect(sign(node, elsewhere)).rejects.toEqual(fault("NOT_THIS_NODES"));
+    }
   });
 
   it("refuses the attempt before the present one of the same checkpoint", async () => {
@@ -267,6 +284,23 @@ describe("announcing", () => {
     const { checkpointId: _, ...rest } = again;
     const stolen = callAs(test.hub, node.caller).node.announce({ ...rest, checkpointId: newId() });
     await expect(stolen).rejects.toEqual(fault("CONFLICT"));
+  });
+
+  it("never takes an attempt a second time, not even one that another has replaced", async () => {
+    await claim(node);
+    const first = await announce(test.hub, node, { epoch: 1, step: 1 });
+    await announce(test.hub, node, { epoch: 1, step: 1, checkpointId: first.checkpointId });
+    const again = callAs(test.hub, node.caller).node.announce({
+      checkpointId: newId(),
+      run,
+      writerEpoch: 1,
+      step: 2,
+      attempt: first.attempt,
+      framework: null,
+      capturedAt: 1,
+      files: [{ path: filePath.parse("model.safetensors"), sizeBytes: 1 }],
+    });
+    await expect(again).rejects.toEqual(fault("CONFLICT"));
   });
 });
 

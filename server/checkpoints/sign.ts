@@ -12,12 +12,14 @@ import { requireWriter } from "./require-writer.ts";
 
 /**
  * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the
- * checkpoint is not complete; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
+ * checkpoint is not complete; for taking back what it had not completed there; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
  * Manifests and claims lie under keys that no operation of a node can even name. One refused operation refuses the batch.
  */
 
 const refuse = (operation: Operation, detail: string): Fault =>
   new Fault("NOT_THIS_NODES", { op: `sign ${operation.op}`, subject: operation.key, detail });
+
+const NOT_ANNOUNCED = "no such attempt was announced";
 
 interface Batch {
   hub: Hub;
@@ -67,11 +69,23 @@ async function readableKeys(batch: Batch, checkpoint: Checkpoint): Promise<Reado
   return keys;
 }
 
+/**
+ * Taking back the parts of an upload that was not completed changes no object, so whoever announced an attempt may do it
+ * whatever became of the attempt, its checkpoint and its run.
+ */
+async function allowAbort(batch: Batch, operation: Operation, at: DataKey): Promise<void> {
+  const where = { run_attempt: { run: at.run, attempt: at.attempt } };
+  const announced = await batch.hub.db.attempt.findUnique({ where });
+  if (announced === null || announced.writerEpoch !== at.epoch) throw refuse(operation, NOT_ANNOUNCED);
+  if (announced.nodeId !== batch.node.id) throw refuse(operation, "another node announced this attempt");
+}
+
 async function allow(batch: Batch, operation: Operation, prefix: string): Promise<void> {
   const at = parseDataKey(prefix, operation.key);
+  if (operation.op === "abort") return allowAbort(batch, operation, at);
   const checkpoint = await checkpointAt(batch, at);
   if (checkpoint === null || checkpoint.writerEpoch !== at.epoch || checkpoint.profileId !== batch.node.profileId) {
-    throw refuse(operation, "no such attempt was announced");
+    throw refuse(operation, NOT_ANNOUNCED);
   }
   switch (operation.op) {
     case "create":
@@ -79,7 +93,6 @@ async function allow(batch: Batch, operation: Operation, prefix: string): Promis
     case "put":
     case "parts":
     case "complete":
-    case "abort":
       return allowWrite(batch, operation, checkpoint);
     case "get":
     case "head": {

@@ -21,6 +21,8 @@ export interface Meter {
 export interface LiveNode {
   readonly id: string;
   readonly enrolledAt: number;
+  /** The join token it came with, when that is known. */
+  readonly tokenId: string | null;
   name: string;
   profileId: string;
   profileName: string;
@@ -52,10 +54,11 @@ export const SILENT_AFTER_MS = 30_000;
 export const HISTORY_POINTS = 30;
 
 export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profileId" | "profileName" | "facts"> &
-  Partial<Pick<LiveNode, "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent">>;
+  Partial<Pick<LiveNode, "tokenId" | "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent">>;
 
 export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
   return {
+    tokenId: null,
     revokedAt: null,
     leftAt: null,
     lastSeenAt: null,

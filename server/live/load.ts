@@ -37,6 +37,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
       {
         id: row.id,
         enrolledAt: row.enrolledAt.getTime(),
+        tokenId: row.tokenId,
         name: row.name,
         profileId: row.profileId,
         profileName: row.profile.name,

@@ -50,6 +50,7 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     state: stateOf(node),
     lastSeenAt: node.lastSeenAt,
     enrolledAt: node.enrolledAt,
+    tokenId: node.tokenId,
     profileId: node.profileId,
     profileName: node.profileName,
     facts: node.facts,

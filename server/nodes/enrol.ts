@@ -46,6 +46,7 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
         profileId: token.profileId,
         facts: JSON.stringify(input.facts),
         enrolledAt: new Date(now),
+        tokenId: token.id,
         lastSeenAt: new Date(now),
         leftAt: null,
         revokedAt: null,
@@ -59,8 +60,9 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   });
   // What succeeded was no guess.
   hub.throttle.clear(`enrol:${address}`);
-  const { id, name, profileId, profileName } = node;
-  hub.live.addNode({ id, name, profileId, profileName, facts: input.facts, enrolledAt: now, lastSeenAt: now }, now);
+  const { id, name, profileId, profileName, tokenId } = node;
+  const { facts } = input;
+  hub.live.addNode({ id, name, profileId, profileName, tokenId, facts, enrolledAt: now, lastSeenAt: now }, now);
   emit(hub, event, ["tokens", "profiles"]);
   return { nodeId: id, name, credential };
 }

@@ -55,6 +55,16 @@ describe("enrolling", () => {
     expect((await callAs(test.hub, "operator").tokens.list())[0]).toMatchObject({ uses: 1, maxUses: 1 });
   });
 
+  it("remembers which token each node came with, also after a restart of the hub", async () => {
+    const [first, second] = [await newToken(2), await newToken(1)];
+    await enrol(first.token, "a");
+    await enrol(second.token, "b");
+    const tokens = async () => (await callAs(test.hub, "viewer").nodes.list()).map(({ tokenId }) => tokenId);
+    expect(await tokens()).toEqual([first.view.id, second.view.id]);
+    await test.restart();
+    expect(await tokens()).toEqual([first.view.id, second.view.id]);
+  });
+
   it("refuses a token that is unknown, too old or revoked", async () => {
     await expect(enrol("tmj_unknown-unknown-unknown", "a")).rejects.toEqual(fault("TOKEN_WRONG"));
     const { token, view } = await newToken(5);
