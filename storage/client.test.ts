@@ -1,6 +1,7 @@
 import { ListObjectsV2Command, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { afterEach, describe, expect, test } from "vitest";
-import { createControlClient, createLocalSigner, signControlRequest, type ControlRequest } from "./client.ts";
+import { createControlClient, createLocalSigner } from "./client.ts";
+import { signControlRequest, type ControlRequest } from "./sign-control.ts";
 import { traitsOf } from "./providers.ts";
 import type { StoreAccess } from "./signing.ts";
 import { serveCanned, s3Error } from "./testing/canned-server.ts";

@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { guardAnswers } from "./guard.ts";
+import { signControlRequest, type ControlSigner } from "./sign-control.ts";
 import type { StoreAccess } from "./signing.ts";
-import { EMPTY_PAYLOAD_HASH, signHeaders, UNSIGNED_PAYLOAD, type Credential } from "./sigv4.ts";
+import { EMPTY_PAYLOAD_HASH, UNSIGNED_PAYLOAD, type Credential } from "./sigv4.ts";
 
 /**
  * The SDK client for control calls: list, small objects, deletion, CORS. Never the byte path. The SDK's own retries are
@@ -12,65 +13,8 @@ import { EMPTY_PAYLOAD_HASH, signHeaders, UNSIGNED_PAYLOAD, type Credential } fr
  * Requests are signed by our own signer, here or, for a hub that keeps its keys in another process, over there.
  */
 
-/** A control request as plain data, so that it can cross to the process that holds the key. */
-export interface ControlRequest {
-  method: string;
-  /** Complete, with its encoded query. */
-  url: string;
-  headers: Record<string, string>;
-  /** SHA-256 of the body in hex, or `UNSIGNED-PAYLOAD`. */
-  payloadHash: string;
-}
-
-/** Gives the request back with the headers of its signature added. */
-export interface ControlSigner {
-  sign(request: ControlRequest): Promise<ControlRequest>;
-}
-
-/** Besides every `x-amz-` header, which S3 demands. Whatever else is sent may be changed on the way. */
-const SIGNED_HEADERS: ReadonlySet<string> = new Set([
-  "content-length",
-  "content-md5",
-  "content-type",
-  "if-match",
-  "if-none-match",
-]);
-const isSigned = (name: string): boolean => SIGNED_HEADERS.has(name) || name.startsWith("x-amz-");
-
 /** The SDK's bookkeeping; of no use to a store, and unsigned it makes some refuse the request. */
 const SDK_HEADERS: ReadonlySet<string> = new Set(["x-amz-user-agent", "amz-sdk-invocation-id", "amz-sdk-request"]);
-
-function splitUrl(url: string): { origin: string; path: string; query: [string, string][] } {
-  const mark = url.indexOf("?");
-  const bare = mark === -1 ? url : url.slice(0, mark);
-  const slash = bare.indexOf("/", bare.indexOf("//") + 2);
-  const pairs = mark === -1 ? [] : url.slice(mark + 1).split("&");
-  const query = pairs.map((pair): [string, string] => {
-    const equals = pair.indexOf("=");
-    const [name, value] = equals === -1 ? [pair, ""] : [pair.slice(0, equals), pair.slice(equals + 1)];
-    return [decodeURIComponent(name), decodeURIComponent(value)];
-  });
-  return {
-    origin: slash === -1 ? bare : bare.slice(0, slash),
-    path: slash === -1 ? "/" : bare.slice(slash),
-    query,
-  };
-}
-
-/** Signs a control request where the key is. Pure. */
-export function signControlRequest(
-  request: ControlRequest,
-  scope: { credential: Credential; region: string; nowMs: number },
-): ControlRequest {
-  const chosen = Object.entries(request.headers)
-    .map(([name, value]): [string, string] => [name.toLowerCase(), value])
-    .filter(([name]) => isSigned(name));
-  const signed = signHeaders(
-    { method: request.method, ...splitUrl(request.url), headers: Object.fromEntries(chosen) },
-    { ...scope, payloadHash: request.payloadHash },
-  );
-  return { ...request, headers: { ...request.headers, ...signed } };
-}
 
 /** A signer for a process that holds the key itself. */
 export const createLocalSigner = (input: {

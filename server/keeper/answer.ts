@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
-import { signControlRequest } from "#storage/client.ts";
+import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
 import { createMasterSecret, readMasterSecret, type MasterKeySource } from "./master-key.ts";
 import type { Keeper } from "./messages.ts";

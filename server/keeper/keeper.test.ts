@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -160,5 +161,19 @@ describe("the keeper over its pipe", () => {
     const waiting = keeper.open({ canary: null });
     there.end();
     await expect(waiting).rejects.toMatchObject({ code: "INTERNAL" });
+  });
+});
+
+describe("the keeper's process", () => {
+  it("loads nothing that could talk to a network", () => {
+    const loaded = (modules: readonly string[]): string[] => {
+      const imports = modules.map((name) => `await import(${JSON.stringify(name)});`).join("");
+      const print = `console.log(JSON.stringify(process.moduleLoadList.filter((name) => /^NativeModule https?$/.test(name))));`;
+      const args = ["--input-type=module", "--eval", `${imports}${print}`];
+      return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as string[];
+    };
+    const own = ["answer.ts", "serve.ts"].map((file) => join(import.meta.dirname, file));
+    expect(loaded(own)).toEqual([]);
+    expect(loaded([...own, "node:https"])).toContain("NativeModule https");
   });
 });
