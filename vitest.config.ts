@@ -12,6 +12,8 @@ export default defineConfig({
             "{protocol,storage,store,worker,server,app,prisma,demo}/**/*.test.{ts,tsx}",
             "e2e/gate/**/*.test.ts",
           ],
+          // The tests of whole programs start processes and belong with the process tests.
+          exclude: ["{server,store,demo}/main.test.ts"],
           testTimeout: 20_000,
         },
       },
@@ -26,7 +28,7 @@ export default defineConfig({
       {
         test: {
           name: "process",
-          include: ["e2e/process/**/*.test.ts"],
+          include: ["e2e/process/**/*.test.ts", "{server,store,demo}/main.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           fileParallelism: false,
