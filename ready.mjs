@@ -93,6 +93,9 @@ once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.js
   });
 });
 
+// A person's start serves the pages as they are in the sources; the container image has them built already.
+if (task === "start") run("building what changed", [ownNode, "e2e/gate/build.ts"]);
+
 const entry = TASKS[task];
 if (entry !== null) {
   const child = spawn(ownNode, [...entry, ...rest], {
