@@ -12,6 +12,15 @@ export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, 
   return moving;
 }
 
+/** Where the training stood, not how well it went: the step is shown by itself. */
+const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
+
+/** The metrics of a manifest as people see them. */
+function metricsOf(stored: string): Record<string, number> {
+  const metrics = Object.entries(JSON.parse(stored) as Record<string, number>);
+  return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)));
+}
+
 export interface RowContext {
   newestId: string | null;
   moving: ReadonlyMap<string, number>;
@@ -33,7 +42,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     profileId: row.profileId,
     bucket: row.bucket,
     framework: row.framework,
-    metrics: JSON.parse(row.metrics) as Record<string, number>,
+    metrics: metricsOf(row.metrics),
     capturedAt: row.capturedAt.getTime(),
     committedAt: row.committedAt?.getTime() ?? null,
     bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),

@@ -339,6 +339,16 @@ describe("the commit", () => {
     expect(read).toEqual({ manifest, sha256 });
   });
 
+  it("shows how well the training went, not where it stood", async () => {
+    const { manifest, staged } = await ready();
+    await commit(node, { ...manifest, metrics: { epoch: 1.5, step: 4500, global_step: 4500, loss: 0.25 } });
+    const view = await callAs(test.hub, "viewer").checkpoints.get({ id: staged.checkpointId });
+    expect(view.metrics).toEqual({ loss: 0.25 });
+    const listed = await callAs(test.hub, "viewer").runs.get({ run });
+    expect(listed.checkpoints.map(({ metrics }) => metrics)).toEqual([{ loss: 0.25 }]);
+    expect([view.location, listed.location].map((place) => place.match(/s3:\/\//g)?.length)).toEqual([1, 1]);
+  });
+
   it("gives the same answer when it is repeated, also after the run was taken over", async () => {
     const { manifest } = await ready();
     const first = await commit(node, manifest);

@@ -77,6 +77,9 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
   };
 }
 
+/** The graphics card by the node's own facts, or by the label its owner gave it. */
+export const gpuOf = (facts: NodeFacts): string | null => facts.gpu ?? facts.labels["gpu"] ?? null;
+
 export const createMailbox = (): Mailbox => ({ messages: [], signal: createSignal() });
 
 export function post(node: LiveNode, message: NodeMessage): void {
@@ -98,6 +101,9 @@ export function riskTimeOf(node: LiveNode, now: number): number {
 /** Risk per run of a node, in the order of its report. */
 export const risksOf = (node: LiveNode, now: number): Risk[] =>
   (node.report?.runs ?? []).map((run) => riskOf(run, riskTimeOf(node, now)));
+
+/** Whether something would not come back if the node never did. */
+export const wouldLose = (risk: Risk): boolean => risk.checkpoints > 0 || risk.lossMs > 0;
 
 export function addTo(meter: Meter, value: number): void {
   meter.sum += value;

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import type { LiveMessage } from "#protocol/views.ts";
@@ -7,13 +7,14 @@ import {
   addTestNode,
   addTestProfile,
   callAs,
+  facts,
   openTestHub,
   report,
   type TestHub,
   type TestNode,
 } from "../hub/open-test-hub.ts";
 import { metricsText } from "../metrics.ts";
-import { hashOf } from "../random-id.ts";
+import { hashOf, newId } from "../random-id.ts";
 import type { Caller } from "../trpc.ts";
 import { writeSamples } from "./samples.ts";
 import { noticeSilence, rollHistory } from "./tick.ts";
@@ -126,6 +127,22 @@ describe("a browser's stream", () => {
     expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000 } });
   });
 
+  it("gives a sign of life every four seconds while nothing changes", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const stream = await watch();
+      await stream.until("transfers");
+      const beat = stream.next();
+      // The first look of the stream is asynchronous; its wait begins with the timer.
+      await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+      await vi.advanceTimersByTimeAsync(4_000);
+      expect(await beat).toMatchObject({ type: "beat" });
+      await stream.end();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("ends when the session does", async () => {
     const stream = await watch();
     await stream.until("transfers");
@@ -140,6 +157,16 @@ describe("a browser's stream", () => {
     const next = stream.until("events");
     test.startClosing();
     await expect(next).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
+  });
+});
+
+describe("a node's card", () => {
+  it("is named by its label when the machine cannot say", async () => {
+    const labelled = { ...facts, gpu: null, labels: { gpu: "RTX 3090" } };
+    await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts: labelled });
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).facts.gpu).toBe("RTX 3090");
+    await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
+    expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).facts.gpu).toBe("RTX 4090");
   });
 });
 

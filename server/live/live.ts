@@ -18,6 +18,8 @@ export interface LiveTransfer {
   revision: number;
   /** Has progress to write down. */
   dirty: boolean;
+  /** When it ended, by its node's clock; null while that is not known. */
+  endedAtNode: number | null;
 }
 
 const EVENTS_KEPT = 200;
@@ -81,8 +83,9 @@ export class Live {
   }
 
   /** Puts a transfer in view, or its newer row in place of the older one. */
-  putTransfer(row: TransferRow, options: { toWrite: "now" | "later" }): void {
-    this.transfers.set(row.id, { row, revision: this.touch(), dirty: options.toWrite === "later" });
+  putTransfer(row: TransferRow, options: { toWrite: "now" | "later"; endedAtNode?: number }): void {
+    const { toWrite, endedAtNode = null } = options;
+    this.transfers.set(row.id, { row, revision: this.touch(), dirty: toWrite === "later", endedAtNode });
   }
 
   /** The node of these transfers is not heard any more. */

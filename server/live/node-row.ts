@@ -1,7 +1,7 @@
 import { addRisks, workStateOf, type Risk, type WorkState } from "#protocol/risk.ts";
 import type { NodeRow, NodeRunView } from "#protocol/views.ts";
 import type { Live } from "./live.ts";
-import { HISTORY_POINTS, risksOf, riskTimeOf, stateOf, type LiveNode } from "./live-node.ts";
+import { gpuOf, HISTORY_POINTS, risksOf, riskTimeOf, stateOf, wouldLose, type LiveNode } from "./live-node.ts";
 
 const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 
@@ -9,7 +9,7 @@ const WORK_ORDER: readonly WorkState[] = ["safe", "moving", "risk", "lost"];
 const worstOf = (states: readonly WorkState[]): WorkState =>
   WORK_ORDER[Math.max(0, ...states.map((state) => WORK_ORDER.indexOf(state)))] ?? "safe";
 
-/** A node that fell silent with work that is not safe has lost it, as far as anybody can tell. */
+/** What a node had at risk at its last word is lost when it fell silent, as far as anybody can tell. */
 function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
   const risks = risksOf(node, now);
   const state = stateOf(node);
@@ -29,7 +29,7 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
       safeBytes: run.safeBytes,
       movedBytes: run.movedBytes,
       intervalMs: run.intervalMs,
-      work: gone && run.unsafeCheckpoints > 0 ? "lost" : work,
+      work: gone && wouldLose(risk) ? "lost" : work,
       risk,
     };
   });
@@ -53,7 +53,7 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     tokenId: node.tokenId,
     profileId: node.profileId,
     profileName: node.profileName,
-    facts: node.facts,
+    facts: { ...node.facts, gpu: gpuOf(node.facts) },
     work: worstOf(runs.map((run) => run.work)),
     runs,
     risk,

@@ -3,7 +3,7 @@ import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
-import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, type LiveNode } from "./live-node.ts";
+import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
 import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
 import { WRITE_DOWN_EVERY_MS, writeDown } from "./write-down.ts";
 
@@ -26,9 +26,12 @@ async function fallSilent(hub: Hub, node: LiveNode, now: number): Promise<void> 
   hub.live.stopClocks(node.id);
   hub.live.touchNode(node);
   const risk = addRisks(risksOf(node, now));
-  const isLost = risk.checkpoints > 0;
-  const amount = risk.bytes > 0 ? `, ${formatBytes(risk.bytes)} not yet safe` : "";
-  const loss = risk.lossMs > 0 ? `${formatDuration(risk.lossMs)} of training at risk${amount}` : "everything was safe";
+  const isLost = wouldLose(risk);
+  const parts = [
+    ...(risk.lossMs > 0 ? [`${formatDuration(risk.lossMs)} of training at risk`] : []),
+    ...(risk.checkpoints > 0 ? [`${formatBytes(risk.bytes)} not yet safe`] : []),
+  ];
+  const loss = isLost ? parts.join(", ") : "everything was safe";
   const quiet = formatDuration(now - (node.lastSeenAt ?? node.quietSince));
   const event = { at: now, kind: "node-silent" as const, work: isLost ? ("lost" as const) : ("safe" as const), node };
   emit(hub, await recordEvent(hub.db, { ...event, text: `has been silent for ${quiet}: ${loss}` }), ["runs"]);

@@ -12,7 +12,8 @@ import { nodeRowOf } from "./node-row.ts";
  */
 
 const PACE_MS = 1_000;
-const BEAT_MS = 10_000;
+/** A page counts as old when it has heard nothing for some seconds. */
+const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
 
 function* whole(hub: Hub): Generator<LiveMessage> {

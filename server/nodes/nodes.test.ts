@@ -14,6 +14,7 @@ import {
   type TestNode,
 } from "../hub/open-test-hub.ts";
 import { noticeSilence } from "../live/tick.ts";
+import { writeDown } from "../live/write-down.ts";
 import { newId } from "../random-id.ts";
 
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
@@ -160,6 +161,42 @@ describe("silence", () => {
     expect(await eventTexts()).not.toContain("node-silent");
   });
 
+  it("counts a loss to the node's last word, also when the hub was away in between", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const now = test.hub.now();
+    // Everything captured is safe; what was trained since is not.
+    const backlog = {
+      run,
+      writerEpoch: 1,
+      unsafeCheckpoints: 0,
+      unsafeFiles: 0,
+      unsafeBytes: 0,
+      movedBytes: 0,
+      oldestUnsafeAt: null,
+      safeStep: 100,
+      safeAt: now - 180_000,
+      safeBytes: 5,
+      localStep: 100,
+      localAt: now - 180_000,
+      startedAt: now - 840_000,
+      intervalMs: 3_600_000,
+    };
+    await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), at: now, runs: [backlog] });
+    await writeDown(test.hub);
+    test.advance(600_000);
+    await test.restart();
+    test.advance(31_000);
+    await noticeSilence(test.hub);
+    const lost = { state: "silent", work: "lost", risk: { lossMs: 180_000 }, runs: [{ work: "lost" }] };
+    expect(await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).toMatchObject(lost);
+    expect(test.hub.live.fleet(test.hub.now())).toMatchObject({ byWork: { lost: 1 }, risk: { lossMs: 180_000 } });
+    const query = { nodeId: node.nodeId, run: null, cursor: null, limit: 1 };
+    const [event] = (await callAs(test.hub, "viewer").events.list(query)).rows;
+    expect(event).toMatchObject({ work: "lost", text: expect.stringContaining("3 min of training at risk") });
+    await test.restart();
+    expect(await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).toMatchObject(lost);
+  });
+
   it("is not what a clean stop leaves", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     await callAs(test.hub, node.caller).node.goodbye();
@@ -238,6 +275,53 @@ describe("durable events", () => {
   });
 });
 
+describe("the end of a transfer", () => {
+  const end = (seq: number, changes: object = {}): NodeEvent => ({
+    type: "transfer-ended",
+    seq,
+    at: test.hub.now(),
+    transferId: "transfer-0001",
+    direction: "upload",
+    state: "failed",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytes: 100,
+    files: 1,
+    sentBytes: 60,
+    startedAt: test.hub.now() - 1_000,
+    retries: 2,
+    connections: 4,
+    startedBy: "queue",
+    fault: { code: "LINK_DOWN" },
+    ...changes,
+  });
+  const rows = async () =>
+    (await callAs(test.hub, "viewer").transfers.list({ nodeId: null, run: null, states: [], cursor: null, limit: 9 }))
+      .rows;
+
+  it("is taken for a capture that was replaced before it was announced", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const replaced = end(1, { state: "superseded", fault: null, sentBytes: 0 });
+    expect(await callAs(test.hub, node.caller).node.record({ events: [replaced] })).toEqual({ acceptedThrough: 1 });
+    expect(await rows()).toMatchObject([
+      { state: "superseded", bucket: "training", place: "training/team/runs/llama", bytesDone: 0, bytesTotal: 100 },
+    ]);
+  });
+
+  it("is news once, also when it is said again under another number", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const record = (event: NodeEvent) => callAs(test.hub, node.caller).node.record({ events: [event] });
+    await record(end(1));
+    expect(await record(end(2))).toEqual({ acceptedThrough: 2 });
+    const failures = async () => (await eventTexts()).filter((kind) => kind === "upload-failed");
+    expect(await failures()).toHaveLength(1);
+    await record(end(3, { retries: 9, sentBytes: 90 }));
+    expect(await failures()).toHaveLength(2);
+    expect(await rows()).toMatchObject([{ state: "failed", retries: 9 }]);
+  });
+});
+
 describe("progress", () => {
   const progress = (changes: Partial<TransferProgress> = {}): TransferProgress => ({
     id: "transfer-0001",
@@ -276,6 +360,36 @@ describe("progress", () => {
       pieces: "##>..",
       etaMs: 4_000,
     });
+  });
+
+  it("is found by its state at once", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const inState = async (state: "waiting" | "running" | "paused") => {
+      const query = { nodeId: null, run: null, states: [state], cursor: null, limit: 9 };
+      return (await callAs(test.hub, "viewer").transfers.list(query)).rows.map((row) => row.state);
+    };
+    for (const state of ["waiting", "running", "paused", "running"] as const) {
+      await send(node, progress({ state }));
+      for (const asked of ["waiting", "running", "paused"] as const) {
+        expect(await inState(asked)).toEqual(asked === state ? [state] : []);
+      }
+    }
+  });
+
+  it("that arrives behind the failure it is older than does not take the transfer up again", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    const said = { ...report(test.hub), transfers: [progress({ bytesDone: 2_000_000 })] };
+    const end = { seq: 1, at: said.at + 5, transferId: "transfer-0001", direction: "upload" as const };
+    const rest = { checkpointId: "checkpoint-0001", run, step: 5, bytes: 5_000_000, files: 2, sentBytes: 2_000_000 };
+    const more = { startedAt: said.at - 9, retries: 0, connections: 4, startedBy: "queue" as const };
+    const fault = { code: "ACCESS_DENIED" as const };
+    const event = { type: "transfer-ended" as const, state: "failed" as const, ...end, ...rest, ...more, fault };
+    await callAs(test.hub, node.caller).node.record({ events: [event] });
+    await callAs(test.hub, node.caller).node.progress(said);
+    expect((await list()).rows[0]).toMatchObject({ state: "failed", fault });
+    await callAs(test.hub, node.caller).node.progress({ ...said, at: said.at + 6 });
+    expect((await list()).rows[0]).toMatchObject({ state: "running" });
   });
 
   it("survives a clean restart of the hub", async () => {

@@ -19,7 +19,7 @@ import { liveNodeOf } from "./live-node-of.ts";
 /** What a batch changed, to be shown after the transaction. */
 interface Recorded {
   events: EventRow[];
-  transfers: TransferRow[];
+  transfers: { row: TransferRow; endedAtNode: number }[];
 }
 
 export interface RecordScope {
@@ -65,7 +65,7 @@ export async function record(
     if (through > acceptedSeq) await tx.node.update({ where: { id: node.id }, data: { acceptedSeq: through } });
     return through;
   });
-  for (const row of recorded.transfers) hub.live.putTransfer(row, { toWrite: "now" });
+  for (const { row, endedAtNode } of recorded.transfers) hub.live.putTransfer(row, { toWrite: "now", endedAtNode });
   for (const event of recorded.events) hub.live.addEvent(event);
   if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
   if (recorded.events.length > 0) hub.live.markStale(["events"]);

@@ -7,7 +7,7 @@ import { formatBytes } from "#protocol/units.ts";
 import type { CheckpointRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import { PRESETS, traitsOf } from "#storage/providers.ts";
 import type { Hub } from "../hub.ts";
-import { stateOf, type LiveNode } from "../live/live-node.ts";
+import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { draftOf } from "../profiles/open-store.ts";
@@ -42,7 +42,7 @@ function candidateOf(hub: Hub, node: LiveNode, checkpoint: CheckpointRow): Resto
     nodeId: node.id,
     name: node.name,
     state: stateOf(node),
-    gpu: node.facts.gpu,
+    gpu: gpuOf(node.facts),
     freeBytes: node.report?.disk?.freeBytes ?? null,
     whyNot: whyNot(node, checkpoint),
     busyWith: busyWith(hub, node),

@@ -5,6 +5,8 @@ import type { TransferRow } from "#protocol/views.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { addTo, type LiveNode } from "../live/live-node.ts";
+import type { LiveTransfer } from "../live/live.ts";
+import { writeMoves } from "../live/write-down.ts";
 import { hearFrom } from "../nodes/hear-from.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
@@ -13,6 +15,8 @@ import { transferRowOf, withProgress } from "./transfer-row.ts";
 /** Downloads slower than this say nothing about a link: they were waiting for something else. */
 const SLOWEST_MEASURE = 10_000;
 const SMOOTHING = 0.2;
+/** A report that took longer than this to arrive was given up by its node. */
+const LONGEST_WAY_MS = 30_000;
 
 function measure(node: LiveNode, report: ProgressReport): void {
   addTo(node.up, report.upBytesPerSecond);
@@ -60,19 +64,35 @@ async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): 
   return transferRowOf(row, node.name);
 }
 
+interface Said {
+  progress: TransferProgress;
+  /** When, by the node's clock. */
+  at: number;
+}
+
+/** Whether a report is older than the failure it arrived behind. */
+function wasSaidBefore(hub: Hub, live: LiveTransfer | undefined, said: Said): boolean {
+  const failedAt = live?.endedAtNode ?? null;
+  // A clock that was set back must not hold a retry up for longer than a report can be under way.
+  const isRecent = hub.now() - (live?.row.endedAt ?? 0) < LONGEST_WAY_MS;
+  return failedAt !== null && isRecent && said.at <= failedAt;
+}
+
 /** The row a progress belongs to; null when it is another node's, or over for good. */
-async function rowFor(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow | null> {
+async function rowFor(hub: Hub, node: LiveNode, said: Said): Promise<TransferRow | null> {
+  const { progress } = said;
   const live = hub.live.transfers.get(progress.id);
   const stored = live === undefined ? await hub.db.transfer.findUnique({ where: { id: progress.id } }) : null;
   const row = live?.row ?? (stored === null ? await createRow(hub, node, progress) : transferRowOf(stored, node.name));
   if (row.nodeId !== node.id) return null;
   // A transfer that failed may be taken up again; the others that ended stay as they are.
-  const isOver = isEnded(row.state) && !(row.state === "failed" && !isEnded(progress.state));
+  const isOver = isEnded(row.state) && (row.state !== "failed" || wasSaidBefore(hub, live, said));
   return isOver ? null : row;
 }
 
 /**
- * Takes a node's word about the present. Nothing of it is durable when this returns; the answer says how often to report.
+ * Takes a node's word about the present. Only changes of state are durable when this returns: numbers are written down
+ * now and then. The answer says how often to report.
  * An end that only shows up here waits for the event that records it.
  */
 export async function acceptReport(
@@ -83,15 +103,21 @@ export async function acceptReport(
   const node = liveNodeOf(hub, context.caller.nodeId);
   await hearFrom(hub, node);
   const clock = { now: hub.now(), skewMs: hub.now() - report.at };
+  const moved: TransferRow[] = [];
   for (const progress of report.transfers) {
     if (isEnded(progress.state)) continue;
-    const before = await rowFor(hub, node, progress);
-    if (before !== null) hub.live.putTransfer(withProgress(before, progress, clock), { toWrite: "later" });
+    const before = await rowFor(hub, node, { progress, at: report.at });
+    if (before === null) continue;
+    const row = withProgress(before, progress, clock);
+    if (row.state !== before.state) moved.push(row);
+    hub.live.putTransfer(row, { toWrite: "later" });
   }
   node.report = report;
   node.reportedAt = hub.now();
   node.dirty = true;
   measure(node, report);
   hub.live.touchNode(node);
+  await writeMoves(hub, moved);
+  if (moved.length > 0) hub.live.markStale(["transfers"]);
   return { settings: hub.live.settings };
 }

@@ -36,7 +36,7 @@ export async function endCommand(
     where: { id: transfer.id },
     data: { state: event.outcome, endedAt: at, fault },
   });
-  recorded.transfers.push(transferRowOf(ended, node.name));
+  recorded.transfers.push({ row: transferRowOf(ended, node.name), endedAtNode: event.at });
   if (event.outcome !== "failed") return;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
   const text = `could not restore step ${transfer.step} of ${transfer.run}${why}`;

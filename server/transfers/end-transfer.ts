@@ -1,15 +1,18 @@
-import { sentenceOf } from "#protocol/fault.ts";
+import { sentenceOf, type FaultData } from "#protocol/fault.ts";
 import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import type { EventKind } from "#protocol/views.ts";
 import type { WorkState } from "#protocol/risk.ts";
+import type { Transfer } from "#prisma/client/client.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
 type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
+
+const storedText = (fault: FaultData | null): string | null => (fault === null ? null : JSON.stringify(fault));
 
 /** What the end of an upload makes of its checkpoint, when it did not make it safe. */
 const CHECKPOINT_AFTER: Partial<Record<Ended["state"], CheckpointState>> = {
@@ -45,6 +48,13 @@ function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string 
     : null;
 }
 
+/** A node that was killed before it could forget an end says it again, under another number. */
+const isSameEnd = (before: Transfer, event: Ended): boolean =>
+  before.state === event.state &&
+  before.retries === event.retries &&
+  Number(before.sentBytes) === event.sentBytes &&
+  before.fault === storedText(event.fault);
+
 /** Records the end of a transfer. One that ended before stays as it was; an id that belongs to another node is passed over. */
 export async function endTransfer(scope: RecordScope, event: Ended): Promise<void> {
   const { tx, hub, node, recorded } = scope;
@@ -56,6 +66,7 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     return;
   }
   if (before !== null && isEnded(before.state as TransferState) && before.state !== "failed") return;
+  const isRepeated = before !== null && isSameEnd(before, event);
   // The node's clock may be wrong; the time it took is not.
   const startedAt = new Date(now - Math.max(0, event.at - event.startedAt));
   const ended = {
@@ -63,7 +74,7 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     sentBytes: BigInt(event.sentBytes),
     retries: event.retries,
     connections: event.connections,
-    fault: event.fault === null ? null : JSON.stringify(event.fault),
+    fault: storedText(event.fault),
     startedAt,
     endedAt: new Date(now),
     ...(event.state === "done"
@@ -81,7 +92,8 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
       ? {}
       : { bytesDone: BigInt(live.bytesDone), filesDone: live.filesDone };
   const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
-  const bucket = checkpoint?.bucket ?? "";
+  // A capture may end before it was announced.
+  const home = checkpoint ?? (await tx.profile.findUniqueOrThrow({ where: { id: node.profileId } }));
   const row = await tx.transfer.upsert({
     where: { id: event.transferId },
     update: { ...progress, ...ended },
@@ -92,11 +104,8 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
       checkpointId: event.checkpointId,
       run: event.run,
       step: BigInt(event.step),
-      bucket,
-      place:
-        event.direction === "upload"
-          ? `${bucket}/${checkpoint?.prefix ?? ""}runs/${event.run}`
-          : "a folder on the node",
+      bucket: home.bucket,
+      place: event.direction === "upload" ? `${home.bucket}/${home.prefix}runs/${event.run}` : "a folder on the node",
       bytesDone: 0n,
       bytesTotal: BigInt(event.bytes),
       filesDone: 0,
@@ -107,10 +116,11 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     },
   });
   await settleCheckpoint(scope, event);
-  const news = newsOf(event);
+  const news = isRepeated ? null : newsOf(event);
   if (news !== null) {
     const line = { at: now, node, run: event.run, step: event.step, fault: event.fault };
     recorded.events.push(await recordEvent(tx, { ...line, ...news }));
   }
-  recorded.transfers.push({ ...transferRowOf(row, node.name), ...(live === undefined ? {} : { pieces: live.pieces }) });
+  const shown = { ...transferRowOf(row, node.name), ...(live === undefined ? {} : { pieces: live.pieces }) };
+  recorded.transfers.push({ row: shown, endedAtNode: event.at });
 }
