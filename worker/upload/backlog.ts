@@ -28,13 +28,16 @@ async function backlogOf({ ledger, uploader }: BacklogParts, run: Run): Promise<
   );
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
   const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
+  const sent = waiting
+    .filter(({ id }) => uploader.uncommitted.has(id))
+    .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   return {
     run: run.name,
     writerEpoch: run.claim?.epoch ?? null,
     unsafeCheckpoints: waiting.length,
     unsafeFiles: waiting.reduce((sum, { files }) => sum + files.length, 0),
     unsafeBytes: waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    movedBytes: active?.bytesSure ?? 0,
+    movedBytes: (active?.bytesSure ?? 0) + sent,
     oldestUnsafeAt: waiting.length === 0 ? null : Math.min(...waiting.map(({ capturedAt }) => capturedAt)),
     safeStep: safe?.step ?? null,
     safeAt: safe?.at ?? null,
@@ -55,7 +58,9 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
     .all()
     .filter(({ state }) => state === "waiting" || state === "running" || state === "paused")
     .map((item) => {
-      const tally = active?.capture.id === item.id ? active.tally : null;
+      const isActive = active?.capture.id === item.id;
+      const late = uploader.uncommitted.get(item.id);
+      const tally = (isActive ? active.tally : late?.tally) ?? null;
       const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
       return {
         id: item.transferId,
@@ -69,15 +74,16 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
         filesDone: tally?.filesDone ?? 0,
         filesTotal: item.files.length,
         currentPath: tally?.currentPath ?? null,
-        bytesPerSecond: tally === null ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
+        bytesPerSecond: tally === null || late !== undefined ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
         startedAt: item.startedAt,
-        connections: tally === null ? 0 : (engine?.gate.held ?? 0),
-        retries: item.retries + (tally?.retries ?? 0),
+        connections: tally === null || late !== undefined ? 0 : (engine?.gate.held ?? 0),
+        retries: item.retries + (late === undefined ? (tally?.retries ?? 0) : 0),
         pieces: tally?.pieces() ?? "",
-        stalledMs: tally !== null && idleMs > STALLED_MS ? idleMs : null,
+        stalledMs: tally !== null && late === undefined && idleMs > STALLED_MS ? idleMs : null,
         fault:
+          late?.fault.toData() ??
           tally?.lastFault?.toData() ??
-          (active?.capture.id === item.id ? (uploader.waitingFor?.toData() ?? null) : item.fault),
+          (isActive ? (uploader.waitingFor?.toData() ?? null) : item.fault),
         startedBy: item.startedBy,
       };
     });

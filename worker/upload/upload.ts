@@ -47,6 +47,27 @@ export async function announce(hub: Hub, capture: Capture, writerEpoch: number):
   );
 }
 
+/** What a capture needs before its first byte: uploads opened, parts signed. Nothing of it is done twice by `sendCapture`. */
+export async function prepareCapture(
+  engine: Engine,
+  job: Pick<UploadJob, "capture" | "claim" | "store" | "journals" | "signal">,
+): Promise<void> {
+  const { clock } = engine.retrier;
+  const tally = createTally([], clock.now);
+  const patience = createPatience(clock);
+  const journal = await openSendJournal(journalOf(job.journals, job.capture));
+  try {
+    const sends = await Promise.all(
+      job.capture.files.map((file, fileIndex) =>
+        prepareSend(job, { journal, file, plan: planFor(engine, file), fileIndex, tally, patience }),
+      ),
+    );
+    await signAhead(engine, sends);
+  } finally {
+    await journal.close();
+  }
+}
+
 /** Sends every byte and returns the manifest to commit. Faults: those of `sendFile`, EPOCH_OVER, those of the hub. */
 export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manifest> {
   const { capture, signal } = job;
@@ -88,7 +109,7 @@ function planFor(engine: Engine, file: CapturedFile): PartPlan {
 }
 
 async function prepareSend(
-  job: UploadJob,
+  job: Pick<UploadJob, "capture" | "claim" | "store" | "signal">,
   about: {
     journal: SendJournal;
     file: CapturedFile;
@@ -142,7 +163,11 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
       operations.push(partOperation(send, { part, uploadId: memory.uploadId, crc32 }));
     }
     if (plan.parts.length > 1 && memory.uploadId !== null)
-      operations.push({ op: "complete", key, uploadId: memory.uploadId });
+      // Asked for when the upload is taken up by a later try: it must not need the hub either.
+      operations.push(
+        { op: "complete", key, uploadId: memory.uploadId },
+        { op: "parts", key, uploadId: memory.uploadId, after: 0 },
+      );
     operations.push({ op: "head", key });
   }
   await engine.signatures.prepare(operations);

@@ -150,6 +150,66 @@ test("bytes go on without the hub, and the commit waits until it is back", async
   expect(waits).toContain("HUB_UNREACHABLE");
 });
 
+test("a commit that waits for the hub does not hold up the next capture, and both become safe when it is back", async () => {
+  const first = await capture(100);
+  const seen: { second: Capture | null } = { second: null };
+  const isSent = async (one: Capture | null) =>
+    one !== null && (await store.count("CompleteMultipartUpload")).some(({ key }) => key.includes(one.attempt));
+  const commit = async () => {
+    seen.second ??= await capture(200);
+    if (!((await isSent(first)) && (await isSent(seen.second)))) throw new Fault("HUB_UNREACHABLE");
+    return { sha256: "" };
+  };
+  const { uploader, done } = await work({ commit }, ended(2));
+  while (seen.second === null) await systemClock.sleep(5);
+  uploader.wake();
+  await done;
+  expect(ends.toSorted((a, b) => a.step - b.step)).toEqual([
+    { state: "done", step: 100 },
+    { state: "done", step: 200 },
+  ]);
+});
+
+test("a commit that waits for the hub can be cancelled", async () => {
+  const taken = await capture(100);
+  const commit = () => {
+    throw new Fault("HUB_UNREACHABLE");
+  };
+  const { uploader, done } = await work({ commit }, ended(1));
+  while (!uploader.uncommitted.has(taken.id)) await systemClock.sleep(5);
+  await uploader.steer(taken.transferId, "cancel");
+  await done;
+  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
+  expect(uploader.uncommitted.size).toBe(0);
+});
+
+test("while one is sent, the one that waits gets its upload and its signatures, and then needs no signer", async () => {
+  await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 2 });
+  const signed: string[] = [];
+  const { prepare } = slow.signatures;
+  slow.signatures.prepare = (operations) => {
+    signed.push(...operations.map(({ op, key }) => `${op} ${key}`));
+    return prepare(operations);
+  };
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const taken = await capture(200);
+  uploader.wake();
+  const ofSecond = () => signed.filter((text) => text.includes(taken.attempt)).map((text) => text.split(" ")[0]);
+  while (ofSecond().length === 0) await systemClock.sleep(5);
+  expect(uploader.active?.capture.step).toBe(100);
+  expect(ofSecond()).toEqual(["part", "part", "part", "complete", "parts", "head"]);
+  expect((await store.count("CreateMultipartUpload")).filter(({ key }) => key.includes(taken.attempt))).toHaveLength(1);
+  await done;
+  expect(ends).toEqual([
+    { state: "done", step: 100 },
+    { state: "done", step: 200 },
+  ]);
+  const creates = (await store.count("CreateMultipartUpload")).filter(({ key }) => key.includes(taken.attempt));
+  expect(creates).toMatchObject([{ requests: 1 }]);
+});
+
 test("when the hub does not find what was sent, everything goes again under keys never used before", async () => {
   await capture(100);
   const attempts: string[] = [];

@@ -1,7 +1,9 @@
 import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
+import type { Manifest } from "#protocol/checkpoint.ts";
 import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -9,16 +11,18 @@ import type { Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";
 import { isFatal } from "../link/stream.ts";
+import { createAhead } from "./ahead.ts";
 import type { Capture } from "./capture.ts";
+import { isHopeless, settleEnded } from "./settle-ended.ts";
 import { nextToUpload, supersededBy, type Ledger } from "./ledger.ts";
 import type { Runs } from "./runs.ts";
 import { newAttempt } from "./snapshot.ts";
-import { announce, clearUpload, journalOf, commit, sendCapture, type UploadJob } from "./upload.ts";
+import { announce, commit, journalOf, prepareCapture, sendCapture, type UploadJob } from "./upload.ts";
 
 /**
  * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
- * one of the same run has overtaken are passed over; the one under way never is. With the hub away it keeps the queue
- * and tries again; nothing is lost by waiting.
+ * one of the same run has overtaken are passed over; the one under way never is. With the hub away it sends what has its
+ * signatures in hand, keeps the queue, and commits when the hub is back; nothing is lost by waiting.
  */
 export interface Uploader {
   /** Uploads until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
@@ -28,6 +32,8 @@ export interface Uploader {
   /** There is something new in the ledger, or the hub or a person changed something. */
   wake(): void;
   readonly active: { capture: Capture; tally: Tally | null; startedAt: number } | null;
+  /** Sent, every byte, and waiting for a hub that is away to commit them. By id of the capture. */
+  readonly uncommitted: ReadonlyMap<string, { tally: Tally | null; fault: Fault }>;
   /** Why the queue does not move, when there is a reason. */
   readonly waitingFor: Fault | null;
   /** Faults: NOT_FOUND, CONFLICT. */
@@ -50,9 +56,6 @@ export interface UploaderParts {
   onWaiting(fault: Fault): void;
 }
 
-/** What failed for one of these is not worth keeping: it can never become safe. */
-const isHopeless = (code: FaultCode): boolean => code === "SOURCE_CHANGED" || code === "EPOCH_OVER";
-
 /** The store does not have what was sent. */
 const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "ALREADY_EXISTS"]);
 const MOST_RENEWALS = 2;
@@ -61,7 +64,17 @@ const IDLE_MS = 10_000;
 /** These faults say that the upload should be tried again by itself, however long it takes. */
 const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
 
-export function createUploader(parts: UploaderParts): Uploader {
+interface Uncommitted {
+  item: Capture;
+  manifest: Manifest;
+  tally: Tally | null;
+  fault: Fault;
+}
+
+export function createUploader(given: UploaderParts): Uploader {
+  // When one of the two loops ends with a fault, so does the other.
+  const own = new AbortController();
+  const parts: UploaderParts = { ...given, signal: AbortSignal.any([given.signal, own.signal]) };
   const { ledger, runs, hub, clock, signal } = parts;
   const state: {
     active: Uploader["active"];
@@ -76,12 +89,15 @@ export function createUploader(parts: UploaderParts): Uploader {
     tries: 0,
     renewals: new Map(),
   };
-  let bell: (() => void) | null = null;
-  let rung = false;
+  const uncommitted = new Map<string, Uncommitted>();
+  let committing: Promise<void> = Promise.resolve();
+  const bell = createBell(clock, signal);
+  const commitBell = createBell(clock, signal);
 
   const end = async (item: Capture, to: TransferState, about: { by: MoveBy; fault?: Fault }) => {
     const { by, fault } = about;
     const at = parts.wallNow();
+    await ahead.drop(item.id);
     await ledger.move(item.id, to, { by, at, ...(fault === undefined ? {} : { fault: fault.toData() }) });
     await settleEnded(parts, item.id);
   };
@@ -93,6 +109,7 @@ export function createUploader(parts: UploaderParts): Uploader {
     state.stop = { controller: stop, ended };
     await ledger.move(item.id, "running", { by: "node", at: parts.wallNow() });
     state.active = { capture: item, tally: null, startedAt: clock.now() };
+    ahead.look();
     try {
       const claim = await introduce(item);
       const job: UploadJob = {
@@ -108,11 +125,12 @@ export function createUploader(parts: UploaderParts): Uploader {
         },
       };
       const manifest = await sendCapture(bench.engine, job);
+      const { tally } = state.active;
       await keepCounts(item);
-      await commitWithPatience(manifest, both);
-      await end(item, "done", { by: "node" });
+      const fault = await tryToCommit(manifest, both);
+      if (fault === null) await endSafe(item);
+      else keepForCommit({ item, manifest, tally, fault });
       state.tries = 0;
-      state.waitingFor = null;
     } catch (error) {
       await keepCounts(item);
       const renewed = await renewIfLost(item, error);
@@ -134,18 +152,61 @@ export function createUploader(parts: UploaderParts): Uploader {
     state.active = { capture: item, tally: null, startedAt: clock.now() };
   };
 
-  /** Bytes are in the bucket; the hub may take its time to come back. */
-  const commitWithPatience = async (manifest: Parameters<typeof commit>[1], both: AbortSignal) => {
-    for (let tries = 0; ; tries++) {
-      try {
-        await commit(hub, manifest);
+  const endSafe = async (item: Capture) => {
+    await end(item, "done", { by: "node" });
+    state.waitingFor = null;
+  };
+
+  /** Null when it is safe, the fault when the hub is away. */
+  const tryToCommit = async (manifest: Manifest, stopped: AbortSignal): Promise<Fault | null> => {
+    try {
+      await commit(hub, manifest);
+      return null;
+    } catch (error) {
+      if (stopped.aborted || !isFault(error) || error.retry === "never") throw error;
+      return error;
+    }
+  };
+
+  /** Bytes are in the bucket; the hub may take its time to come back, and the next capture need not wait for that. */
+  const keepForCommit = (late: Uncommitted) => {
+    uncommitted.set(late.item.id, late);
+    state.waitingFor = late.fault;
+    parts.onWaiting(late.fault);
+    commitBell.ring();
+  };
+
+  const commitOldest = async (late: Uncommitted) => {
+    const { item, manifest } = late;
+    try {
+      const fault = await tryToCommit(manifest, signal);
+      if (fault !== null) {
+        // To the end of the line: what holds up one run need not hold up another.
+        uncommitted.delete(item.id);
+        uncommitted.set(item.id, { ...late, fault });
         return;
-      } catch (error) {
-        if (both.aborted || !isFault(error) || error.retry === "never") throw error;
-        state.waitingFor = error;
-        parts.onWaiting(error);
-        await clock.sleep(200 + jitter(clock, tries), both);
       }
+      await endSafe(item);
+      uncommitted.delete(item.id);
+    } catch (error) {
+      uncommitted.delete(item.id);
+      await afterFailure(item, { error, stopped: false, renewed: await renewIfLost(item, error) });
+      bell.ring();
+    }
+  };
+
+  const keepCommitting = async () => {
+    let tries = 0;
+    while (!signal.aborted) {
+      const [late] = uncommitted.values();
+      if (late === undefined) {
+        tries = 0;
+        await commitBell.wait(IDLE_MS);
+        continue;
+      }
+      committing = commitOldest(late);
+      await committing;
+      if (uncommitted.has(late.item.id)) await commitBell.wait(200 + jitter(clock, tries++));
     }
   };
 
@@ -154,6 +215,7 @@ export function createUploader(parts: UploaderParts): Uploader {
     const times = state.renewals.get(item.id) ?? 0;
     if (!isFault(error) || !LOST.has(error.code) || times >= MOST_RENEWALS) return false;
     state.renewals.set(item.id, times + 1);
+    await ahead.drop(item.id);
     await rm(journalOf(parts.journals, item), { force: true });
     await ledger.update(item.id, { attempt: newAttempt(), announced: false });
     return true;
@@ -190,19 +252,6 @@ export function createUploader(parts: UploaderParts): Uploader {
     return claim;
   };
 
-  const announceWaiting = async () => {
-    for (const item of ledger.all()) {
-      if (item.announced || item.state !== "waiting") continue;
-      try {
-        await introduce(item);
-      } catch (error) {
-        const fault = toFault(error, { op: "announce", subject: item.run });
-        if (isFatal(fault) || fault.retry !== "never" || signal.aborted) throw fault;
-        await fail(item, fault);
-      }
-    }
-  };
-
   const fail = async (item: Capture, fault: Fault) => {
     // A capture of an earlier epoch does not speak for the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
@@ -210,13 +259,37 @@ export function createUploader(parts: UploaderParts): Uploader {
     await end(item, "failed", { by: "node", fault });
   };
 
+  const ahead = createAhead({
+    ledger,
+    hub,
+    clock,
+    signal,
+    introduce,
+    onRefused: fail,
+    isBusy: () => state.active !== null,
+    sign: async (item, stop) => {
+      const bench = parts.bench();
+      const claim = await introduce(item);
+      if (bench === null) return;
+      const { store, engine } = bench;
+      await prepareCapture(engine, { capture: item, claim, store, journals: parts.journals, signal: stop });
+    },
+  });
+
   const step = async (): Promise<"again" | "idle"> => {
     const bench = parts.bench();
     if (bench === null) return "idle";
-    await announceWaiting();
-    for (const item of supersededBy(ledger.all())) await end(item, "superseded", { by: "policy" });
-    const item = nextToUpload(ledger.all());
-    if (item === null) return "idle";
+    const away = await ahead.announceAll();
+    const announced = () => ledger.all().filter((item) => item.announced);
+    for (const item of supersededBy(announced())) await end(item, "superseded", { by: "policy" });
+    const item = nextToUpload(announced().filter(({ id }) => hub.isUp || ahead.isReady(id)));
+    if (item === null) {
+      if (away !== null) throw away;
+      return "idle";
+    }
+    await ahead.settled(item.id);
+    // A person may have had a wish for it meanwhile.
+    if (item.state !== "waiting") return "again";
     await upload(item, bench);
     return "again";
   };
@@ -224,7 +297,8 @@ export function createUploader(parts: UploaderParts): Uploader {
   /** After something unexpected no capture may stay behind as running for ever. */
   const letGo = async () => {
     for (const item of ledger.all()) {
-      if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+      if (item.state === "running" && !uncommitted.has(item.id))
+        await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
     }
   };
 
@@ -235,49 +309,51 @@ export function createUploader(parts: UploaderParts): Uploader {
     }
   };
 
-  const sleep = async (ms: number) => {
-    if (!rung) {
-      const woken = new Promise<void>((resolve) => {
-        bell = resolve;
-      });
-      await Promise.race([woken, clock.sleep(ms, signal).catch(() => undefined)]);
+  const keepUploading = async () => {
+    while (!signal.aborted) {
+      try {
+        if ((await step()) === "idle") await bell.wait(IDLE_MS);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (isFatal(error)) throw error;
+        const fault = toFault(error, { op: "upload" });
+        await letGo();
+        state.waitingFor = fault;
+        parts.onWaiting(fault);
+        await bell.wait(500 + jitter(clock, ++state.tries));
+      }
     }
-    bell = null;
-    rung = false;
   };
 
   return {
     get active() {
       return state.active;
     },
+    uncommitted,
     get waitingFor() {
       return state.waitingFor;
     },
     retryFailed: async () => {
       await retryFailed();
-      rung = true;
-      bell?.();
+      bell.ring();
     },
     wake: () => {
-      rung = true;
-      bell?.();
+      bell.ring();
+      commitBell.ring();
+      ahead.look();
     },
     run: async () => {
       await retryFailed();
       for (const item of ledger.all()) if (isEnded(item.state)) await settleEnded(parts, item.id);
-      while (!signal.aborted) {
-        try {
-          if ((await step()) === "idle") await sleep(IDLE_MS);
-        } catch (error) {
-          if (signal.aborted) return;
-          if (isFatal(error)) throw error;
-          const fault = toFault(error, { op: "upload" });
-          await letGo();
-          state.waitingFor = fault;
-          parts.onWaiting(fault);
-          await sleep(500 + jitter(clock, ++state.tries));
-        }
-      }
+      const failures: unknown[] = [];
+      const loops = [keepUploading(), keepCommitting()].map((loop) =>
+        loop.catch((error: unknown) => {
+          failures.push(error);
+          own.abort(new Fault("CANCELLED"));
+        }),
+      );
+      await Promise.all(loops);
+      if (failures.length > 0) throw failures[0];
     },
     steer: async (transferId, wish) => {
       const item = ledger.byTransfer(transferId);
@@ -286,47 +362,11 @@ export function createUploader(parts: UploaderParts): Uploader {
       // First let go of the files, then decide: it may have become safe in this moment.
       stop?.controller.abort(new Fault("CANCELLED"));
       await stop?.ended;
+      if (uncommitted.has(item.id)) await committing.catch(() => undefined);
+      uncommitted.delete(item.id);
       if (wish === "cancel") await end(item, "cancelled", { by: "person", fault: new Fault("CANCELLED") });
       else await ledger.move(item.id, wish === "pause" ? "paused" : "waiting", { by: "person", at: parts.wallNow() });
-      rung = true;
-      bell?.();
+      bell.ring();
     },
   };
-}
-
-/** The last steps of an end: tell the hub, remove the files, forget. Each may be repeated after a kill. */
-async function settleEnded(parts: UploaderParts, id: string): Promise<void> {
-  const { ledger, outbox } = parts;
-  const item = ledger.get(id);
-  if (item === undefined || !isEnded(item.state) || item.state === "waiting") return;
-  const { state } = item;
-  if (state !== "done" && state !== "failed" && state !== "cancelled" && state !== "superseded") return;
-  parts.onEnd(item);
-  await outbox.add({
-    type: "transfer-ended",
-    transferId: item.transferId,
-    direction: "upload",
-    state,
-    checkpointId: item.id,
-    run: item.run,
-    step: item.step,
-    bytes: item.sizeBytes,
-    files: item.files.length,
-    sentBytes: item.sentBytes,
-    startedAt: item.startedAt ?? item.capturedAt,
-    retries: item.retries,
-    connections: parts.bench()?.engine.connections ?? 0,
-    startedBy: item.startedBy,
-    fault: item.fault,
-  });
-  // A failed one stays, so that it can be tried again; the next safe one of its run removes it.
-  if (state === "failed" && item.fault !== null && !isHopeless(item.fault.code)) return;
-  const obsolete =
-    state === "done"
-      ? ledger.all().filter((old) => old.state === "failed" && old.run === item.run && old.step <= item.step)
-      : [];
-  for (const gone of [item, ...obsolete]) {
-    await clearUpload(parts.bench()?.engine ?? null, { capture: gone, journals: parts.journals, signal: parts.signal });
-    await ledger.drop(gone.id);
-  }
 }

@@ -1,0 +1,128 @@
+import { toFault, type Fault } from "#protocol/fault.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Hub } from "../link/hub.ts";
+import { isFatal } from "../link/stream.ts";
+import type { Capture } from "./capture.ts";
+import { supersededBy, type Ledger } from "./ledger.ts";
+
+/**
+ * What can be done for captures that wait while another one is sent, so that they get through on signatures in hand when
+ * the hub goes away before their turn: announce them, open their multipart uploads, sign their parts. Bounded, and only
+ * for the newest of each run: the policy will pass over the others.
+ */
+export interface Ahead {
+  /** Announces everything that waits. Returns why it could not, when the hub is away. Faults: those that end this node. */
+  announceAll(): Promise<Fault | null>;
+  /** Announces and signs in the background; returns at once. */
+  look(): void;
+  /** Its multipart uploads are open and its signatures are in hand. */
+  isReady(id: string): boolean;
+  /** Resolves when nothing is being prepared for this capture. */
+  settled(id: string): Promise<void>;
+  /** Gives up preparing it, because it will not be sent. */
+  drop(id: string): Promise<void>;
+}
+
+export interface AheadParts {
+  ledger: Ledger;
+  hub: Hub;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Claims the epoch and tells the hub of the capture. */
+  introduce(item: Capture): Promise<unknown>;
+  /** Opens uploads and signs parts. */
+  sign(item: Capture, signal: AbortSignal): Promise<void>;
+  /** The hub refused the capture for good. */
+  onRefused(item: Capture, fault: Fault): Promise<void>;
+  /** Whether something is being sent: else there is nothing to be ahead of. */
+  isBusy(): boolean;
+}
+
+const MOST_AHEAD = 4;
+const TRY_AGAIN_MS = 5_000;
+
+export function createAhead(parts: AheadParts): Ahead {
+  const { ledger, clock, signal } = parts;
+  const ready = new Set<string>();
+  let preparing: { id: string; stop: AbortController; over: Promise<void> } | null = null;
+  let announcing: Promise<Fault | null> = Promise.resolve(null);
+  let looking = false;
+  let lookAgain = false;
+
+  const announceEach = async (): Promise<Fault | null> => {
+    for (;;) {
+      const item = ledger.all().find(({ announced, state }) => !announced && state === "waiting");
+      if (item === undefined) return null;
+      try {
+        await parts.introduce(item);
+      } catch (error) {
+        const fault = toFault(error, { op: "announce", subject: item.run });
+        if (isFatal(fault)) throw fault;
+        if (fault.retry !== "never" || signal.aborted) return fault;
+        await parts.onRefused(item, fault);
+      }
+    }
+  };
+  const announceAll = (): Promise<Fault | null> => {
+    announcing = announcing.catch(() => null).then(announceEach);
+    return announcing;
+  };
+
+  const nextToSign = (): Capture | undefined => {
+    const waiting = ledger.all().filter(({ announced, state }) => announced && state === "waiting");
+    const passedOver = new Set(supersededBy(waiting));
+    const wanted = waiting.filter((item) => !passedOver.has(item)).sort((a, b) => b.capturedAt - a.capturedAt);
+    return wanted.slice(0, MOST_AHEAD).find(({ id }) => !ready.has(id));
+  };
+  const signEach = async () => {
+    while (parts.isBusy() && !signal.aborted) {
+      const item = nextToSign();
+      if (item === undefined) return;
+      const stop = new AbortController();
+      const work = parts.sign(item, AbortSignal.any([stop.signal, signal]));
+      preparing = { id: item.id, stop, over: work.catch(() => undefined) };
+      try {
+        await work;
+        ready.add(item.id);
+      } finally {
+        preparing = null;
+      }
+    }
+  };
+  const look = async () => {
+    if (looking) {
+      lookAgain = true;
+      return;
+    }
+    looking = true;
+    try {
+      do {
+        lookAgain = false;
+        if (!parts.isBusy()) break;
+        const fault = await announceAll();
+        await signEach();
+        if (fault !== null) throw fault;
+      } while (lookAgain);
+    } catch {
+      // Whatever it is will be said when the capture has its turn; until then only the head start is lost.
+      void clock.sleep(TRY_AGAIN_MS, signal).then(look, () => undefined);
+    } finally {
+      looking = false;
+    }
+  };
+
+  return {
+    announceAll,
+    look: () => void look(),
+    isReady: (id) => ready.has(id),
+    settled: async (id) => {
+      if (preparing?.id === id) await preparing.over;
+    },
+    drop: async (id) => {
+      ready.delete(id);
+      if (preparing?.id !== id) return;
+      preparing.stop.abort();
+      await preparing.over;
+    },
+  };
+}
