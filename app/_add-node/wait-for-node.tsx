@@ -19,10 +19,8 @@ export function WaitForNode({ token }: { token: TokenView }) {
   const now = useHubNow(1000);
   const [startedAt] = useState(hubNow);
   const stored = tokens.data?.find((one) => one.id === token.id) ?? token;
-  const joined = [...(nodes?.values() ?? [])].filter(
-    (node) => node.enrolledAt >= token.createdAt - 1000 && node.profileId === token.profileId,
-  );
-  if (stored.uses > 0 && joined.length > 0)
+  const joined = [...(nodes?.values() ?? [])].filter((node) => node.tokenId === token.id);
+  if (joined.length > 0)
     return (
       <Banner
         tone="safe"

@@ -1,10 +1,39 @@
 "use client";
 import Link from "next/link";
+import { formatCount } from "#protocol/units.ts";
 import type { EventRow } from "#protocol/views.ts";
 import { Mark } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ClockTime } from "./age.tsx";
 import { wordsOf } from "./fault-of.ts";
+
+/** What happened: the run's name leads to the run and is not broken over two lines. */
+function EventWords({ event }: { event: EventRow }) {
+  const run = event.run;
+  const link = run !== null && (
+    <Link
+      href={`/runs/${encodeURIComponent(run)}`}
+      className="inline-block max-w-full truncate align-bottom hover:underline"
+    >
+      {visibleText(run)}
+    </Link>
+  );
+  if (event.kind === "checkpoint-safe" && event.step !== null)
+    return (
+      <span className="nums">
+        made {link} step {formatCount(event.step)} safe
+      </span>
+    );
+  const at = run === null ? -1 : event.text.indexOf(run);
+  if (run === null || at === -1) return <>{visibleText(event.text)}</>;
+  return (
+    <>
+      {visibleText(event.text.slice(0, at))}
+      {link}
+      {visibleText(event.text.slice(at + run.length))}
+    </>
+  );
+}
 
 /** One line of history: time, shape, sentence. */
 export function EventLine({ event }: { event: EventRow }) {
@@ -23,7 +52,7 @@ export function EventLine({ event }: { event: EventRow }) {
               {visibleText(event.nodeName)}
             </Link>
           ))}{" "}
-        {visibleText(event.text)}
+        <EventWords event={event} />
         {event.fault !== null && <span className="text-soft">. {visibleText(wordsOf(event.fault).says)}</span>}
       </span>
     </li>

@@ -38,3 +38,10 @@ export function wordsOf(fault: FaultData): { says: string; next: string } {
   const detail = fault.detail === undefined ? "" : ` (${fault.detail})`;
   return { says: `${subject}${says.replace(/\.$/, "")}${detail}.`, next };
 }
+
+/** What an address names is not there: nothing has this id, or no id can look like it. */
+export const isNotThere = (fault: FaultData): boolean => fault.code === "NOT_FOUND" || fault.code === "BAD_INPUT";
+
+/** The fault of a page whose address names nothing, said about the thing and not about the request. */
+export const notThere = (fault: FaultData, thing: string): FaultData =>
+  isNotThere(fault) ? { code: "NOT_FOUND", subject: `this ${thing}` } : fault;

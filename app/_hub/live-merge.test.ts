@@ -9,6 +9,7 @@ const node = (id: string, upBytesPerSecond = 0): NodeRow => ({
   state: "online",
   lastSeenAt: 1,
   enrolledAt: 1,
+  tokenId: null,
   profileId: null,
   profileName: null,
   facts: {

@@ -9,3 +9,23 @@ export const RANGES = [
 export type Range = (typeof RANGES)[number];
 
 export const rangeOf = (word: string): Range => RANGES.find((range) => range.id === word) ?? RANGES[1];
+
+const MINUTE = 60_000;
+/** A chart never shows less than this, however young what it shows is. */
+const LEAST = 5 * MINUTE;
+
+export interface ChartWindow {
+  from: number;
+  to: number;
+  /** Where it starts when there was nothing before; null when it spans the whole range. */
+  since: number | null;
+}
+
+/** The part of a range that a chart shows: all of it, or from the first sample on when most of it lies before that. */
+export function chartWindow(at: { first: number | undefined; now: number; minutes: number }): ChartWindow {
+  const span = at.minutes * MINUTE;
+  const whole = at.now - span;
+  if (at.first === undefined || at.first - whole < span / 10) return { from: whole, to: at.now, since: null };
+  const from = Math.max(whole, Math.min(at.first, at.now - LEAST));
+  return { from, to: at.now, since: from };
+}

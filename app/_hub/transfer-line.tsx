@@ -74,7 +74,10 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
           <span className="nums min-w-0 flex-1 basis-64 text-12 text-faint">
             {factsOf(row, unit)}
             {row.state === "running" && row.currentPath !== null && (
-              <span className="font-mono"> · {shortText(row.currentPath, 48)}</span>
+              <>
+                {" · "}
+                <span className="font-mono">{shortText(row.currentPath, 48)}</span>
+              </>
             )}
           </span>
           <TransferActions row={row} />

@@ -9,6 +9,7 @@ const node = (over: Partial<NodeRow>): NodeRow => ({
   state: "online",
   lastSeenAt: 0,
   enrolledAt: 0,
+  tokenId: null,
   profileId: null,
   profileName: "training-eu",
   facts: {

@@ -48,11 +48,21 @@ export function matchesWords(node: NodeRow, typed: string): boolean {
     .every((word) => text.includes(word));
 }
 
+/** The GPU the node found, or the one its label names. */
+export const gpuOf = (facts: Pick<NodeRow["facts"], "gpu" | "labels">): string | null =>
+  facts.gpu ?? facts.labels["gpu"] ?? null;
+
+/** `Linux 6.18` of `Linux 6.18.44-cloud-amd64`. */
+export const systemOf = (platform: string): string => /^\S+ \d+\.\d+/.exec(platform)?.[0] ?? platform;
+
 /** `RTX 4090 · us-east`: the quiet line under a node's name. */
 export function nodeFactsLine(node: Pick<NodeRow, "facts">): string {
-  const { gpu, labels, cpus, platform } = node.facts;
+  const { labels, cpus, platform } = node.facts;
   const region = labels["region"];
-  return [gpu ?? `${cpus} CPUs, ${platform}`, ...(region === undefined ? [] : [region])].join(" · ");
+  return [
+    gpuOf(node.facts) ?? `${cpus} ${cpus === 1 ? "CPU" : "CPUs"}, ${systemOf(platform)}`,
+    ...(region === undefined ? [] : [region]),
+  ].join(" · ");
 }
 
 /** Said in place of rows when a filter holds none: good news is said as such. */

@@ -73,7 +73,11 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
       </Cell>
       <Cell from="lg" align="right">
         <span className="dim-when-stale">
-          {live ? rate(node.upBytesPerSecond) : <span className="text-faint">–</span>}
+          {live && node.upBytesPerSecond > 0 ? (
+            rate(node.upBytesPerSecond)
+          ) : (
+            <span className="text-faint">{live ? "0" : "–"}</span>
+          )}
         </span>
       </Cell>
       <Cell from="xl">
@@ -81,7 +85,11 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
       </Cell>
       <Cell from="xl" align="right">
         <span className="dim-when-stale">
-          {live ? rate(node.downBytesPerSecond) : <span className="text-faint">–</span>}
+          {live && node.downBytesPerSecond > 0 ? (
+            rate(node.downBytesPerSecond)
+          ) : (
+            <span className="text-faint">{live ? "0" : "–"}</span>
+          )}
         </span>
       </Cell>
       <Cell from="xl" align="right" className="text-soft">

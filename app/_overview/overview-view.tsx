@@ -9,6 +9,8 @@ import { profilesQuery } from "../_hub/queries.ts";
 import { byBacklogAge, fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
 import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter } from "../_nodes/node-filter.ts";
 import { NodeTable } from "../_nodes/node-table.tsx";
+import { transferFilterOf } from "../_transfers/transfer-filter.ts";
+import { TransferList } from "../_transfers/transfer-list.tsx";
 import { useAddressWord } from "../_hub/address.ts";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
@@ -68,37 +70,50 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
       />
       <TidePanel fleet={fleet} />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
-        <Panel
-          title="Nodes"
-          note="by backlog age"
-          side={
-            <FilterWords
-              label="Show"
-              value={filter}
-              onChange={setShow}
-              words={NODE_FILTERS.slice(0, 4).map((one) => ({
-                ...one,
-                count: one.id === "all" ? undefined : nodes.filter((node) => passesFilter(node, one.id)).length,
-              }))}
-            />
-          }
-        >
-          {ids.length === 0 ? (
-            <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
-          ) : (
-            <NodeTable ids={ids.slice(0, NODES_SHOWN)} label="Nodes by backlog age" />
-          )}
-          {ids.length > NODES_SHOWN && (
-            <p className="border-t border-line px-4 py-2.5 text-soft">
-              <Link
-                href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`}
-                className="hover:text-ink hover:underline"
-              >
-                All {formatCount(ids.length)} nodes
+        <div className="flex min-w-0 flex-col gap-5">
+          <Panel
+            title="Nodes"
+            note="by backlog age"
+            side={
+              <FilterWords
+                label="Show"
+                value={filter}
+                onChange={setShow}
+                words={NODE_FILTERS.slice(0, 4).map((one) => ({
+                  ...one,
+                  count: one.id === "all" ? undefined : nodes.filter((node) => passesFilter(node, one.id)).length,
+                }))}
+              />
+            }
+          >
+            {ids.length === 0 ? (
+              <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
+            ) : (
+              <NodeTable ids={ids.slice(0, NODES_SHOWN)} label="Nodes by backlog age" />
+            )}
+            {ids.length > NODES_SHOWN && (
+              <p className="border-t border-line px-4 py-2.5 text-soft">
+                <Link
+                  href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`}
+                  className="hover:text-ink hover:underline"
+                >
+                  All {formatCount(ids.length)} nodes
+                </Link>
+              </p>
+            )}
+          </Panel>
+          <Panel
+            title="Transfers"
+            note="now"
+            side={
+              <Link href="/transfers" className="hover:text-ink hover:underline">
+                All transfers
               </Link>
-            </p>
-          )}
-        </Panel>
+            }
+          >
+            <TransferList nodeId={null} filter={transferFilterOf("now")} />
+          </Panel>
+        </div>
         <EventsPanel nodeId={null} run={null} />
       </div>
     </>
@@ -111,18 +126,17 @@ function WorstSentence({ fleet }: { fleet: FleetView }) {
   const worst = fleet.worstNode;
   return (
     <span className="nums">
-      {unsafe === null ? "Everything captured is safe" : unsafe}
+      {unsafe === null ? "Everything captured is safe" : unsafe}.
       {worst !== null && worst.lossMs >= 1000 && (
         <>
-          {unsafe === null ? "; what was trained since then on " : "; the most, "}
-          {unsafe !== null && <>{formatDuration(worst.lossMs)}, on </>}
+          {" "}
           <Link href={`/nodes/${encodeURIComponent(worst.id)}`} className="font-mid text-ink hover:underline">
             {visibleText(worst.name)}
-          </Link>
-          {unsafe === null && <> is {formatDuration(worst.lossMs)}</>}
+          </Link>{" "}
+          would lose the most: {formatDuration(worst.lossMs)}
+          {unsafe === null && " since its newest checkpoint"}.
         </>
       )}
-      .
     </span>
   );
 }

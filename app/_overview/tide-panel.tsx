@@ -8,9 +8,10 @@ import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useHubNow } from "../_hub/live.tsx";
 import { fleetSamplesQuery } from "../_hub/queries.ts";
-import { RANGES, rangeOf } from "../_hub/ranges.ts";
+import { chartWindow, RANGES, rangeOf } from "../_hub/ranges.ts";
 import { useEvents } from "../_hub/use-events.ts";
 import { Chart } from "../_ui/chart.tsx";
+import { clockTime } from "../_ui/chart-scale.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
@@ -26,7 +27,11 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
   const events = useEvents(null, null);
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
   const points = samples.data ?? [];
-  const to = Math.max(now, points.at(-1)?.at ?? 0);
+  const shown = chartWindow({
+    first: points[0]?.at,
+    now: Math.max(now, points.at(-1)?.at ?? 0),
+    minutes: range.minutes,
+  });
   const markers = (events.rows ?? [])
     .filter((event) => event.kind === "node-silent" || event.kind === "restore-done")
     .slice(0, 4)
@@ -37,7 +42,7 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
     }));
   return (
     <Panel
-      title={`Tide, last ${range.words}`}
+      title={`Tide, ${shown.since === null ? `last ${range.words}` : `since ${clockTime(shown.since)}`}`}
       side={
         <>
           <span className="flex flex-wrap gap-2">
@@ -57,8 +62,8 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
           <Chart
             label={`Bytes at risk and upload rate of all nodes, last ${range.words}`}
             times={points.map((point) => point.at)}
-            from={to - range.minutes * 60_000}
-            to={to}
+            from={shown.from}
+            to={shown.to}
             markers={markers}
             series={[
               {

@@ -2,8 +2,10 @@
 import { Check } from "lucide-react";
 import type { ReactNode } from "react";
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
-import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+import type { NodeRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import { useRate } from "../_hub/choices.ts";
+import { useNodes } from "../_hub/live.tsx";
+import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { Field, TextInput } from "../_ui/field.tsx";
 import { Mark } from "../_ui/mark.tsx";
 import { Select } from "../_ui/select.tsx";
@@ -34,6 +36,7 @@ const EGRESS: Record<RestorePlan["egress"], string> = {
 /** The four lines of a restore (step, node, path, files) and what was checked for them. */
 export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: RestoreFormProps) {
   const { checkpoint } = plan;
+  const nodes = useNodes();
   const node = plan.candidates.find((candidate) => candidate.nodeId === nodeId);
   const fitting = plan.candidates.filter((candidate) => candidate.whyNot === null).length;
   return (
@@ -66,7 +69,7 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: R
             choices={plan.candidates.map((candidate) => ({
               value: candidate.nodeId,
               label: visibleText(candidate.name),
-              note: candidateNote(candidate),
+              note: candidateNote(candidate, nodes?.get(candidate.nodeId)),
               whyNot: candidate.whyNot,
             }))}
           />
@@ -93,8 +96,13 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: R
   );
 }
 
-const candidateNote = (candidate: RestoreCandidate): string =>
-  [visibleText(candidate.gpu ?? "no GPU"), visibleText(candidate.busyWith ?? "idle")].join(" · ");
+const candidateNote = (candidate: RestoreCandidate, node: NodeRow | undefined): string =>
+  [
+    node === undefined ? (candidate.gpu ?? "no GPU") : nodeFactsLine(node),
+    candidate.busyWith === null ? "idle" : candidate.busyWith,
+  ]
+    .map(visibleText)
+    .join(" · ");
 
 function Line({ label, children }: { label: string; children: ReactNode }) {
   return (

@@ -24,9 +24,10 @@ export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" |
   }
 }
 
-/** `loss 1.412`: the metrics that came with it, at most three. */
+/** `loss 1.412`: the metrics that came with it, at most three; the step is said elsewhere. */
 export function metricWords(metrics: Record<string, number>): string {
   return Object.entries(metrics)
+    .filter(([name]) => name !== "step")
     .slice(0, 3)
     .map(
       ([name, value]) => `${visibleText(name)} ${Number.isInteger(value) ? formatCount(value) : value.toPrecision(4)}`,

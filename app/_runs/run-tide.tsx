@@ -4,15 +4,26 @@ import { useNode } from "../_hub/live.tsx";
 import { tideOf, tideWords } from "../_hub/risk-words.ts";
 import { TideLine } from "../_ui/tide-line.tsx";
 
+interface RunTideProps {
+  run: Pick<RunRow, "name" | "writerNodeId">;
+  /** `line and words` says the amounts beside the gauge, where there is room. */
+  show?: "line" | "line and words";
+}
+
 /** The tide line of a run, as its present writer sees it; nothing when nobody writes it. */
-export function RunTide({ run }: { run: Pick<RunRow, "name" | "writerNodeId"> }) {
+export function RunTide({ run, show = "line" }: RunTideProps) {
   const writer = useNode(run.writerNodeId ?? "");
   const view = writer?.runs.find((one) => one.run === run.name);
   if (view === undefined) return null;
   const tide = tideOf(view);
   return (
-    <div className="dim-when-stale">
+    <div className="dim-when-stale flex items-center gap-3">
       <TideLine tide={tide} label={tideWords(tide)} />
+      {show === "line and words" && (
+        <span aria-hidden className="nums text-12 text-faint max-md:hidden">
+          {tideWords(tide)}
+        </span>
+      )}
     </div>
   );
 }

@@ -1,7 +1,10 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
+import { formatCount } from "#protocol/units.ts";
 import { useNode } from "../_hub/live.tsx";
+import { checkpointQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { PLACES } from "./nav.tsx";
 
@@ -15,7 +18,16 @@ export function Crumbs() {
     first === "checkpoints"
       ? PLACES.find((one) => one.href === "/runs")
       : PLACES.find((one) => one.href === `/${first}`);
-  const leaf = first === "nodes" ? (node?.name ?? "node") : first === "checkpoints" ? "checkpoint" : id;
+  // The page itself asks for it; the crumbs only read what has come.
+  const checkpoint = useQuery({ ...checkpointQuery(first === "checkpoints" ? id : ""), enabled: false }).data;
+  const leaf =
+    first === "nodes"
+      ? (node?.name ?? "node")
+      : first !== "checkpoints"
+        ? id
+        : checkpoint === undefined
+          ? "checkpoint"
+          : `step ${formatCount(checkpoint.step)}`;
   return (
     <div className="flex min-w-0 items-center gap-1.5 text-soft" aria-label="You are here">
       {place !== undefined &&
@@ -27,6 +39,14 @@ export function Crumbs() {
               {place.label}
             </Link>
             <span className="text-faint">/</span>
+            {checkpoint !== undefined && (
+              <>
+                <Link href={`/runs/${encodeURIComponent(checkpoint.run)}`} className="truncate hover:text-ink">
+                  {visibleText(checkpoint.run)}
+                </Link>
+                <span className="text-faint">/</span>
+              </>
+            )}
             <span className="truncate font-mid text-ink">{visibleText(leaf)}</span>
           </>
         ))}

@@ -7,6 +7,7 @@ import { useState } from "react";
 import { chooseRateUnit, chooseTheme, useRateUnit } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { runsQuery } from "../_hub/queries.ts";
+import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { Key } from "../_ui/button.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useDialogs } from "./dialogs.tsx";
@@ -120,7 +121,7 @@ function usePaletteEntries(onHelp: () => void): Entry[] {
       id: `node ${node.id}`,
       kind: "node",
       text: node.name,
-      note: node.facts.gpu ?? undefined,
+      note: nodeFactsLine(node),
       choose: go(`/nodes/${encodeURIComponent(node.id)}`),
     })),
   ];

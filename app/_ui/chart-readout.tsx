@@ -15,10 +15,10 @@ export function ChartReadout({ series, index, at, side }: ReadoutProps) {
     <div
       className={classNames(
         "nums pointer-events-none absolute top-3 rounded-md border border-line bg-panel px-2.5 py-1.5 text-12 shadow-lift",
-        side === "left" ? "left-[72px]" : "right-[72px]",
+        side === "left" ? "left-3" : "right-[72px]",
       )}
     >
-      <div className="text-faint">{new Date(at).toLocaleTimeString(undefined, { hour12: false })}</div>
+      <div className="text-faint">{new Date(at).toLocaleTimeString("en-GB")}</div>
       {series.map((one) => (
         <div key={one.key} className="flex items-center gap-2">
           <Mark tone={one.tone} />
@@ -60,7 +60,7 @@ export function ChartTable({ id, label, times, series }: ChartTableProps) {
           {times.map((at, index) =>
             (times.length - 1 - index) % step === 0 ? (
               <tr key={at}>
-                <th scope="row">{new Date(at).toLocaleTimeString(undefined, { hour12: false })}</th>
+                <th scope="row">{new Date(at).toLocaleTimeString("en-GB")}</th>
                 {series.map((one) => (
                   <td key={one.key}>{one.format(one.values[index] ?? 0)}</td>
                 ))}

@@ -25,6 +25,19 @@ export function timeTicks(from: number, to: number, most: number): number[] {
   return ticks;
 }
 
+/** `13:05`, by the clock of the person who looks. */
+export const clockTime = (at: number): string =>
+  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** What stands under a tick: the time, and the day where a chart spans several. */
+export function tickWords(at: number, spanMs: number): string {
+  const time = clockTime(at);
+  const day = spanMs > 1440 * MINUTE || (spanMs > 720 * MINUTE && time === "00:00");
+  return day && (time === "00:00" || spanMs > 4 * 1440 * MINUTE)
+    ? new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })
+    : time;
+}
+
 export interface Point {
   x: number;
   y: number;

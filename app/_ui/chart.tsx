@@ -1,8 +1,18 @@
 "use client";
 import { useEffect, useId, useRef, useState, type PointerEvent } from "react";
-import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks, type Point } from "./chart-scale.ts";
+import {
+  brokenArea,
+  brokenPath,
+  clockTime,
+  nearestIndex,
+  tickWords,
+  ticksFor,
+  timeTicks,
+  type Point,
+} from "./chart-scale.ts";
 import { ChartMarkers, type ChartMarker } from "./chart-markers.tsx";
 import { ChartReadout, ChartTable } from "./chart-readout.tsx";
+import { classNames } from "./class-names.ts";
 import type { Tone } from "./mark.tsx";
 
 export interface Series {
@@ -11,7 +21,7 @@ export interface Series {
   tone: Exclude<Tone, "quiet">;
   values: readonly number[];
   format: (value: number) => string;
-  /** Series with the same scale share one axis; the first scale is labelled on the right, the second on the left. */
+  /** Series with the same scale share one axis; the first is labelled at the right, the second inside at the left. */
   scale: { name: string; base: 10 | 1024 };
   fill?: "area" | "line";
 }
@@ -28,17 +38,16 @@ interface ChartProps {
 
 const STROKE = { safe: "stroke-safe", moving: "stroke-moving", risk: "stroke-risk", lost: "stroke-lost" };
 const FILL = { safe: "fill-safe", moving: "fill-moving", risk: "fill-risk", lost: "fill-lost" };
-const TOP = 14;
+const TOP = 16;
 const BOTTOM = 24;
-const SIDE = 64;
-
-const clock = (at: number): string =>
-  new Date(at).toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hour12: false });
+/** Room for the labels at the right; on narrow screens they stand inside. */
+const SIDE = 60;
+const NARROW = 480;
 
 function valueWords(series: readonly Series[], times: readonly number[], index: number): string {
   const at = times[index];
   if (at === undefined) return "no samples yet";
-  return [clock(at), ...series.map((one) => `${one.label} ${one.format(one.values[index] ?? 0)}`)].join(", ");
+  return [clockTime(at), ...series.map((one) => `${one.label} ${one.format(one.values[index] ?? 0)}`)].join(", ");
 }
 
 /** Lines over time with a crosshair for pointer and arrow keys, and the same numbers as a table for those who read. */
@@ -58,10 +67,16 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
   const scales = [...new Map(series.map((one) => [one.scale.name, one.scale])).values()].slice(0, 2).map((scale) => {
     const own = series.filter((one) => one.scale.name === scale.name);
     const largest = own.reduce((top, one) => one.values.reduce((high, value) => Math.max(high, value), top), 0);
-    return { ...scale, ticks: ticksFor(largest, scale.base), format: own[0]?.format ?? String, empty: largest <= 0 };
+    return {
+      ...scale,
+      ticks: ticksFor(largest, scale.base),
+      format: own[0]?.format ?? String,
+      empty: largest <= 0,
+      look: own.length === 1 && own[0] !== undefined ? FILL[own[0].tone] : "fill-faint",
+    };
   });
-  const left = scales.length > 1 && width > 520 ? SIDE : 4;
-  const right = width > 360 ? SIDE : 4;
+  const left = 1;
+  const right = width > NARROW ? SIDE : 1;
   const plot = { width: Math.max(1, width - left - right), floor: height - BOTTOM };
   const x = (at: number): number => left + ((at - from) / Math.max(1, to - from)) * plot.width;
   const y = (value: number, scale: string): number => {
@@ -104,28 +119,22 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
       >
         {width > 0 && (
           <>
-            {scales.map((scale, order) =>
-              scale.ticks.map((tick, index) => (
-                <g key={`${scale.name}${tick}`}>
-                  {order === 0 && (
-                    <path d={`M${left} ${y(tick, scale.name)}H${left + plot.width}`} className="stroke-line" />
-                  )}
-                  {(order === 0 ? right : left) > 4 && !(scale.empty && index > 0) && (
-                    <text
-                      x={order === 0 ? left + plot.width + 8 : left - 8}
-                      y={y(tick, scale.name) + 4}
-                      textAnchor={order === 0 ? "start" : "end"}
-                      className="fill-faint"
-                    >
-                      {tick === 0 ? "0" : scale.format(tick).replace(".0 ", " ")}
-                    </text>
-                  )}
-                </g>
-              )),
-            )}
+            {scales[0]?.ticks.map((tick) => (
+              <path
+                key={tick}
+                d={`M${left} ${y(tick, scales[0]?.name ?? "")}H${left + plot.width}`}
+                className="stroke-line"
+              />
+            ))}
             {timeTicks(from, to, Math.max(2, Math.floor(plot.width / 110))).map((at) => (
-              <text key={at} x={x(at)} y={height - 6} textAnchor="middle" className="fill-faint">
-                {clock(at)}
+              <text
+                key={at}
+                x={x(at)}
+                y={height - 6}
+                textAnchor={x(at) < left + 20 ? "start" : x(at) > width - 20 ? "end" : "middle"}
+                className="fill-faint"
+              >
+                {tickWords(at, to - from)}
               </text>
             ))}
             {series.map((one) => (
@@ -142,6 +151,25 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
                 />
               </g>
             ))}
+            {scales.map((scale, order) =>
+              scale.ticks.map((tick, index) => {
+                if (tick === 0 ? order > 0 || right < SIDE : scale.empty) return null;
+                const outside = order === 0 && right === SIDE;
+                return (
+                  <text
+                    key={`${scale.name}${index}`}
+                    x={outside ? left + plot.width + 8 : order === 0 ? width - 2 : left + 2}
+                    y={y(tick, scale.name) + (outside ? 4 : -4)}
+                    textAnchor={outside || order > 0 ? "start" : "end"}
+                    className={classNames(scales.length > 1 ? scale.look : "fill-faint", "stroke-panel")}
+                    strokeWidth="3"
+                    paintOrder="stroke"
+                  >
+                    {tick === 0 ? "0" : scale.format(tick).replace(".0 ", " ")}
+                  </text>
+                );
+              }),
+            )}
             <ChartMarkers
               markers={markers.filter((marker) => marker.at >= from && marker.at <= to)}
               x={x}

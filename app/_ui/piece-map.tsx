@@ -1,5 +1,8 @@
 import { countPieces, pieceRuns } from "./piece-runs.ts";
 
+/** Between two cells: two pixels of the widest map, at most a quarter of a cell. */
+const gapOf = (total: number): number => (total > 1 ? Math.min(0.25, (total * 2) / 480) : 0);
+
 const FILL = { "#": "fill-safe", ">": "fill-moving", ".": "fill-line" } as const;
 
 /** One cell per piece of a transfer: waiting, moving, acknowledged. Neighbours in the same state are drawn as one block. */
@@ -22,7 +25,7 @@ export function PieceMap({ pieces }: { pieces: string }) {
         <rect
           key={run.start}
           x={`${(run.start / total) * 100}%`}
-          width={`${((run.length - (cells && total > 1 ? 0.2 : 0)) / total) * 100}%`}
+          width={`${((run.length - (cells ? gapOf(total) : 0)) / total) * 100}%`}
           height="10"
           rx="1"
           className={FILL[run.state === "#" || run.state === ">" ? run.state : "."]}

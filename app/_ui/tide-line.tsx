@@ -20,11 +20,13 @@ export function TideLine({ tide, label, size = "row" }: TideLineProps) {
       className={classNames("block", size === "row" ? "w-14 sm:w-24" : "w-full min-w-24")}
     >
       {safe > 0 && <rect x="0" y="12" width={percent(safe)} height="6" rx="1" className="fill-safe" />}
-      {moving > 0 && <rect x={percent(safe)} y="7" width={percent(moving)} height="8" className="fill-moving" />}
-      {waiting > 0 && (
-        <rect x={percent(safe + moving)} y="2" width={percent(waiting)} height="9" rx="1" className="fill-risk" />
+      {moving > 0 && (
+        <rect x={percent(safe)} y="6" width={percent(moving)} height="10" rx="1" className="fill-moving" />
       )}
-      <rect x="0" y="11" width="100%" height="1" className="fill-ink" fillOpacity=".55" />
+      {waiting > 0 && (
+        <rect x={percent(safe + moving)} y="2" width={percent(waiting)} height="7" rx="1" className="fill-risk" />
+      )}
+      <rect x="0" y="10" width="100%" height="1" className="fill-ink" fillOpacity=".6" />
     </svg>
   );
 }

@@ -6,7 +6,7 @@ export interface Tide {
 }
 
 /** Smallest share that is drawn: what exists is never invisible. */
-const LEAST = 0.03;
+const LEAST = 0.05;
 
 /** Shares of the gauge's width that add up to at most 1. Nothing at all gives three zeros. */
 export function tideShares(tide: Tide): Tide {

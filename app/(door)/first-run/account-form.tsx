@@ -1,42 +1,50 @@
 "use client";
 import { useState } from "react";
-import { setupInput } from "#protocol/requests.ts";
 import type { HubStatus } from "#protocol/views.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
 import { Field, TextInput } from "../../_ui/field.tsx";
+import type { AccountErrors } from "./account-errors.ts";
 
 /** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
   const [typed, setTyped] = useState({ code: "", email: "", password: "" });
-  const [asked, setAsked] = useState(false);
+  /** What is wrong with each field, once it was asked for. */
+  const [wrong, setWrong] = useState<AccountErrors>({});
   const setup = useAction((input: typeof typed) => hub.auth.setup.mutate(input));
-  const parsed = setupInput.safeParse({ ...typed, code: typed.code.trim() });
-  const errorOf = (field: keyof typeof typed): string | undefined =>
-    asked ? parsed.error?.issues.find((issue) => issue.path[0] === field)?.message : undefined;
-  const set = (part: Partial<typeof typed>): void => setTyped((old) => ({ ...old, ...part }));
+  const set = (part: Partial<typeof typed>): void => {
+    setTyped((old) => ({ ...old, ...part }));
+    setWrong((old) => ({ ...old, ...Object.fromEntries(Object.keys(part).map((field) => [field, undefined])) }));
+  };
+  const submit = async (): Promise<void> => {
+    const draft = { ...typed, code: typed.code.trim() };
+    // The rules come with the parser they are written in: only when there is something to check.
+    const { accountErrors } = await import("./account-errors.ts");
+    const errors = accountErrors(draft);
+    setWrong(errors);
+    if (Object.keys(errors).length === 0) setup.run(draft, onDone);
+  };
   return (
     <form
       aria-label="First account"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        setAsked(true);
-        if (parsed.success) setup.run({ ...typed, code: typed.code.trim() }, onDone);
+        void submit();
       }}
     >
       <Field
         label="Setup code"
         hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
-        error={typed.code === "" && asked ? "the code from the hub's console" : undefined}
+        error={wrong.code}
       >
         {(ids) => (
           <TextInput {...ids} kind="code" value={typed.code} onChange={(event) => set({ code: event.target.value })} />
         )}
       </Field>
-      <Field label="E-mail" error={errorOf("email")}>
+      <Field label="E-mail" error={wrong.email}>
         {(ids) => (
           <TextInput
             {...ids}
@@ -47,7 +55,7 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
           />
         )}
       </Field>
-      <Field label="Password" hint="At least 12 characters." error={errorOf("password")}>
+      <Field label="Password" hint="At least 12 characters." error={wrong.password}>
         {(ids) => (
           <TextInput
             {...ids}

@@ -104,7 +104,10 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
         <div>
           <dt className="text-12 text-faint">Holds</dt>
           <dd className="leading-[26px]">
-            {formatBytes(view.storedBytes)} <span className="text-faint">in {formatCount(view.checkpoints)}</span>
+            {formatBytes(view.storedBytes)}{" "}
+            <span className="text-faint">
+              in {formatCount(view.checkpoints)} {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
+            </span>
           </dd>
         </div>
       </dl>

@@ -23,7 +23,6 @@ const COLUMNS: readonly Column[] = [
   { key: "profile", head: "Saves into", from: "sm" },
   { key: "uses", head: "Used", align: "right", from: "sm" },
   { key: "state", head: "State", align: "right" },
-  { key: "actions", head: "", label: "Actions", align: "right" },
 ];
 
 /** The join tokens: which may still enrol machines, and revoking them. */
@@ -93,28 +92,30 @@ function TokenRow({ token }: { token: TokenView }) {
         {formatCount(token.uses)} of {formatCount(token.maxUses)}
       </Cell>
       <Cell align="right">
-        <Tag tone={state.tone}>{state.text}</Tag>
-        {state.tone === "safe" && now > 0 && (
-          <div className="text-12 text-faint">for {formatDuration(token.expiresAt - now)}</div>
-        )}
-        {revoke.fault !== null && <div className="text-12 text-lost">{visibleText(revoke.fault.code)}</div>}
-      </Cell>
-      <Cell align="right">
-        {state.tone === "safe" && (
-          <Button
-            size="small"
-            disabled={revoke.busy}
-            aria-label={`Revoke token ${token.hint}`}
-            onClick={() =>
-              revoke.run(undefined, () => {
-                void client.invalidateQueries({ queryKey: ["tokens"] });
-                say("quiet", "The token was revoked. Nodes that used it stay.");
-              })
-            }
-          >
-            Revoke
-          </Button>
-        )}
+        <div className="flex items-center justify-end gap-3">
+          <div>
+            <Tag tone={state.tone}>{state.text}</Tag>
+            {state.tone === "safe" && now > 0 && (
+              <div className="text-12 text-faint">for {formatDuration(token.expiresAt - now)}</div>
+            )}
+            {revoke.fault !== null && <div className="text-12 text-lost">{visibleText(revoke.fault.code)}</div>}
+          </div>
+          {state.tone === "safe" && (
+            <Button
+              size="small"
+              disabled={revoke.busy}
+              aria-label={`Revoke token ${token.hint}`}
+              onClick={() =>
+                revoke.run(undefined, () => {
+                  void client.invalidateQueries({ queryKey: ["tokens"] });
+                  say("quiet", "The token was revoked. Nodes that used it stay.");
+                })
+              }
+            >
+              Revoke
+            </Button>
+          )}
+        </div>
       </Cell>
     </Row>
   );

@@ -1,12 +1,16 @@
 "use client";
 import Link from "next/link";
 import type { ReactNode } from "react";
-import { formatCount } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { metricWords } from "../../../_runs/checkpoint-words.ts";
 import { Copy } from "../../../_ui/copy.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+/** `21 Nov 2026, 13:19:04`, by the clock of the person who looks. */
+const momentWords = (at: number): string =>
+  new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** Where it lies, what proves it, and where it came from. */
 export function CheckpointFacts({ view }: { view: CheckpointView }) {
@@ -49,8 +53,8 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         </Fact>
         <Fact name="Captured">
           <span className="nums">
-            {new Date(view.capturedAt).toLocaleString("en-GB")}
-            {view.committedAt !== null && `, safe ${new Date(view.committedAt).toLocaleString("en-GB")}`}
+            {momentWords(view.capturedAt)}
+            {view.committedAt !== null && `, safe ${formatDuration(view.committedAt - view.capturedAt)} later`}
           </span>
         </Fact>
         {metrics !== "" && <Fact name="Metrics">{metrics}</Fact>}

@@ -5,7 +5,7 @@ import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf } from "../../../_hub/fault-of.ts";
+import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useLiveTransfers } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries.ts";
@@ -33,9 +33,9 @@ export function CheckpointPageView({ id }: { id: string }) {
   if (checkpoint.isError)
     return (
       <FaultNote
-        fault={faultOf(checkpoint.error)}
+        fault={notThere(faultOf(checkpoint.error), "checkpoint")}
         action={<ButtonLink href="/runs">All runs</ButtonLink>}
-        {...(faultOf(checkpoint.error).code === "NOT_FOUND" ? {} : { onRetry: () => void checkpoint.refetch() })}
+        {...(isNotThere(faultOf(checkpoint.error)) ? {} : { onRetry: () => void checkpoint.refetch() })}
       />
     );
   return (

@@ -8,8 +8,9 @@ import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf } from "../../../_hub/fault-of.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { nodeSamplesQuery } from "../../../_hub/queries.ts";
-import { RANGES, rangeOf } from "../../../_hub/ranges.ts";
+import { chartWindow, RANGES, rangeOf } from "../../../_hub/ranges.ts";
 import { Chart } from "../../../_ui/chart.tsx";
+import { clockTime } from "../../../_ui/chart-scale.ts";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
@@ -33,10 +34,14 @@ export function NodeChart({ node }: { node: NodeRow }) {
   };
   const points = node.state === "online" && now > (stored.at(-1)?.at ?? 0) ? [...stored, present] : stored;
   const [up, down, risk] = SAMPLES.map((key) => points.map((point) => point[key]));
-  const to = Math.max(now, points.at(-1)?.at ?? 0);
+  const shown = chartWindow({
+    first: points[0]?.at,
+    now: Math.max(now, points.at(-1)?.at ?? 0),
+    minutes: range.minutes,
+  });
   return (
     <Panel
-      title={`Throughput, last ${range.words}`}
+      title={`Throughput, ${shown.since === null ? `last ${range.words}` : `since ${clockTime(shown.since)}`}`}
       side={
         <>
           <span className="nums dim-when-stale flex flex-wrap gap-2">
@@ -57,8 +62,8 @@ export function NodeChart({ node }: { node: NodeRow }) {
           <Chart
             label={`Upload, download and bytes at risk of ${node.name}, last ${range.words}`}
             times={points.map((point) => point.at)}
-            from={to - range.minutes * 60_000}
-            to={to}
+            from={shown.from}
+            to={shown.to}
             series={[
               {
                 key: "up",

@@ -4,17 +4,20 @@ import { Fragment, type ReactNode } from "react";
 import { formatBytes } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
+import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/visible-text.ts";
 
 /** What is known about the machine, in one line. All of it is the machine's own word. */
 export function NodeFactsLine({ node }: { node: NodeRow }) {
   const { facts, disk } = node;
   const parts: ReactNode[] = [
-    visibleText(facts.gpu ?? "no GPU"),
-    `${facts.cpus} CPUs, ${formatBytes(facts.memoryBytes)}`,
+    visibleText(gpuOf(facts) ?? "no GPU"),
+    ...(facts.labels["region"] === undefined ? [] : [visibleText(facts.labels["region"])]),
+    `${facts.cpus} ${facts.cpus === 1 ? "CPU" : "CPUs"}, ${formatBytes(facts.memoryBytes)}`,
     ...Object.entries(facts.labels)
+      .filter(([key]) => key !== "region" && key !== "gpu")
       .slice(0, 4)
-      .map(([key, value]) => visibleText(key === "region" ? value : `${key} ${value}`)),
+      .map(([key, value]) => visibleText(`${key} ${value}`)),
     ...(facts.machineId === null
       ? []
       : [
@@ -23,7 +26,9 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
           </Fragment>,
         ]),
     visibleText(facts.hostname),
-    visibleText(facts.platform),
+    <span key="system" title={visibleText(facts.platform)}>
+      {visibleText(systemOf(facts.platform))}
+    </span>,
     `worker ${visibleText(facts.workerVersion)}`,
     ...(disk === null ? [] : [`disk ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}`]),
     ...(node.rttMs === null ? [] : [`RTT ${Math.round(node.rttMs)} ms`]),
@@ -48,7 +53,7 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
         // The line is rebuilt as a whole; its parts have no identity of their own.
         <Fragment key={index}>
           {index > 0 && <span className="text-faint"> · </span>}
-          {part}
+          <span className="inline-block max-w-full">{part}</span>
         </Fragment>
       ))}
     </span>

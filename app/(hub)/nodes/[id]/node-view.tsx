@@ -6,7 +6,7 @@ import type { NodeRow } from "#protocol/views.ts";
 import { useRateUnit } from "../../../_hub/choices.ts";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf } from "../../../_hub/fault-of.ts";
+import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useHubNow, useNode } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { nodeQuery } from "../../../_hub/queries.ts";
@@ -36,9 +36,9 @@ export function NodeView({ id }: { id: string }) {
   if (stored.isError)
     return (
       <FaultNote
-        fault={faultOf(stored.error)}
+        fault={notThere(faultOf(stored.error), "node")}
         action={<ButtonLink href="/nodes">All nodes</ButtonLink>}
-        {...(faultOf(stored.error).code === "NOT_FOUND" ? {} : { onRetry: () => void stored.refetch() })}
+        {...(isNotThere(faultOf(stored.error)) ? {} : { onRetry: () => void stored.refetch() })}
       />
     );
   return (

@@ -7,7 +7,7 @@ import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf } from "../../../_hub/fault-of.ts";
+import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
@@ -31,9 +31,9 @@ export function RunPageView({ name }: { name: string }) {
   if (run.isError)
     return (
       <FaultNote
-        fault={faultOf(run.error)}
+        fault={notThere(faultOf(run.error), "run")}
         action={<ButtonLink href="/runs">All runs</ButtonLink>}
-        {...(faultOf(run.error).code === "NOT_FOUND" ? {} : { onRetry: () => void run.refetch() })}
+        {...(isNotThere(faultOf(run.error)) ? {} : { onRetry: () => void run.refetch() })}
       />
     );
   return (
@@ -84,7 +84,7 @@ function RunBody({ run }: { run: RunView }) {
       />
       <Panel
         title="Steps"
-        note={<RunTide run={run} />}
+        note={<RunTide run={run} show="line and words" />}
         side={
           <span className="flex flex-wrap gap-2">
             <Tag tone="safe">complete</Tag>
@@ -135,7 +135,7 @@ function RunBody({ run }: { run: RunView }) {
 }
 
 function RunFacts({ run }: { run: RunView }) {
-  const address = `s3://${run.location}`;
+  const address = run.location;
   return (
     <span className="nums">
       {run.writerNodeName === null || run.writerNodeId === null ? (
