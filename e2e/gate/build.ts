@@ -24,7 +24,7 @@ const TARGETS: readonly Target[] = [
       "protocol/*.ts",
       "storage/{providers,plan}.ts",
       "public/**/*",
-      "next.config.ts",
+      "next.config.mjs",
       "package-lock.json",
     ],
     result: ".next/BUILD_ID",

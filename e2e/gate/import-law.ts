@@ -16,11 +16,11 @@ interface Law {
   may: readonly string[];
   /** Folders of which only types may be imported. */
   types: readonly string[];
-  /** Bare packages that may be imported; null: any. */
+  /** Bare packages that may be imported; null: all of them. */
   packages: readonly RegExp[] | null;
 }
 
-const any = null;
+const ALL = null;
 export const LAW: Readonly<Record<string, Law>> = {
   protocol: { may: ["protocol"], types: [], packages: [/^zod$/] },
   storage: {
@@ -28,14 +28,14 @@ export const LAW: Readonly<Record<string, Law>> = {
     types: [],
     packages: [/^node:/, /^@aws-sdk\//, /^@smithy\//, /^fast-xml-parser$/, /^undici$/],
   },
-  worker: { may: ["worker", "storage", "protocol"], types: ["server"], packages: any },
-  server: { may: ["server", "storage", "protocol", "prisma"], types: [], packages: any },
-  prisma: { may: ["prisma", "protocol"], types: [], packages: any },
+  worker: { may: ["worker", "storage", "protocol"], types: ["server"], packages: ALL },
+  server: { may: ["server", "storage", "protocol", "prisma"], types: [], packages: ALL },
+  prisma: { may: ["prisma", "protocol"], types: [], packages: ALL },
   app: { may: ["app", "protocol"], types: ["server", "storage"], packages: [/^(?!node:)/] },
   store: { may: ["store"], types: [], packages: [/^node:/] },
-  e2e: { may: ["e2e", "protocol", "storage"], types: ["server"], packages: any },
-  demo: { may: ["demo", "e2e", "protocol", "storage"], types: ["server"], packages: any },
-  bench: { may: ["bench", "e2e", "protocol", "storage"], types: ["server"], packages: any },
+  e2e: { may: ["e2e", "protocol", "storage"], types: ["server"], packages: ALL },
+  demo: { may: ["demo", "e2e", "protocol", "storage"], types: ["server"], packages: ALL },
+  bench: { may: ["bench", "e2e", "protocol", "storage"], types: ["server"], packages: ALL },
 };
 
 /** storage files that run in a browser, so the app may import their values. */

@@ -1,6 +1,5 @@
-import type { NextConfig } from "next";
-
-const config: NextConfig = {
+/** Plain JavaScript, so that a hub that only serves built pages needs no compiler. @type {import("next").NextConfig} */
+const config = {
   reactCompiler: true,
   reactStrictMode: true,
   poweredByHeader: false,
