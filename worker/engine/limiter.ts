@@ -1,22 +1,41 @@
-import { throwIfAborted, type Clock } from "./clock.ts";
+import { reasonOf, throwIfAborted, type Clock } from "./clock.ts";
 
 /**
  * An exact token bucket over all connections of one direction: in any stretch of time, at most the rate times that
- * stretch plus one small burst passes. Callers are served in the order in which they ask, so no connection starves.
+ * stretch plus one small burst passes. Each part has a lane, and the lane opened first goes first: when the rate is what
+ * limits, parts complete one after another instead of all at the same late moment, so a kill or a pause loses little.
+ * Stores hang up on a connection that is silent in mid-request, so a lane in use gets a chunk now and then all the same.
  */
 export interface Limiter {
-  /** Resolves when `bytes` may pass. */
-  take(bytes: number, signal: AbortSignal): Promise<void>;
+  /** A place in the line. `isOpen`: the connection is in use before its first byte passes here (a download). */
+  lane(wants?: { isOpen: boolean }): Lane;
   /** 0 lifts the limit. */
   setRate(bytesPerSecond: number): void;
 }
 
+export interface Lane {
+  /** Resolves when `bytes` may pass. Faults: CANCELLED or the signal's own. */
+  take(bytes: number, signal: AbortSignal): Promise<void>;
+}
+
 /** Tenth of a second of burst: small enough to be invisible, large enough that timers are not the limit. */
 const BURST_SECONDS = 0.1;
+/** Amazon hangs up after about twenty silent seconds. */
+const LONGEST_SILENCE_MS = 5_000;
+
+interface Waiter {
+  place: number;
+  bytes: number;
+  /** When it may jump the line. */
+  patientUntil: number;
+  pass(): void;
+}
 
 export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
   const bucket = { rate: bytesPerSecond, tokens: 0, filledAt: clock.now() };
-  let queue: Promise<void> = Promise.resolve();
+  const waiting = new Set<Waiter>();
+  let places = 0;
+  let isServing = false;
 
   const refill = () => {
     const now = clock.now();
@@ -26,28 +45,66 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
     );
     bucket.filledAt = now;
   };
-  const pass = async (bytes: number, signal: AbortSignal) => {
-    while (bucket.rate > 0) {
-      throwIfAborted(signal);
-      refill();
-      if (bucket.tokens >= 0) {
-        // A chunk may be larger than the burst: it goes into debt, and the next one waits until that is paid.
-        bucket.tokens -= bytes;
-        return;
+  const next = (): Waiter | undefined => {
+    let first: Waiter | undefined;
+    let silent: Waiter | undefined;
+    const now = clock.now();
+    for (const waiter of waiting) {
+      if (first === undefined || waiter.place < first.place) first = waiter;
+      if (waiter.patientUntil <= now && (silent === undefined || waiter.patientUntil < silent.patientUntil)) {
+        silent = waiter;
       }
-      await clock.sleep(Math.min(1000, Math.max(1, (-bucket.tokens / bucket.rate) * 1000)), signal);
     }
+    return silent ?? first;
+  };
+  const serve = async () => {
+    if (isServing) return;
+    isServing = true;
+    while (waiting.size > 0) {
+      refill();
+      const waiter = bucket.rate > 0 && bucket.tokens < 0 ? undefined : next();
+      if (waiter === undefined) {
+        await clock.sleep(Math.min(1000, Math.max(1, (-bucket.tokens / bucket.rate) * 1000)));
+        continue;
+      }
+      waiting.delete(waiter);
+      // A chunk may be larger than the burst: it goes into debt, and the next one waits until that is paid.
+      if (bucket.rate > 0) bucket.tokens -= waiter.bytes;
+      waiter.pass();
+    }
+    isServing = false;
   };
   return {
-    take: async (bytes, signal) => {
-      if (bucket.rate <= 0) return;
-      const turn = queue.then(() => pass(bytes, signal));
-      queue = turn.catch(() => undefined);
-      await turn;
+    lane: ({ isOpen } = { isOpen: false }) => {
+      const place = places++;
+      let inUse = isOpen;
+      return {
+        take: async (bytes, signal) => {
+          if (bucket.rate <= 0) return;
+          throwIfAborted(signal);
+          await new Promise<void>((resolve, reject) => {
+            const patientUntil = inUse ? clock.now() + LONGEST_SILENCE_MS : Infinity;
+            const leave = () => {
+              waiting.delete(waiter);
+              reject(reasonOf(signal));
+            };
+            const pass = () => {
+              signal.removeEventListener("abort", leave);
+              inUse = true;
+              resolve();
+            };
+            const waiter: Waiter = { place, bytes, patientUntil, pass };
+            waiting.add(waiter);
+            signal.addEventListener("abort", leave, { once: true });
+            void serve();
+          });
+        },
+      };
     },
-    setRate: (next) => {
+    setRate: (rate) => {
       refill();
-      bucket.rate = next;
+      bucket.rate = rate;
+      if (rate <= 0) bucket.tokens = 0;
     },
   };
 }

@@ -57,6 +57,7 @@ async function receivePiece(engine: Engine, job: ReceiveJob, piece: Piece): Prom
   const { signal, patience, onRetry } = job;
   let received = 0;
   let sum = 0;
+  const lane = engine.limiter.lane({ isOpen: true });
   const operation: Operation = {
     op: "get",
     key: piece.key,
@@ -81,7 +82,7 @@ async function receivePiece(engine: Engine, job: ReceiveJob, piece: Piece): Prom
       job.onMoved(chunk.length);
       patience.progressed();
       watchdog.pause();
-      await engine.limiter.take(chunk.length, watchdog.signal);
+      await lane.take(chunk.length, watchdog.signal);
       watchdog.touch();
     },
   });

@@ -17,6 +17,7 @@ import { diskFault } from "./disk-fault.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { forEachOf } from "./gate.ts";
 import { assertUnchanged, type FileIdentity } from "./identity.ts";
+import type { Lane } from "./limiter.ts";
 import { checksumSlice, readPart as readPartOfFile, type PartSlice } from "./read-part.ts";
 import type { PartState } from "./tally.ts";
 import { withRetry, type Attempting, type Patience } from "./retry.ts";
@@ -209,10 +210,12 @@ async function sendPart(engine: Engine, job: SendJob, about: { part: PlannedPart
   await engine.gate.run(signal, async () => {
     const crc32 = job.knownCrc(part) ?? (await checksumSlice(slice));
     const operation = partOperation(job, { part, uploadId: job.memory.uploadId, crc32 });
+    // One for all tries: a part that has to go again keeps its place.
+    const lane = engine.limiter.lane();
     const etag = await withRetry(engine.retrier, attempting(job), async () => {
       await assertUnchanged(handle, job.identity, job.path);
       job.watch.onPart(part, "moving");
-      const flow = meteredBody(engine, job, { slice, crc32 });
+      const flow = meteredBody(engine, job, { slice, crc32, lane });
       try {
         return await putOnce(engine, job, { operation, body: flow.body });
       } catch (error) {
@@ -249,8 +252,8 @@ async function putOnce(
 }
 
 /** A body that waits for the limiter, counts what it hands over, and can take the count back. */
-function meteredBody(engine: Engine, job: SendJob, about: { slice: PartSlice; crc32: string }) {
-  const { slice, crc32 } = about;
+function meteredBody(engine: Engine, job: SendJob, about: { slice: PartSlice; crc32: string; lane: Lane }) {
+  const { slice, crc32, lane } = about;
   let reader: ReturnType<typeof readPartOfFile> | null = null;
   let moved = 0;
   const body: UploadBody = {
@@ -260,7 +263,7 @@ function meteredBody(engine: Engine, job: SendJob, about: { slice: PartSlice; cr
       reader = readPartOfFile(slice, crc32);
       for await (const chunk of reader.chunks) {
         watchdog.pause();
-        await engine.limiter.take(chunk.length, watchdog.signal);
+        await lane.take(chunk.length, watchdog.signal);
         watchdog.touch();
         yield chunk;
         // Asked for the next one: this one is in the kernel's hands.

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import type { Fault } from "#protocol/fault.ts";
+import type { NodeEventBody } from "#protocol/reports.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
@@ -72,6 +74,7 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
       if (run !== undefined && look.files.length > 0) run.seen = { step: newest.step, at: Math.round(look.newestMs) };
     },
     onPassedOver: async (candidate, look) => {
+      await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
       capturing.onPassedOver(candidate);
     },
@@ -94,4 +97,30 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
       capturing.onCaptured(capture);
     },
   });
+}
+
+/**
+ * History has no gaps: a checkpoint that was never captured because a newer one was finished as well ends as superseded. Its
+ * ids are made from what it is, so that a repetition after a kill is one entry.
+ */
+function passedOver(watch: Watch, about: { candidate: Candidate; look: Look; at: number }): NodeEventBody {
+  const { candidate, look, at } = about;
+  const name = createHash("sha256").update(`${candidate.path}\0${look.fingerprint}`).digest("hex").slice(0, 32);
+  return {
+    type: "transfer-ended",
+    transferId: `passed-${name}`,
+    direction: "upload",
+    state: "superseded",
+    checkpointId: `passed-${name}`,
+    run: watch.run,
+    step: candidate.step,
+    bytes: look.sizeBytes,
+    files: look.files.length,
+    sentBytes: 0,
+    startedAt: Math.round(at),
+    retries: 0,
+    connections: 0,
+    startedBy: "queue",
+    fault: null,
+  };
 }

@@ -9,7 +9,8 @@ import type { Settler } from "./settle.ts";
 
 /**
  * One watched folder. Notifications of the file system only make it look sooner: they get lost, so it looks every two
- * seconds anyway. Of several checkpoints that are finished at the same look only the newest is taken, because latest wins.
+ * seconds anyway. Of several checkpoints that are finished at the same look the newest that can be taken is taken, because
+ * latest wins; the older ones are recorded as passed over.
  */
 export interface Watch {
   folder: string;
@@ -121,18 +122,30 @@ async function lookOnce(watching: Watching): Promise<void> {
     if (watching.knows(candidate.path, look.fingerprint)) continue;
     if (await settler.isSettled(candidate.path, look)) finished.push({ candidate, look });
   }
-  const newest = finished.pop();
-  for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
-  if (newest === undefined) return;
+  for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
+    const outcome = await take(watching, taken);
+    if (outcome === "refused") continue;
+    if (outcome === "taken") for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
+    return;
+  }
+}
+
+/** `later`: it is not finished after all, so nothing is known about those before it either. */
+async function take(
+  watching: Watching,
+  { candidate, look }: { candidate: Candidate; look: Look },
+): Promise<"taken" | "refused" | "later"> {
+  const { settler, signal } = watching;
   try {
-    await watching.onFinished(newest.candidate, newest.look);
-    settler.forget(newest.candidate.path);
+    await watching.onFinished(candidate, look);
+    settler.forget(candidate.path);
+    return "taken";
   } catch (error) {
-    if (signal.aborted) return;
-    const fault = toFault(error, { op: "capture", subject: newest.candidate.path });
-    settler.forget(newest.candidate.path);
-    if (!isFault(error) || error.code !== "SOURCE_CHANGED")
-      await watching.onRefused(newest.candidate, { look: newest.look, fault });
+    if (signal.aborted) return "later";
+    settler.forget(candidate.path);
+    if (isFault(error) && error.code === "SOURCE_CHANGED") return "later";
+    await watching.onRefused(candidate, { look, fault: toFault(error, { op: "capture", subject: candidate.path }) });
+    return "refused";
   }
 }
 
