@@ -1,6 +1,6 @@
 import "./theme.css";
 import type { Metadata, Viewport } from "next";
-import { cookies } from "next/headers";
+import { cookies, headers } from "next/headers";
 import type { ReactNode } from "react";
 import { parseTheme, THEME_COOKIE } from "./_hub/theme-cookie.ts";
 import { Providers } from "./providers.tsx";
@@ -8,12 +8,35 @@ import { Providers } from "./providers.tsx";
 // Every answer carries a nonce of its own (the content security policy), so no page can be made in advance.
 export const dynamic = "force-dynamic";
 
-export const metadata: Metadata = {
-  title: { template: "%s · Tidemark", default: "Tidemark" },
-  description: "What would be lost if any node died right now, and the way back to any checkpoint.",
-  applicationName: "Tidemark",
-  robots: { index: false, follow: false },
-};
+const ABOUT = "What would be lost if any node died right now, and the way back to any checkpoint.";
+
+export async function generateMetadata(): Promise<Metadata> {
+  return {
+    metadataBase: await ownAddress(),
+    title: { template: "%s · Tidemark", default: "Tidemark" },
+    description: ABOUT,
+    applicationName: "Tidemark",
+    robots: { index: false, follow: false },
+    openGraph: {
+      type: "website",
+      siteName: "Tidemark",
+      title: "Tidemark",
+      description: ABOUT,
+      images: [
+        { url: "/og.png", width: 1200, height: 630, alt: "The overview: what is at risk and what was made safe" },
+      ],
+    },
+    twitter: { card: "summary_large_image" },
+  };
+}
+
+/** A picture in a link preview needs a whole address: the one this page was asked for under. */
+async function ownAddress(): Promise<URL | null> {
+  const asked = await headers();
+  const scheme = asked.get("x-forwarded-proto") === "https" ? "https" : "http";
+  const address = `${scheme}://${asked.get("host") ?? ""}`;
+  return URL.canParse(address) ? new URL(address) : null;
+}
 
 export const viewport: Viewport = {
   width: "device-width",

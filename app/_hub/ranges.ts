@@ -12,7 +12,7 @@ export const rangeOf = (word: string): Range => RANGES.find((range) => range.id 
 
 const MINUTE = 60_000;
 /** A chart never shows less than this, however young what it shows is. */
-const LEAST = 5 * MINUTE;
+const LEAST = 2 * MINUTE;
 
 export interface ChartWindow {
   from: number;

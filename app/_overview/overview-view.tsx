@@ -15,14 +15,15 @@ import { useAddressWord } from "../_hub/address.ts";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { FirstSteps } from "./first-steps.tsx";
 import { TidePanel } from "./tide-panel.tsx";
 
 const NODES_SHOWN = 12;
+const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
 /** What would be lost right now, and where. */
 export function OverviewView() {

@@ -26,7 +26,9 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
   const rate = useRate();
   const events = useEvents(null, null);
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
-  const points = samples.data ?? [];
+  const stored = samples.data ?? [];
+  const present = { at: fleet.at, upBytesPerSecond: fleet.upBytesPerSecond, atRiskBytes: fleet.risk.bytes };
+  const points = fleet.at > (stored.at(-1)?.at ?? 0) ? [...stored, present] : stored;
   const shown = chartWindow({
     first: points[0]?.at,
     now: Math.max(now, points.at(-1)?.at ?? 0),

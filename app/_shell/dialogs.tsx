@@ -1,6 +1,6 @@
 "use client";
-import dynamic from "next/dynamic";
 import { createContext, use, useState, type ReactNode } from "react";
+import { onDemand } from "../_ui/on-demand.tsx";
 
 /** The two dialogs that can be opened from anywhere. They are loaded when first asked for. */
 export interface RestoreRequest {
@@ -16,12 +16,8 @@ interface Dialogs {
 const DialogsContext = createContext<Dialogs>({ addNode: () => undefined, restore: () => undefined });
 export const useDialogs = (): Dialogs => use(DialogsContext);
 
-const AddNodeDialog = dynamic(() => import("../_add-node/add-node-dialog.tsx").then((module) => module.AddNodeDialog), {
-  ssr: false,
-});
-const RestoreDialog = dynamic(() => import("../_restore/restore-dialog.tsx").then((module) => module.RestoreDialog), {
-  ssr: false,
-});
+const AddNodeDialog = onDemand(() => import("../_add-node/add-node-dialog.tsx").then((module) => module.AddNodeDialog));
+const RestoreDialog = onDemand(() => import("../_restore/restore-dialog.tsx").then((module) => module.RestoreDialog));
 
 export function DialogsProvider({ children }: { children: ReactNode }) {
   const [adding, setAdding] = useState(false);

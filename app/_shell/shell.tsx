@@ -1,6 +1,5 @@
 "use client";
 import { Search } from "lucide-react";
-import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useState, type ReactNode } from "react";
 import { useLiveness } from "../_hub/live.tsx";
@@ -11,9 +10,10 @@ import { DialogsProvider } from "./dialogs.tsx";
 import { useKeys } from "./keys.ts";
 import { LivePill, StaleBanner } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
 
-const Palette = dynamic(() => import("./palette.tsx").then((module) => module.Palette), { ssr: false });
-const KeyHelp = dynamic(() => import("./key-help.tsx").then((module) => module.KeyHelp), { ssr: false });
+const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
+const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.KeyHelp));
 
 const FRAME =
   "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";

@@ -12,23 +12,21 @@ export function TransfersPanel({ nodeId }: { nodeId: string | null }) {
   const filter = transferFilterOf(word);
   const live = useLiveTransfers();
   const mine = [...(live?.values() ?? [])].filter((row) => nodeId === null || row.nodeId === nodeId);
+  const filters = (
+    <FilterWords
+      label="Show"
+      value={filter.id}
+      onChange={setWord}
+      words={TRANSFER_FILTERS.map((one) => ({
+        id: one.id,
+        label: one.label,
+        count: live === null ? undefined : countShown(one, mine),
+      }))}
+    />
+  );
   return (
-    <Panel
-      title="Transfers"
-      label="Transfers"
-      side={
-        <FilterWords
-          label="Show"
-          value={filter.id}
-          onChange={setWord}
-          words={TRANSFER_FILTERS.map((one) => ({
-            id: one.id,
-            label: one.label,
-            count: live === null ? undefined : countShown(one, mine),
-          }))}
-        />
-      }
-    >
+    <Panel label="Transfers" {...(nodeId === null ? {} : { title: "Transfers", side: filters })}>
+      {nodeId === null && <div className="border-b border-line px-4 py-2.5">{filters}</div>}
       <TransferList key={filter.id} nodeId={nodeId} filter={filter} />
     </Panel>
   );

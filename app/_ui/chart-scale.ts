@@ -43,13 +43,18 @@ export interface Point {
   y: number;
 }
 
-/** One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. */
+/**
+ * One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. A point
+ * alone between holes is drawn as a dot: a line of no length with round ends.
+ */
 export function brokenPath(points: readonly Point[], gap: number): string {
   return points
     .map((point, index) => {
       const before = points[index - 1];
+      const after = points[index + 1];
       const starts = before === undefined || point.x - before.x > gap;
-      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}`;
+      const alone = starts && (after === undefined || after.x - point.x > gap);
+      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}${alone ? "h0" : ""}`;
     })
     .join("");
 }

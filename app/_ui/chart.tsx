@@ -148,6 +148,7 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
                   fill="none"
                   strokeWidth="1.5"
                   strokeLinejoin="round"
+                  strokeLinecap="round"
                 />
               </g>
             ))}

@@ -1,6 +1,5 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { useRouter } from "next/navigation";
 import { useEffect, type ReactNode } from "react";
 import { FaultNote } from "../../_hub/fault-note.tsx";
@@ -14,15 +13,11 @@ import { Panel } from "../../_ui/panel.tsx";
 import { Skeleton } from "../../_ui/skeleton.tsx";
 import { AccountForm } from "./account-form.tsx";
 import { StepWords } from "./step-words.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
 
-const AddNodeForm = dynamic(() => import("../../_add-node/add-node-form.tsx").then((module) => module.AddNodeForm), {
-  ssr: false,
-});
-const ProfileFormView = dynamic(
-  () => import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
-  {
-    ssr: false,
-  },
+const AddNodeForm = onDemand(() => import("../../_add-node/add-node-form.tsx").then((module) => module.AddNodeForm));
+const ProfileFormView = onDemand(() =>
+  import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
 );
 
 /** One path from nothing to the first node: account, bucket, node. It goes on where it was left. */

@@ -1,6 +1,5 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
@@ -12,11 +11,10 @@ import { Button } from "../../_ui/button.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { BucketCard } from "./bucket-card.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
 
-const ProfileDialog = dynamic(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog), {
-  ssr: false,
-});
-const RemoveDialog = dynamic(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog), { ssr: false });
+const ProfileDialog = onDemand(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog));
+const RemoveDialog = onDemand(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog));
 
 /** The buckets nodes save into. Which dialog is open stands in the address. */
 export function BucketsView() {

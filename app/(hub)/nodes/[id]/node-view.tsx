@@ -1,6 +1,5 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import dynamic from "next/dynamic";
 import { useState } from "react";
 import type { NodeRow } from "#protocol/views.ts";
 import { useRateUnit } from "../../../_hub/choices.ts";
@@ -24,8 +23,9 @@ import { visibleText } from "../../../_ui/visible-text.ts";
 import { NodeChart } from "./node-chart.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
 import { NodeRuns } from "./node-runs.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 
-const RevokeDialog = dynamic(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog), { ssr: false });
+const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
 export function NodeView({ id }: { id: string }) {
   const live = useNode(id);
