@@ -7,7 +7,7 @@ import { readAgentOptions, type AgentOptions } from "./agent-options.ts";
 import { createNarrator, type Narrator } from "./agent-narrator.ts";
 import { composeReport } from "./agent-report.ts";
 import { createBenches, type Benches } from "./agent-benches.ts";
-import type { Config } from "./config.ts";
+import type { Config, PlatformFacts } from "./config.ts";
 import { systemClock } from "./engine/clock.ts";
 import { readFacts } from "./host/facts.ts";
 import { lockFolder } from "./host/lock.ts";
@@ -39,8 +39,7 @@ export interface AgentCommand {
   config: Config;
   terminal: Terminal;
   signal: AbortSignal;
-  home: string | null;
-  machineId: string | null;
+  platform: PlatformFacts;
 }
 
 interface Agent {
@@ -66,8 +65,8 @@ const GOODBYE_MS = 2_000;
 export async function runAgent(command: AgentCommand): Promise<void> {
   const { config, terminal } = command;
   const options = readAgentOptions(config);
-  const state = await stateFolder(config.text("state"), command.home);
-  const facts = await readFacts({ labels: config.list("label"), machineId: command.machineId });
+  const state = await stateFolder(config.text("state"), command.platform.home);
+  const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
   const narrator = createNarrator(terminal);
   try {

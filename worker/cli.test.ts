@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseCommandLine } from "./cli.ts";
 import { resolveConfig, shownValue } from "./config.ts";
-import { envName, flagEntries } from "./flags.ts";
-import { commandHelp } from "./help.ts";
+import { COMMANDS, envName, flagEntries } from "./flags.ts";
+import { commandHelp, markdownReference } from "./help.ts";
 
 const detailOf = (args: string[]): string => {
   try {
@@ -76,6 +76,15 @@ describe("settings", () => {
       expect(help).toContain(`--${name}`);
       expect(help).toContain(envName(name));
       expect(help.replaceAll(/\s+/g, " ")).toContain(spec.says);
+    }
+  });
+  test("the Markdown reference names every command, and every flag under each command that has it", () => {
+    expect(parseCommandLine(["help", "--markdown"]).flags.has("markdown")).toBe(true);
+    const sections = markdownReference().split("\n## ");
+    for (const command of Object.keys(COMMANDS)) {
+      const section = sections.find((text) => text.startsWith(`tidemark ${command}\n`)) ?? "";
+      const own = flagEntries.filter(([, { commands }]) => commands.some((name) => name === command));
+      expect(section.match(/^\| `--[a-z-]+/gm)).toEqual(own.length === 0 ? null : own.map(([name]) => `| \`--${name}`));
     }
   });
 });

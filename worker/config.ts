@@ -137,7 +137,13 @@ export function terminalWishes(
   };
 }
 
+export interface PlatformFacts {
+  machineId: string | null;
+  home: string | null;
+  searchPath: string | null;
+}
+
 /** Facts that a platform puts into the environment. */
-export function platformFacts(env: Environment): { machineId: string | null; home: string | null } {
-  return { machineId: env["SALAD_MACHINE_ID"] ?? null, home: env["HOME"] ?? null };
+export function platformFacts(env: Environment): PlatformFacts {
+  return { machineId: env["SALAD_MACHINE_ID"] ?? null, home: env["HOME"] ?? null, searchPath: env["PATH"] ?? null };
 }

@@ -28,17 +28,22 @@ afterAll(() => store.close());
 /** Runs `tidemark cp` as main does; returns what it wrote to stdout. */
 async function cp(
   args: string[],
-  rest: { signal?: AbortSignal; flags?: string[]; secret?: string } = {},
+  rest: { signal?: AbortSignal; flags?: string[]; secret?: string; endpoint?: string; talk?: string[] } = {},
 ): Promise<string> {
   const flags = ["--state", join(folder, "state"), "--provider", "minio", "--part-size", "5MiB", ...(rest.flags ?? [])];
   const { flags: given, operands } = parseCommandLine(["cp", ...flags, ...args]);
   const env = {
-    AWS_ENDPOINT_URL: store.access.endpoint,
+    AWS_ENDPOINT_URL: rest.endpoint ?? store.access.endpoint,
     AWS_ACCESS_KEY_ID: store.credential.accessKeyId,
     AWS_SECRET_ACCESS_KEY: rest.secret ?? store.credential.secretAccessKey,
   };
   let said = "";
-  const streams = { out: (text: string) => void (said += text), talk: () => undefined, isTty: false, columns: 0 };
+  const streams = {
+    out: (text: string) => void (said += text),
+    talk: (text: string) => void rest.talk?.push(text),
+    isTty: false,
+    columns: 0,
+  };
   await copy({
     config: resolveConfig({ command: "cp", flags: given, env }),
     operands,
@@ -118,3 +123,25 @@ test("two local paths, or none, are refused with the right usage", async () => {
   await expect(cp(["a"])).rejects.toThrow("tidemark cp SRC DST");
   await expect(cp(["gs://a/b", "c"])).rejects.toThrow("s3://bucket/key");
 });
+
+test("a file whose name cannot exist elsewhere is refused before anything is sent", async () => {
+  await mkdir(join(folder, "hostile"));
+  await writeFile(join(folder, "hostile/fine.txt"), "a");
+  await writeFile(join(folder, "hostile/a\\b"), "a");
+  await expect(cp([join(folder, "hostile"), "s3://trial/hostile"])).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+  expect((await store.count("PutObject")).filter(({ key }) => key.startsWith("hostile"))).toEqual([]);
+});
+
+test.each(["up", "down"])(
+  "with the store away it says so at once, and gives up when it was told to (%s)",
+  async (way) => {
+    const talk: string[] = [];
+    const [here, there] = [join(folder, "one.bin"), "s3://trial/away.bin"];
+    const args = way === "up" ? [here, there] : [there, join(folder, "away.bin")];
+    const away = cp(args, { endpoint: "http://127.0.0.1:9", flags: ["--retry-for", "1s"], talk });
+    await expect(away).rejects.toMatchObject({ code: "LINK_DOWN" });
+    const told = talk.filter((line) => line.includes("--retry-for"));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain("Trying again until nothing has moved for 1 s");
+  },
+);

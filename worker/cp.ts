@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault, sentenceOf } from "#protocol/fault.ts";
 import { findCollision } from "#protocol/names.ts";
 import { provider as providerName } from "#protocol/requests.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
@@ -194,7 +194,27 @@ async function setUp(
     signerNow: Date.now,
     retrier: createRetrier(systemClock, config.durationMs("retry-for")),
   });
+  engine.retrier.onTrouble = createTrouble(command);
   return { engine, access, credential, copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
+}
+
+/** The same trouble is said again only after this long. */
+const QUIET_MS = 60_000;
+
+/** Says at once why nothing moves, and for how long it will be tried: silence would look like a hang. */
+function createTrouble({ terminal, config }: CopyCommand): (fault: Fault) => void {
+  const said = new Map<string, number>();
+  return (fault) => {
+    const { code } = fault;
+    if (performance.now() - (said.get(code) ?? -Infinity) < QUIET_MS) return;
+    said.set(code, performance.now());
+    const data = fault.toData();
+    const patience = formatDuration(config.durationMs("retry-for"));
+    terminal.say(`${sentenceOf(data)} Trying again until nothing has moved for ${patience} (--retry-for).`, {
+      type: "trouble",
+      fault: data,
+    });
+  };
 }
 
 function readCredential(config: Config): Credential {

@@ -10,7 +10,7 @@ export const COMMANDS = {
   },
   cp: {
     usage: "tidemark cp SRC DST",
-    says: "Copy a file or folder to s3://bucket/key or back: parallel, resumable, verified.",
+    says: "Copy a file or folder to s3://bucket/key or back: parallel, resumable, verified. What is there already is replaced.",
   },
   config: { usage: "tidemark config [agent|cp]", says: "Show every setting, its value and where it comes from." },
   version: { usage: "tidemark version", says: "Show the version." },
@@ -159,6 +159,7 @@ export const FLAGS = {
     commands: [...BOTH, "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
+  markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
   help: { kind: "switch", commands: [...BOTH, "config", "version", "help"], says: "Show help." },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;

@@ -1,5 +1,5 @@
 import { PRODUCT_VERSION } from "#protocol/version.ts";
-import { COMMANDS, envName, flagsOf, type CommandName } from "./flags.ts";
+import { COMMANDS, envName, flagsOf, isCommand, type CommandName, type FlagSpec } from "./flags.ts";
 
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;
@@ -28,4 +28,31 @@ export function commandHelp(command: CommandName): string {
     return indent(left, `${spec.says}${set} [${names}]`, 26);
   });
   return [usage, "", says, "", "Flags:", ...lines].join("\n");
+}
+
+/** What `tidemark help --markdown` prints: every command and flag, from the same tables, always the same text. */
+export function markdownReference(): string {
+  const sections = Object.keys(COMMANDS).filter(isCommand).map(markdownOf);
+  return [
+    "# Command line",
+    "",
+    "Every flag is also an environment variable. A flag wins over its variable, the variable over names that other tools",
+    "use, those over the default. A secret may be given as a file: `TIDEMARK_TOKEN_FILE`.",
+    "",
+    sections.join("\n\n"),
+  ].join("\n");
+}
+
+function markdownOf(command: CommandName): string {
+  const { usage, says } = COMMANDS[command];
+  const rows = flagsOf(command).map(([name, spec]) => `| ${markdownRow(name, spec).join(" | ")} |`);
+  const head = [`## tidemark ${command}`, "", says, "", "```", usage, "```"];
+  return [...head, "", "| Flag | Environment | Default | Meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
+}
+
+function markdownRow(name: string, spec: FlagSpec): string[] {
+  const flag = `\`--${name}${spec.value === undefined ? "" : ` ${spec.value}`}\``;
+  const variables = [envName(name), ...(spec.alsoEnv ?? [])].map((variable) => `\`${variable}\``);
+  const preset = spec.default === undefined ? "" : `\`${spec.default}\``;
+  return [flag, variables.join(", "), preset, spec.says.replaceAll("|", "\\|")];
 }

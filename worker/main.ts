@@ -5,7 +5,7 @@ import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes } from "./config.ts";
 import { copy } from "./cp.ts";
 import { envName, isCommand, type CommandName } from "./flags.ts";
-import { commandHelp, generalHelp } from "./help.ts";
+import { commandHelp, generalHelp, markdownReference } from "./help.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 
 /** The only file that prints, listens to signals and ends the process. */
@@ -45,7 +45,7 @@ async function run(invocation: Invocation): Promise<number> {
   }
   switch (command) {
     case "help":
-      streams.out(`${helpFor(operands[0])}\n`);
+      streams.out(`${flags.has("markdown") ? markdownReference() : helpFor(operands[0])}\n`);
       return 0;
     case "version":
       terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node: process.version });
@@ -61,9 +61,9 @@ async function run(invocation: Invocation): Promise<number> {
     }
     case "agent": {
       const { signal, stoppedBy } = listenForSignals(terminal);
-      const { home, machineId } = platformFacts(process.env);
+      const platform = platformFacts(process.env);
       const config = resolveConfig({ command, flags, env: process.env });
-      return endingOf(stoppedBy, () => runAgent({ config, terminal, signal, home, machineId }));
+      return endingOf(stoppedBy, () => runAgent({ config, terminal, signal, platform }));
     }
   }
 }

@@ -45,3 +45,34 @@ test("a worker killed in mid-upload finishes after its restart and does not send
   const creates = (await readCounters(stage.store, "CreateMultipartUpload")).targets;
   expect(creates.every((one) => one.requests === 1)).toBe(true);
 });
+
+test("killed eight times in one upload, no part that the store has is sent again", async () => {
+  const often = runName.parse("killed-often");
+  const flags = ["--limit-up", "24MB", "--concurrency", String(CONNECTIONS), "--part-size", "5MiB"];
+  const node = { name: "gpu-often", run: often, flags };
+  const stored = async () =>
+    (await readCounters(stage.store, "UploadPart")).targets.filter(
+      (one) => one.succeeded > 0 && one.key.includes("/killed-often/"),
+    );
+  writeCheckpoint({ folder: stage.folderOf(node.name), step: 100, modelBytes: 160 * MIB, optimizerBytes: 0, loss: 1 });
+  for (let kills = 0; kills < 8; kills++) {
+    const before = await stored();
+    const worker = await stage.startNode(node);
+    const more = 1 + Math.floor(Math.random() * 2);
+    await waitUntil("further parts are stored", async () => (await stored()).length >= before.length + more);
+    await worker.stop("SIGKILL");
+    const { checkpoints } = await stage.client.runs.get.query({ run: often });
+    expect(checkpoints[0]?.state).toBe("uploading");
+  }
+  await stage.startNode(node);
+  await waitUntil("the checkpoint is complete", async () => {
+    const { checkpoints } = await stage.client.runs.get.query({ run: often });
+    return checkpoints.some((one) => one.step === 100 && one.state === "complete");
+  });
+  const parts = await stored();
+  // 32 of 5 MiB and the rest that the header of the file makes.
+  expect(parts).toHaveLength(33);
+  expect(parts.filter((one) => one.succeeded > 1)).toEqual([]);
+  const creates = (await readCounters(stage.store, "CreateMultipartUpload")).targets;
+  expect(creates.filter((one) => one.requests > 1)).toEqual([]);
+});

@@ -52,14 +52,14 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     planned.map(({ key, sizeBytes, pieces }) => ({ path: key, sizeBytes, partCount: pieces.length })),
     clock.now,
   );
-  const first = planned[0];
-  if (first !== undefined) {
-    await makeFolder(dirname(first.path));
-    await assertRoom(dirname(first.path), tally.bytesTotal);
-  }
-  job.onStart(tally);
   const memory = await openReceiveJournal(job.journalPath);
   try {
+    const first = planned[0];
+    if (first !== undefined) {
+      await makeFolder(dirname(first.path));
+      await assertRoom(dirname(first.path), tally.bytesTotal - staged(job, planned, memory));
+    }
+    job.onStart(tally);
     await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
       await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
       tally.fileDone();
@@ -70,6 +70,17 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   }
   await memory.remove();
   return tally;
+}
+
+const temporaryOf = (job: DownloadJob, path: string): string =>
+  join(dirname(path), `.${basename(path)}.part-${job.copyId}`);
+
+/** Bytes that an earlier try has on disk already. */
+function staged(job: DownloadJob, files: readonly Planned[], memory: ReceiveMemory): number {
+  const isThere = (file: Planned, piece: Piece) => memory.sumOf(temporaryOf(job, file.path), piece) !== null;
+  return files
+    .flatMap((file) => file.pieces.filter((piece) => isThere(file, piece)))
+    .reduce((sum, { length }) => sum + length, 0);
 }
 
 async function planOne(
@@ -111,7 +122,7 @@ async function downloadOne(
   const { job, file, fileIndex, memory, patience, tally } = about;
   const folder = dirname(file.path);
   await makeFolder(folder);
-  const temporary = join(folder, `.${basename(file.path)}.part-${job.copyId}`);
+  const temporary = temporaryOf(job, file.path);
   const target = { path: temporary, sizeBytes: file.sizeBytes, pieces: file.pieces };
   const indexOf = new Map(file.pieces.map((piece, index) => [piece, index]));
   const sums = await receiveFile(engine, target, {

@@ -6,8 +6,11 @@ import { reasonOf, throwIfAborted } from "./clock.ts";
  * worse, so exactly one of them probes after a jittered wait; the others sleep. The first success wakes all of them.
  */
 export interface Breaker {
-  /** Resolves at once while the link is up. While it is down: for one caller after a wait (the probe), for the others when it is up. */
-  pass(signal: AbortSignal): Promise<Ticket>;
+  /**
+   * Resolves at once while the link is up. While it is down: for one caller after a wait (the probe), for the others when
+   * it is up, or as soon as their turn comes and it is too late for them.
+   */
+  pass(signal: AbortSignal, isTooLate?: () => boolean): Promise<Ticket | "late">;
   /** Bytes or an answer arrived: the link works. */
   up(): void;
   /** The link failed. */
@@ -64,9 +67,13 @@ export function createBreaker(clock: Clock): Breaker {
     get isDown() {
       return link.isDown;
     },
-    pass: async (signal) => {
+    pass: async (signal, isTooLate = () => false) => {
       throwIfAborted(signal);
       while (link.isDown) {
+        if (isTooLate()) {
+          if (!link.probing) wakeOne();
+          return "late";
+        }
         if (link.probing) {
           await sleepUntilWoken(signal);
           continue;

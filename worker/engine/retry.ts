@@ -1,4 +1,4 @@
-import { toFault, type Fault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, toFault, type FaultCode } from "#protocol/fault.ts";
 import { createBreaker, jitter, type Breaker } from "./breaker.ts";
 import { throwIfAborted, type Clock } from "./clock.ts";
 
@@ -18,6 +18,8 @@ export interface Retrier {
   clock: Clock;
   breaker: Breaker;
   patienceMs: number;
+  /** Told of every fault that will be retried, whatever the transfer. */
+  onTrouble: ((fault: Fault) => void) | null;
 }
 
 const DEFAULT_PATIENCE_MS = 15 * 60_000;
@@ -26,6 +28,7 @@ export const createRetrier = (clock: Clock, patienceMs = DEFAULT_PATIENCE_MS): R
   clock,
   breaker: createBreaker(clock),
   patienceMs,
+  onTrouble: null,
 });
 
 export function createPatience(clock: Clock): Patience {
@@ -59,8 +62,11 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
   const { clock, breaker } = retrier;
   let tries = 0;
   let mismatches = 0;
+  const last: { fault: Fault | null } = { fault: null };
+  const isOverdue = () => context.patience.idleMs() > retrier.patienceMs;
   for (;;) {
-    const ticket = await breaker.pass(context.signal);
+    const ticket = await breaker.pass(context.signal, () => last.fault !== null && isOverdue());
+    if (ticket === "late") throw last.fault ?? new Fault("LINK_DOWN");
     try {
       const result = await work();
       breaker.up();
@@ -75,8 +81,10 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
       else breaker.up();
       if (fault.retry === "never") throw fault;
       if (fault.code === "CHECKSUM_MISMATCH" && ++mismatches > MOST_MISMATCHES) throw fault;
-      if (context.patience.idleMs() > retrier.patienceMs) throw fault;
+      if (isOverdue()) throw fault;
+      last.fault = fault;
       context.onRetry?.(fault);
+      retrier.onTrouble?.(fault);
       tries++;
       const atOnce = fault.retry === "now" && tries <= MOST_AT_ONCE;
       const waitMs = Math.max(fault.context.retryAfterMs ?? 0, atOnce ? 0 : jitter(clock, tries));

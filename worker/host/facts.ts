@@ -1,20 +1,31 @@
+import { execFile } from "node:child_process";
 import { readFile, readdir } from "node:fs/promises";
-import { availableParallelism, hostname, release, totalmem, type } from "node:os";
+import { arch, availableParallelism, hostname, platform, totalmem } from "node:os";
 import { join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { nodeName } from "#protocol/names.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 
-/** What this machine is, for people to recognise it by. */
-export async function readFacts(input: { labels: readonly string[]; machineId: string | null }): Promise<NodeFacts> {
+export interface FactsInput {
+  labels: readonly string[];
+  machineId: string | null;
+  /** PATH, to find the driver's own tool; null leaves it out. */
+  searchPath?: string | null;
+  /** Folder with one folder per card, as the driver shows them. */
+  cards?: string;
+}
+
+/** What this machine is, for people to recognise it by. `--label gpu=...` wins over what can be found out. */
+export async function readFacts(input: FactsInput): Promise<NodeFacts> {
+  const labels = readLabels(input.labels);
   return {
     hostname: hostname().slice(0, 255),
-    platform: `${type()} ${release()}`.slice(0, 64),
+    platform: `${platform()} ${arch()}`.slice(0, 64),
     cpus: availableParallelism(),
     memoryBytes: totalmem(),
-    gpu: await readGpu(),
-    labels: readLabels(input.labels),
+    gpu: labels["gpu"] ?? (await readCards(input.cards ?? NVIDIA)) ?? (await askDriver(input.searchPath ?? null)),
+    labels,
     machineId: input.machineId?.slice(0, 128) ?? null,
     workerVersion: PRODUCT_VERSION,
   };
@@ -55,13 +66,34 @@ export function wishedName(given: string | null): string {
 }
 
 const NVIDIA = "/proc/driver/nvidia/gpus";
+/** A driver that hangs must not keep the worker from starting. */
+const ASK_MS = 2_000;
+
+const countOf = (models: readonly string[]): string | null => {
+  const first = models[0];
+  if (first === undefined) return null;
+  return (models.length === 1 ? first : `${models.length} x ${first}`).slice(0, 128);
+};
 
 /** `2 x NVIDIA H100`, or null. Read from the driver's own files: no program has to be started for it. */
-async function readGpu(): Promise<string | null> {
-  const folders = await readdir(NVIDIA).catch(() => []);
-  const first = folders[0];
-  if (first === undefined) return null;
-  const text = await readFile(join(NVIDIA, first, "information"), "utf8").catch(() => "");
-  const model = /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim() ?? "NVIDIA GPU";
-  return (folders.length === 1 ? model : `${folders.length} x ${model}`).slice(0, 128);
+async function readCards(folder: string): Promise<string | null> {
+  const cards = await readdir(folder).catch(() => []);
+  const models = cards.map(async (card) => {
+    const text = await readFile(join(folder, card, "information"), "utf8").catch(() => "");
+    return /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim() ?? "NVIDIA GPU";
+  });
+  return countOf(await Promise.all(models));
+}
+
+/** Where the driver shows no files (a container, WSL) its tool may be there. It gets none of our environment but PATH. */
+function askDriver(searchPath: string | null): Promise<string | null> {
+  if (searchPath === null) return Promise.resolve(null);
+  const env = { PATH: searchPath, NODE_ENV: "production" } as const;
+  const options = { timeout: ASK_MS, killSignal: "SIGKILL", env, maxBuffer: 65_536 } as const;
+  return new Promise((resolve) => {
+    execFile("nvidia-smi", ["--query-gpu=name", "--format=csv,noheader"], options, (error, stdout) => {
+      const models = stdout.split("\n").map((line) => line.trim());
+      resolve(error === null ? countOf(models.filter((model) => model !== "")) : null);
+    });
+  });
 }

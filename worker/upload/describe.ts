@@ -24,7 +24,10 @@ export async function describeCheckpoint(files: readonly LookedFile[]): Promise<
   return { framework: null, metrics: {} };
 }
 
-/** The newest value of every number in the log: loss, learning rate, evaluation results. */
+/** Counters and clocks of the training loop, which tell nothing of the model. */
+const NO_METRIC = /^(step|epoch|global_step|total_flos|(train|eval)_(runtime|.+_per_second)|num_.*|.*_time)$/;
+
+/** The newest value of every metric in the log: loss, learning rate, gradient norm, evaluation results. */
 async function metricsFrom(file: LookedFile): Promise<Record<string, number>> {
   if (file.identity.sizeBytes > MOST_STATE_BYTES) return {};
   try {
@@ -32,7 +35,8 @@ async function metricsFrom(file: LookedFile): Promise<Record<string, number>> {
     const metrics: Record<string, number> = {};
     for (const entry of parsed.data?.log_history?.slice(-50) ?? []) {
       for (const [name, value] of Object.entries(entry)) {
-        const fits = name.length <= 64 && (name in metrics || Object.keys(metrics).length < MOST_METRICS);
+        const fits =
+          name.length <= 64 && !NO_METRIC.test(name) && (name in metrics || Object.keys(metrics).length < MOST_METRICS);
         if (fits && typeof value === "number" && Number.isFinite(value)) metrics[name] = value;
       }
     }

@@ -1,0 +1,88 @@
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+const run = runName.parse("restored");
+const MIB = 1024 * 1024;
+const node = { name: "gpu-2", run: runName.parse("elsewhere"), flags: ["--limit-down", "16MB", "--concurrency", "4"] };
+let stage: Stage;
+let original: Record<string, string>;
+let checkpointId: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.startNode({ name: "gpu-1", run, flags: ["--part-size", "5MiB"] });
+  const folder = stage.folderOf("gpu-1");
+  original = hashFolder(writeCheckpoint({ folder, step: 500, modelBytes: 96 * MIB, optimizerBytes: 0, loss: 1 }));
+  const complete = await waitUntil("the checkpoint is complete", async () =>
+    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
+  );
+  checkpointId = complete.id;
+});
+afterAll(() => stage.close());
+
+/** A folder that is there already, and what is in it. */
+function writeOld(name: string): { targetPath: string; old: Record<string, string> } {
+  const targetPath = join(stage.dir, name, "checkpoint-500");
+  mkdirSync(targetPath, { recursive: true });
+  writeFileSync(join(targetPath, "old.txt"), "what was there before");
+  return { targetPath, old: hashFolder(targetPath) };
+}
+
+async function askForRestore(targetPath: string): Promise<string> {
+  const target = await waitUntil("gpu-2 is online", async () =>
+    (await stage.client.nodes.list.query()).find((one) => one.name === node.name && one.state === "online"),
+  );
+  const wish = { requestId: crypto.randomUUID(), checkpointId, nodeId: target.id, targetPath };
+  const { transferId } = await stage.client.restores.create.mutate(wish);
+  return transferId;
+}
+
+const stateOf = async (transferId: string) => {
+  const filter = { nodeId: null, run: null, states: [], cursor: null, limit: 50 };
+  const { rows } = await stage.client.transfers.list.query(filter);
+  return rows.find((one) => one.id === transferId)?.state;
+};
+const fetched = async () =>
+  (await readCounters(stage.store, "GetObject")).targets.reduce((sum, one) => sum + one.requests, 0);
+
+test("a restore killed five times leaves the old folder as it was, and ends with the right bytes", async () => {
+  const { targetPath, old } = writeOld("killed");
+  let worker = await stage.startNode(node);
+  let before = await fetched();
+  const transferId = await askForRestore(targetPath);
+  for (let kills = 0; kills < 5; kills++) {
+    await waitUntil("the restore fetches", async () => (await fetched()) > before);
+    // Any instant will do, so it is chosen by chance.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 700));
+    await worker.stop("SIGKILL");
+    expect([old, original]).toContainEqual(hashFolder(targetPath));
+    before = await fetched();
+    worker = await stage.startNode(node);
+  }
+  await waitUntil("the restore is done", async () => (await stateOf(transferId)) === "done");
+  expect(hashFolder(targetPath)).toEqual(original);
+  expect(readdirSync(dirname(targetPath))).toEqual(["checkpoint-500"]);
+  await worker.stop();
+});
+
+test("a restore that fails leaves the folder that was there, and nothing beside it", async () => {
+  const { targetPath, old } = writeOld("refused");
+  const worker = await stage.startNode(node);
+  await armFault(stage.store, {
+    op: "GetObject",
+    attempt: 2,
+    action: { kind: "error", status: 403, code: "AccessDenied" },
+  });
+  const transferId = await askForRestore(targetPath);
+  await waitUntil("the restore fails", async () => (await stateOf(transferId)) === "failed");
+  await clearFaults(stage.store);
+  expect(hashFolder(targetPath)).toEqual(old);
+  expect(readdirSync(dirname(targetPath))).toEqual(["checkpoint-500"]);
+  await worker.stop();
+});
