@@ -27,6 +27,8 @@ export async function openDatabase(url: string): Promise<OpenedDatabase> {
   return {
     db,
     close: async () => {
+      // Not left to the closing of the file, which happens when the handle is collected.
+      await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
       await db.$disconnect();
       client.close();
     },

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -217,6 +217,22 @@ describe("ending", () => {
     await ready(again);
     await until(() => stream.seen.whole === 2);
     expect(stream.seen.completed).toBe(false);
+    stream.end();
+  });
+
+  it("stops cleanly when its whole group is told to, more than once", async () => {
+    const hub = start(withAdmin);
+    const url = await ready(hub);
+    const stream = follow(url, await signIn(url));
+    await until(() => stream.seen.whole === 1);
+    for (const pid of [childOf(hub, "hub"), childOf(hub, "keeper")]) process.kill(pid, "SIGTERM");
+    // Each parent passes the signal on; apart from each other, or the system would make one of them.
+    let told = 0;
+    await until(() => !hub.child.kill("SIGTERM") || ++told === 5);
+    expect(await hub.exited).toBe(0);
+    // A clean end folds the write-ahead log in.
+    const log = statSync(join(folder, "hub.db-wal"), { throwIfNoEntry: false });
+    expect(log?.size ?? 0).toBe(0);
     stream.end();
   });
 

@@ -10,6 +10,8 @@ import { Socket } from "node:net";
 const HERE = import.meta.dirname;
 /** A hub that does not end by itself after this long is ended. */
 const LAST_CALL_MS = 6_000;
+/** One stop may arrive several times at once: from the terminal or a supervisor, and from each parent that passes it on. */
+const SAME_STOP_MS = 1_000;
 
 const keeperVariables = (): NodeJS.ProcessEnv => {
   const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
@@ -47,6 +49,7 @@ pipe.destroy();
 
 let isReady = false;
 let isStopping = false;
+let stoppedAt = 0;
 hub.on("message", () => {
   isReady = true;
 });
@@ -58,9 +61,11 @@ function stopHub(): void {
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.on(signal, () => {
-    if (isStopping) hub.kill("SIGKILL");
-    else stopHub();
-    isStopping = true;
+    if (!isStopping) {
+      isStopping = true;
+      stoppedAt = performance.now();
+      stopHub();
+    } else if (performance.now() - stoppedAt > SAME_STOP_MS) hub.kill("SIGKILL");
   });
 }
 

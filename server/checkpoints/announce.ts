@@ -38,7 +38,8 @@ export async function announce(
         await tx.checkpoint.updateMany({ where: again, data: { state: "uploading" } });
         return;
       }
-      if (known.state === "complete") throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
+      if (known.state === "complete" || known.state === "trashed")
+        throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
     }
     const attempt = { run: input.run, attempt: input.attempt };
     if ((await tx.attempt.findUnique({ where: { run_attempt: attempt } })) !== null) {

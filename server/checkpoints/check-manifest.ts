@@ -13,13 +13,16 @@ import type { OpenStore } from "../profiles/open-store.ts";
 const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
 export const announcedFiles = z.array(z.object({ path: filePath, sizeBytes: byteCount }));
 
+/** Where an epoch started from, as its claim says. */
+export type Parent = Manifest["parent"];
+
 /**
- * The manifest says what the node announced: the same checkpoint, the same files, keys under the announced attempt only.
+ * The manifest says what the node announced: the same checkpoint, the parent its epoch has, the same files, keys under the announced attempt only.
  * @throws Fault BAD_INPUT, NOT_THIS_NODES, SIZE_MISMATCH
  */
 export function checkAnnounced(
   manifest: Manifest,
-  announced: { checkpoint: Checkpoint; files: z.infer<typeof announcedFiles>; nodeName: string },
+  announced: { checkpoint: Checkpoint; files: z.infer<typeof announcedFiles>; nodeName: string; parent: Parent },
 ): void {
   const { checkpoint } = announced;
   const same: [string, unknown, unknown][] = [
@@ -29,6 +32,7 @@ export function checkAnnounced(
     ["attempt", manifest.attempt, checkpoint.attempt],
     ["node", manifest.node.id, checkpoint.nodeId],
     ["node name", manifest.node.name, announced.nodeName],
+    ["parent", JSON.stringify(manifest.parent), JSON.stringify(announced.parent)],
     ["homes", JSON.stringify(manifest.homes), JSON.stringify([homeOf(checkpoint)])],
   ];
   for (const [what, given, expected] of same) {

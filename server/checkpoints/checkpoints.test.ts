@@ -102,6 +102,19 @@ describe("claiming a run", () => {
     expect((await claim(node)).epoch).toBe(8);
   });
 
+  it("is refused to a node that is revoked while the claim is written", async () => {
+    const { open } = test.hub.stores;
+    test.hub.stores.open = async (id) => {
+      test.hub.stores.open = open;
+      await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+      return open(id);
+    };
+    await expect(claim(node)).rejects.toEqual(fault("NODE_REVOKED"));
+    expect((await callAs(test.hub, "viewer").runs.get({ run })).epochs).toEqual([]);
+    // The number is spent: its claim lies in the bucket.
+    expect((await claim(other)).epoch).toBe(2);
+  });
+
   it("is refused when the run lives in another bucket", async () => {
     await claim(node);
     const elsewhere = await addTestProfile(test.hub, store.endpoint, { name: "elsewhere", prefix: "b/" });
@@ -418,6 +431,7 @@ describe("the commit", () => {
     const { manifest } = await ready();
     await refused({ ...manifest, step: 2 }, "BAD_INPUT");
     await refused({ ...manifest, writerEpoch: 2 }, "BAD_INPUT");
+    await refused({ ...manifest, parent: { epoch: 1, step: 0 } }, "BAD_INPUT");
     await refused({ ...manifest, attempt: newAttempt() }, "BAD_INPUT");
     await refused({ ...manifest, node: { ...manifest.node, id: other.nodeId } }, "BAD_INPUT");
     await refused({ ...manifest, homes: [{ profileId, bucket: "elsewhere", prefix: "team/" }] }, "BAD_INPUT");
@@ -447,6 +461,21 @@ describe("the commit", () => {
     };
     await expect(commit(node, manifest)).rejects.toEqual(fault("EPOCH_OVER"));
     expect(isTaken).toBe(true);
+    expect(await stateOf(manifest.id)).toBe("torn");
+  });
+
+  it("refuses a node that is revoked while its objects are compared", async () => {
+    const { manifest } = await ready();
+    const { open } = test.hub.stores;
+    let isRevoked = false;
+    test.hub.stores.open = async (id) => {
+      if (!isRevoked) {
+        isRevoked = true;
+        await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+      }
+      return open(id);
+    };
+    await expect(commit(node, manifest)).rejects.toEqual(fault("NODE_REVOKED"));
     expect(await stateOf(manifest.id)).toBe("torn");
   });
 

@@ -103,6 +103,8 @@ async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<n
 async function recordClaim({ hub, run, node, last, parent }: Claim, epoch: number): Promise<Epoch> {
   const now = hub.now();
   const { row, event } = await hub.db.$transaction(async (tx) => {
+    const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+    if (revokedAt !== null) throw new Fault("NODE_REVOKED");
     const row = await tx.epoch.create({
       data: {
         run,

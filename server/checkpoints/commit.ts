@@ -12,7 +12,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { announcedFiles, checkAnnounced, checkObjects } from "./check-manifest.ts";
+import { announcedFiles, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { requireWriter } from "./require-writer.ts";
 
 /**
@@ -42,6 +42,12 @@ async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
   }
   if (found.nodeId !== node.id) throw new Fault("NOT_THIS_NODES", { op: "commit", subject: manifest.id });
   return { checkpoint: found, files: announcedFiles.parse(JSON.parse(found.content.files)) };
+}
+
+async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Promise<Parent> {
+  const row = await hub.db.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
+  if (row === null || row.parentEpoch === null || row.parentStep === null) return null;
+  return { epoch: row.parentEpoch, step: Number(row.parentStep) };
 }
 
 /** Writes the manifest once and reads it back. @throws Fault CONFLICT when another one lies there */
@@ -111,7 +117,8 @@ export async function commit(
       throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
     }
     await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
-    checkAnnounced(manifest, { checkpoint, files, nodeName: node.name });
+    const parent = await parentOf(hub, checkpoint);
+    checkAnnounced(manifest, { checkpoint, files, nodeName: node.name, parent });
     const store = await hub.stores.open(checkpoint.profileId);
     await checkObjects(store, manifest, checkpoint);
     const work: Commit = { hub, node, store, checkpoint, manifest, text, sha256 };

@@ -23,6 +23,8 @@ export interface Staged {
   attempt: ReturnType<typeof newAttempt>;
   epoch: number;
   step: number;
+  /** Where its epoch started from. */
+  parent: Manifest["parent"];
   files: StagedFile[];
 }
 
@@ -36,7 +38,17 @@ export async function announce(
   at: { epoch: number; step: number; files?: StagedFile[]; checkpointId?: string },
 ): Promise<Staged> {
   const { epoch, step, files = [{ path: "model.safetensors", text: `weights of step ${step}` }] } = at;
-  const staged: Staged = { checkpointId: at.checkpointId ?? newId(), attempt: newAttempt(), epoch, step, files };
+  const row = await hub.db.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
+  const [parentEpoch, parentStep] = [row?.parentEpoch ?? null, row?.parentStep ?? null];
+  const parent = parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) };
+  const staged: Staged = {
+    checkpointId: at.checkpointId ?? newId(),
+    attempt: newAttempt(),
+    epoch,
+    step,
+    parent,
+    files,
+  };
   await callAs(hub, node.caller).node.announce({
     checkpointId: staged.checkpointId,
     run,
@@ -102,7 +114,7 @@ export function manifestOf(hub: Hub, node: TestNode, upload: { staged: Staged; e
     run,
     step: staged.step,
     writerEpoch: staged.epoch,
-    parent: null,
+    parent: staged.parent,
     attempt: staged.attempt,
     node: { id: node.nodeId, name: nodeName.parse(node.name) },
     framework: null,

@@ -26,6 +26,8 @@ export async function revokeNode(context: Context, input: { id: string }): Promi
       where: { nodeId: node.id, endedAt: null },
       data: { state: "failed", endedAt: at, fault: JSON.stringify({ code: "NODE_REVOKED" }) },
     });
+    // What it was uploading can no longer be committed.
+    await tx.checkpoint.updateMany({ where: { nodeId: node.id, state: "uploading" }, data: { state: "torn" } });
     return recordEvent(tx, { at: now, kind: "node-revoked", work: "safe", node, text: "was revoked" });
   });
   node.revokedAt = now;
@@ -37,6 +39,6 @@ export async function revokeNode(context: Context, input: { id: string }): Promi
   for (const mailbox of node.mailboxes) mailbox.signal.ring();
   hub.live.touchNode(node);
   await audit(hub, context.caller, { action: "revoke node", subject: node.name });
-  emit(hub, event, ["transfers", "runs", "profiles"]);
+  emit(hub, event, ["transfers", "checkpoints", "runs", "profiles"]);
   return { ok: true };
 }

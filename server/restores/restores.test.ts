@@ -208,6 +208,13 @@ describe("a person's wish about a transfer", () => {
   const act = (transferId: string, action: "cancel" | "pause" | "resume" | "retry", requestId = newId()) =>
     callAs(test.hub, "operator").transfers.act({ requestId, transferId, action });
 
+  it("is refused when the node was revoked: nobody would ever hear of it", async () => {
+    const { transferId } = await create();
+    await callAs(test.hub, "admin").nodes.revoke({ id: target.nodeId });
+    await expect(act(transferId, "retry")).rejects.toEqual(fault("NODE_REVOKED"));
+    expect((await listed()).map(({ state }) => state)).toEqual(["failed"]);
+  });
+
   it("becomes a command, once", async () => {
     const { transferId } = await create();
     const stream = await open(target);

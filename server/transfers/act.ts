@@ -51,7 +51,7 @@ async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<
   return true;
 }
 
-/** @throws Fault NOT_FOUND, CONFLICT when the transfer's state does not allow it */
+/** @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT when the transfer's state does not allow it */
 export async function act(context: Context, input: z.infer<typeof transferAction>): Promise<{ ok: true }> {
   const { hub } = context;
   const order: Command = { kind: input.action, id: newId(), transferId: input.transferId };
@@ -61,6 +61,9 @@ export async function act(context: Context, input: z.infer<typeof transferAction
     if (stored === null) throw new Fault("NOT_FOUND", { subject: "this transfer" });
     const known = await tx.command.findUnique({ where: { requestId: input.requestId } });
     if (known !== null) return { row: stored, isNew: false };
+    const owner = hub.live.nodes.get(stored.nodeId);
+    if (owner === undefined || owner.revokedAt !== null)
+      throw new Fault("NODE_REVOKED", { subject: owner?.name ?? "" });
     refuseIllegal(input.action, stored, before?.state ?? (stored.state as TransferState));
     const isOver = input.action === "cancel" && (await cancelUnheard(tx, hub, stored));
     if (input.action === "retry") {
