@@ -26,6 +26,7 @@ describe("the log", () => {
     const text = logged((log) => {
       log.error({ error: cause }, "x");
       log.error({ error: new Fault("LINK_DOWN", { cause }) }, "x");
+      log.error({ error: new Fault("LINK_DOWN", { subject: url, detail: url }) }, "x");
     });
     expect(text).not.toContain("planted");
     expect(text).toContain("LINK_DOWN");

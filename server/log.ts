@@ -35,7 +35,12 @@ function loggedError(error: unknown): LoggedError {
   if (isFault(error)) {
     const { code, ...rest } = error.toData();
     const cause = error.cause instanceof Error ? withoutSecrets(error.cause.stack ?? error.cause.message) : undefined;
-    return { fault: { is: code, ...rest }, message: error.message, ...(cause === undefined ? {} : { stack: cause }) };
+    const said = Object.entries(rest).map(([name, value]) => [
+      name,
+      typeof value === "string" ? withoutSecrets(value) : value,
+    ]);
+    const fault = { is: code, ...(Object.fromEntries(said) as typeof rest) };
+    return { fault, message: withoutSecrets(error.message), ...(cause === undefined ? {} : { stack: cause }) };
   }
   if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) };
   return { message: withoutSecrets(error.message), stack: withoutSecrets(error.stack ?? "") };

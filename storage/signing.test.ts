@@ -113,6 +113,15 @@ describe("locate", () => {
 });
 
 describe("presignOperation", () => {
+  test.each(["n\nx-amz-acl:public-read", "n\r\n", "né", "n\u0000"])("refuses %j in a header", (hostile) => {
+    const create = { op: "create" as const, key, nonce: hostile };
+    const get = { op: "get" as const, key, offset: 0, length: 1, etag: hostile };
+    for (const operation of [create, get]) {
+      const presign = () => presignOperation({ access, credential, operation, nowMs: 0, lifetimeMs: 1000 });
+      expect(presign).toThrow(expect.objectContaining({ code: "BAD_INPUT" }));
+    }
+  });
+
   const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0, 700);
   const sign = (operation: Operation, lifetimeMs = 600_000) =>
     presignOperation({ access, credential, operation, nowMs, lifetimeMs });

@@ -175,7 +175,13 @@ export function presignOperation(input: PresignInput): SignedRequest {
   const { origin, path } = locate(access, operation.key);
   const { method, query = [], headers = {} } = shapeOf(operation, access.traits);
   const signed: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;
+  for (const [name, value] of Object.entries(headers)) {
+    // A line break would put words of its own into the text that is signed.
+    if (!/^[\x20-\x7e]*$/.test(value)) {
+      throw new Fault("BAD_INPUT", { op: "sign", subject: name, detail: "a header is printable ASCII" });
+    }
+    if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;
+  }
   const lifetimeMs = Math.min(input.lifetimeMs, MAX_LIFETIME_MS);
   const url = presign(
     { method, origin, path, query, headers: signed },

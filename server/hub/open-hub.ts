@@ -1,7 +1,7 @@
 import { access, chmod, constants, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
-import { openDatabase, type Database } from "#prisma/open.ts";
+import { openDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
@@ -15,6 +15,7 @@ import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
 import { createCounters } from "../metrics.ts";
 import { createStores } from "../profiles/open-store.ts";
+import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
   settings: HubSettings;
@@ -46,13 +47,6 @@ async function prepareFolder(folder: string): Promise<void> {
   } catch (cause) {
     throw new Fault("FOLDER_UNWRITABLE", { op: "open the data folder", subject: folder, cause });
   }
-}
-
-/** The master key fits what is stored, or is the first one. */
-async function checkMasterKey(db: Database, keeper: Keeper, now: number): Promise<void> {
-  const row = await db.canary.findUnique({ where: { id: 1 } });
-  const { canary } = await keeper.open({ canary: row?.sealed ?? null });
-  if (row === null) await db.canary.create({ data: { id: 1, sealed: canary, createdAt: new Date(now) } });
 }
 
 /**

@@ -221,11 +221,21 @@ describe("history", () => {
     await writeSamples(test.hub, test.hub.now());
     test.advance(60_000);
     await writeSamples(test.hub, test.hub.now());
+    expect(await test.hub.db.sample.count()).toBe(2);
     const fleet = await callAs(test.hub, "viewer").fleet.samples({ minutes: 10 });
     expect(fleet).toHaveLength(1);
     expect(fleet[0]).toMatchObject({ upBytesPerSecond: 150, atRiskBytes: 3_000, rttMs: 30 });
     const own = await callAs(test.hub, "viewer").nodes.samples({ id: second.nodeId, minutes: 10 });
     expect(own[0]).toMatchObject({ upBytesPerSecond: 50, atRiskBytes: 0, rttMs: 40 });
+  });
+
+  it("keeps one point of a node when a minute is written twice", async () => {
+    const at = Math.ceil(test.hub.now() / 60_000) * 60_000;
+    await say({ upBytesPerSecond: 100 });
+    await writeSamples(test.hub, at);
+    await say({ upBytesPerSecond: 300 });
+    await writeSamples(test.hub, at + 59_999);
+    expect(await test.hub.db.sample.findMany()).toMatchObject([{ upBytesPerSecond: 300 }]);
   });
 });
 

@@ -9,15 +9,20 @@ import type { Context } from "../trpc.ts";
 
 const FREE_TRIES = 20;
 const LONGEST_NAME = 64;
+const LONGEST_SUFFIX = 10;
 
-/** `name`, or the first of `name-2`, `name-3`, ... that is free. */
+/** `name`, or the first of `name-2`, `name-3`, ... that is free: containers of one image often share a name. */
 async function freeName(tx: Transaction, name: string): Promise<string> {
-  for (let number = 1; number < 100_000; number++) {
+  const candidate = (number: number): string => {
     const suffix = number === 1 ? "" : `-${number}`;
-    const candidate = name.slice(0, LONGEST_NAME - suffix.length) + suffix;
-    if ((await tx.node.findUnique({ where: { name: candidate } })) === null) return candidate;
-  }
-  throw new Fault("CONFLICT", { subject: name, detail: "too many nodes have this name" });
+    return name.slice(0, LONGEST_NAME - suffix.length) + suffix;
+  };
+  const startsWith = name.slice(0, LONGEST_NAME - LONGEST_SUFFIX);
+  const rows = await tx.node.findMany({ where: { name: { startsWith } }, select: { name: true } });
+  const taken = new Set(rows.map((row) => row.name));
+  let number = 1;
+  while (taken.has(candidate(number))) number++;
+  return candidate(number);
 }
 
 /**

@@ -44,6 +44,10 @@ describe("enrolling", () => {
     const answers = [await enrol(token, "gpu"), await enrol(token, "gpu"), await enrol(token, "gpu")];
     expect(answers.map(({ name }) => name)).toEqual(["gpu", "gpu-2", "gpu-3"]);
     expect(new Set(answers.map(({ credential }) => credential)).size).toBe(3);
+    const long = "g".repeat(64);
+    const second = await newToken(3);
+    const cut = [await enrol(second.token, long), await enrol(second.token, long), await enrol(second.token, "Gpu")];
+    expect(cut.map(({ name }) => name)).toEqual([long, `${"g".repeat(62)}-2`, "Gpu"]);
     const stored = JSON.stringify(await test.hub.db.node.findMany());
     for (const { credential } of answers) expect(stored).not.toContain(credential);
   });

@@ -21,13 +21,13 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, id);
   const moves = before.bucket !== profile.bucket || before.prefix !== profile.prefix;
-  if (moves && (await hub.db.run.count({ where: { profileId: id } })) > 0) {
-    const detail = "runs lie in its bucket and prefix; add another profile instead";
-    throw new Fault("IN_USE", { subject: before.name, detail });
-  }
   const sealed = credential === null ? null : (await hub.keeper.seal({ place: secretPlace(id), credential })).sealed;
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
+    if (moves && (await tx.run.count({ where: { profileId: id } })) > 0) {
+      const detail = "runs lie in its bucket and prefix; add another profile instead";
+      throw new Fault("IN_USE", { subject: before.name, detail });
+    }
     const hint = credential === null ? {} : { accessKeyHint: credential.accessKeyId.slice(-4) };
     const { count } = await tx.profile.updateMany({
       where: { id, version },
