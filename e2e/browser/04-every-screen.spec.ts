@@ -19,6 +19,28 @@ const overflowing = (page: Page) =>
     return document.documentElement.scrollWidth > width ? document.documentElement.scrollWidth - width : 0;
   });
 
+/** How much of the page moved by itself since it was opened (the browser's own layout-shift score). */
+const shifted = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        let sum = 0;
+        const add = (entries: PerformanceEntryList) => {
+          for (const entry of entries) {
+            if ("value" in entry && typeof entry.value === "number") sum += entry.value;
+          }
+        };
+        const observer = new PerformanceObserver((list) => add(list.getEntries()));
+        observer.observe({ type: "layout-shift", buffered: true });
+        requestAnimationFrame(() =>
+          requestAnimationFrame(() => {
+            add(observer.takeRecords());
+            resolve(sum);
+          }),
+        );
+      }),
+  );
+
 test("every screen, light and dark, wide and narrow: no overflow, no serious accessibility fault", async ({
   page,
   stage,
@@ -57,6 +79,7 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
       await expect(page).toHaveTitle(/Tidemark/);
       await expect(page.getByText(/^live/).first()).toBeAttached();
       expect(await overflowing(page), `${screen} at ${width}`).toBe(0);
+      expect(await shifted(page), `${screen} at ${width} jumps`).toBeLessThan(0.05);
       const { violations } = await new AxeBuilder({ page }).analyze();
       const serious = violations.filter((one) => one.impact === "serious" || one.impact === "critical");
       expect(
