@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { filePath } from "#protocol/names.ts";
 import type { Operation } from "#protocol/operations.ts";
@@ -10,6 +10,7 @@ import {
   callAs,
   openTestHub,
   openTestStore,
+  profileFor,
   type TestHub,
   type TestNode,
   type TestStore,
@@ -99,7 +100,21 @@ describe("claiming a run", () => {
     for (const number of ["000001", "000007"]) {
       await putObjectText(client, { bucket: "training", key: `team/epochs/llama/e${number}.json`, text: "{}" });
     }
-    expect((await claim(node)).epoch).toBe(8);
+    expect((await claim(node)).epoch).toBe(1_007);
+  });
+
+  it("goes on with the claim a hub wrote in the moment it was killed, for the same node only", async () => {
+    const { epoch } = test.hub.db;
+    const killed = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
+    await expect(claim(node)).rejects.toThrow();
+    killed.mockRestore();
+    expect([await epoch.count(), await bucketKeys("team/epochs/")]).toEqual([0, ["team/epochs/llama/e000001.json"]]);
+    expect((await claim(node)).epoch).toBe(1);
+    const again = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
+    await expect(claim(other)).rejects.toThrow();
+    again.mockRestore();
+    const third = await addTestNode(test.hub, profileId, "gpu-3");
+    expect((await claim(third)).epoch).toBe(1_002);
   });
 
   it("is refused to a node that is revoked while the claim is written", async () => {
@@ -112,7 +127,7 @@ describe("claiming a run", () => {
     await expect(claim(node)).rejects.toEqual(fault("NODE_REVOKED"));
     expect((await callAs(test.hub, "viewer").runs.get({ run })).epochs).toEqual([]);
     // The number is spent: its claim lies in the bucket.
-    expect((await claim(other)).epoch).toBe(2);
+    expect((await claim(other)).epoch).toBe(1_001);
   });
 
   it("is refused when the run lives in another bucket", async () => {
@@ -157,6 +172,17 @@ describe("the fence around signatures", () => {
       `${good}/../../../../epochs/llama/e000002.json`,
       good.replace("model", "..%2Fmodel").replace("%2F", "/"),
       `team/runs/llama/e000001/${staged.attempt}/`,
+      good.replace("model.safetensors", "/model.safetensors"),
+      good.replace("model.safetensors", "./model.safetensors"),
+      good.replace("model.safetensors", "model.safetensors\n"),
+      good.replace("model.safetensors", "a\\b"),
+      good.replace("model.safetensors", "\ud800"),
+      good.replace("team/runs", "team//runs"),
+      good.replace("/runs/", "/%72uns/"),
+      good.replace("/llama/", "/ｌlama/"),
+      good.replace("/e000001/", "/e1/"),
+      good.replace(staged.attempt, staged.attempt.toUpperCase()),
+      `/${good}`,
     ];
     for (const key of hostile) {
       await expect(sign(node, { op: "create", key, nonce: "n" }), key).rejects.toEqual(fault("NOT_THIS_NODES"));
@@ -376,6 +402,33 @@ describe("the commit", () => {
     const { manifest } = await ready();
     await commit(node, manifest);
     await expect(commit(node, { ...manifest, metrics: { loss: 0.1 } })).rejects.toEqual(fault("CONFLICT"));
+  });
+
+  it("of two at the same moment is one, or one of them", async () => {
+    const { manifest } = await ready();
+    const [first, second] = await Promise.all([commit(node, manifest), commit(node, manifest)]);
+    expect(first).toEqual(second);
+    expect(await test.hub.db.event.count({ where: { kind: "checkpoint-safe" } })).toBe(1);
+    const later = await ready(2);
+    const tries = await Promise.allSettled([
+      commit(node, later.manifest),
+      commit(node, { ...later.manifest, metrics: { loss: 9 } }),
+    ]);
+    expect(tries.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("does not take a listing that failed for an empty one", async () => {
+    const { manifest } = await ready();
+    const elsewhere = { id: profileId, version: 1, profile: profileFor("http://127.0.0.1:9"), credential: null };
+    await callAs(test.hub, "admin").profiles.update(elsewhere);
+    await expect(commit(node, manifest)).rejects.toEqual(fault("LINK_DOWN"));
+    await callAs(test.hub, "admin").profiles.update({
+      ...elsewhere,
+      version: 2,
+      profile: profileFor(store.endpoint),
+    });
+    await commit(node, manifest);
+    expect(await stateOf(manifest.id)).toBe("complete");
   });
 
   it("goes on where a hub that was killed after writing the manifest left off", async () => {

@@ -1,11 +1,11 @@
 import type { z } from "zod";
-import type { EpochClaim } from "#protocol/checkpoint.ts";
+import { epochClaim, type EpochClaim } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { ClaimAnswer, claimEpochInput } from "#protocol/hello.ts";
 import { epochClaimKey } from "#protocol/keys.ts";
 import { nodeName, runName, type RunName } from "#protocol/names.ts";
 import { listObjects } from "#storage/listing.ts";
-import { headObject, putObjectText } from "#storage/objects.ts";
+import { getObjectText, headObject, putObjectText } from "#storage/objects.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -20,9 +20,13 @@ import { currentEpoch, newestComplete } from "./newest.ts";
  * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
  * the newest complete checkpoint and shuts its predecessor out. The claim lies in the bucket, under a key that can be
  * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
+ * A claim the hub does not know of is either what it wrote in the moment it was killed, for this very node, and then it
+ * counts; or it comes from a history this database has lost, and then numbers go on well above it.
  */
 
 const MOST_TRIES = 20;
+const ABOVE_LOST_HISTORY = 1_000;
+const MOST_CLAIM_BYTES = 64 * 1024;
 
 type Parent = { epoch: number; step: number } | null;
 
@@ -73,6 +77,20 @@ async function highestClaim(store: OpenStore, run: RunName): Promise<number> {
   return highest;
 }
 
+/** Whether the claim at this number was written for the same node and the same beginning. */
+async function isOwnClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
+  const { client, access, prefix } = store;
+  const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim), maxBytes: MOST_CLAIM_BYTES };
+  const { text } = await getObjectText(client, at);
+  const { claimedAt: _, ...wanted } = claim;
+  try {
+    const { claimedAt: __, ...found } = epochClaim.parse(JSON.parse(text));
+    return JSON.stringify(found) === JSON.stringify(wanted);
+  } catch {
+    return false;
+  }
+}
+
 interface Claim {
   hub: Hub;
   run: RunName;
@@ -95,7 +113,9 @@ async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<n
       claimedAt: hub.now(),
     };
     if (await writeClaim(store, claim)) return epoch;
-    epoch = Math.max(epoch, await highestClaim(store, run)) + 1;
+    const highest = Math.max(epoch, await highestClaim(store, run));
+    if (await isOwnClaim(store, { ...claim, epoch: highest })) return highest;
+    epoch = highest + ABOVE_LOST_HISTORY;
   }
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
 }

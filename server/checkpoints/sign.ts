@@ -1,4 +1,3 @@
-import { manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { parseDataKey, type DataKey } from "#protocol/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
@@ -8,6 +7,7 @@ import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
+import { namedKeys } from "./named-keys.ts";
 import { requireWriter } from "./require-writer.ts";
 
 /**
@@ -58,13 +58,8 @@ async function allowWrite(batch: Batch, operation: Operation, checkpoint: Checkp
 async function readableKeys(batch: Batch, checkpoint: Checkpoint): Promise<ReadonlySet<string>> {
   const known = batch.readable.get(checkpoint.id);
   if (known !== undefined) return known;
-  const keys = new Set<string>();
   const isAllowed = checkpoint.state === "complete" && (await mayRead(batch.hub.db, batch.node, checkpoint));
-  if (isAllowed) {
-    const content = await batch.hub.db.checkpointContent.findUnique({ where: { checkpointId: checkpoint.id } });
-    const named = content?.manifest == null ? null : manifest.parse(JSON.parse(content.manifest));
-    for (const file of named?.files ?? []) for (const extent of file.extents) keys.add(extent.key);
-  }
+  const keys = isAllowed ? await namedKeys(batch.hub, checkpoint) : new Set<string>();
   batch.readable.set(checkpoint.id, keys);
   return keys;
 }
