@@ -21,7 +21,7 @@ function EventWords({ event }: { event: EventRow }) {
   if (event.kind === "checkpoint-safe" && event.step !== null)
     return (
       <span className="nums">
-        made {link} step {formatCount(event.step)} safe
+        saved {link} step {formatCount(event.step)}
       </span>
     );
   const at = run === null ? -1 : event.text.indexOf(run);

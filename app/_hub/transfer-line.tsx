@@ -11,6 +11,7 @@ import { hub } from "./client.ts";
 import { useRateUnit } from "./choices.ts";
 import { FaultDetails } from "./fault-note.tsx";
 import { faultOf, wordsOf } from "./fault-of.ts";
+import { useNode } from "./live.tsx";
 import { useWhyNot } from "./person.tsx";
 import { actionsFor, factsOf, paceOf, placeOf, toneOf, type TransferAction } from "./transfer-words.ts";
 import { newRequestId, useAction } from "./use-action.ts";
@@ -27,11 +28,14 @@ interface TransferLineProps {
 export function TransferLine({ row, subject = "with-node" }: TransferLineProps) {
   const unit = useRateUnit();
   const { verb, place, file } = placeOf(row);
+  const node = useNode(row.nodeId);
+  // Its last word is not the present any more: no frozen speed.
+  const unheard = row.state === "running" && node !== null && node.state !== "online";
   const words = row.fault === null ? null : wordsOf(row.fault);
   const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
   return (
     <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${row.run} step ${row.step} on ${row.nodeName}`}>
-      <Mark tone={toneOf(row)} className="mt-[5px]" label={row.state} />
+      <Mark tone={unheard ? "risk" : toneOf(row)} className="mt-[5px]" label={row.state} />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">
           <div className="min-w-0 flex-1 basis-72">
@@ -63,7 +67,9 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
             <span className="font-mono text-12">{place}</span>
             {file !== null && <span className="nums text-soft">, {file}</span>}
           </div>
-          <span className="nums dim-when-stale whitespace-nowrap text-soft">{paceOf(row, unit)}</span>
+          <span className="nums dim-when-stale whitespace-nowrap text-soft">
+            {unheard ? `node ${node.state}` : paceOf(row, unit)}
+          </span>
         </div>
         {!ended && row.pieces !== "" && (
           <div className="dim-when-stale pt-1.5">

@@ -47,6 +47,7 @@ export function paceOf(row: TransferRow, unit: RateUnit): string {
   switch (row.state) {
     case "running":
       if (row.stalledMs !== null) return `stalled ${formatDuration(row.stalledMs)}`;
+      if (row.bytesPerSecond === 0 && row.etaMs === null) return "starting";
       return [formatRate(row.bytesPerSecond, unit), formatEta(row.etaMs) ?? "time left not known yet"].join(" · ");
     case "waiting":
       return "waiting";

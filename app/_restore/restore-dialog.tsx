@@ -6,8 +6,10 @@ import type { RestorePlan } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
+import { useLiveTransfer } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { restorePlanQuery, runsQuery } from "../_hub/queries.ts";
+import { isEnded } from "../_hub/transfer-words.ts";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
 import type { RestoreRequest } from "../_shell/dialogs.tsx";
 import { Button, Key } from "../_ui/button.tsx";
@@ -36,6 +38,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   );
   const whyNot = useWhyNot("operator");
   const transferId = start.result?.transferId ?? null;
+  const transfer = useLiveTransfer(transferId);
+  const running = transfer === null || !isEnded(transfer.state);
   const nodeId = choice.nodeId ?? plan.data?.suggestedNodeId ?? null;
   const node = plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId);
   const targetPath = choice.targetPath ?? plan.data?.suggestedPath ?? "";
@@ -68,7 +72,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         footer={
           <>
             <span className="min-w-0 flex-1 text-soft">
-              Runs on {visibleText(node?.name ?? "the node")}. You can close this page.
+              {running && `Runs on ${visibleText(node?.name ?? "the node")}. You can close this page.`}
             </span>
             <Button onClick={onClose}>Close</Button>
           </>

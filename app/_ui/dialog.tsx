@@ -17,7 +17,7 @@ interface DialogProps {
   children: ReactNode;
 }
 
-const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[620px]", wide: "sm:max-w-[780px]" };
+const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[660px]", wide: "sm:max-w-[780px]" };
 
 const FOCUSABLE = "input:not([disabled]), button:not([disabled]), select, textarea, a[href]";
 

@@ -76,7 +76,7 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
         </span>
       }
     >
-      <dl className="nums grid gap-x-6 gap-y-3 px-4 py-3 sm:grid-cols-2 lg:grid-cols-[minmax(0,2fr)_minmax(0,2fr)_1fr_1fr_1fr]">
+      <dl className="nums grid gap-x-6 gap-y-3 px-4 py-3 sm:grid-cols-2 lg:grid-cols-[minmax(0,2fr)_minmax(0,2fr)_auto_auto_auto] lg:gap-x-10">
         <div className="min-w-0">
           <dt className="text-12 text-faint">Address</dt>
           <dd className="flex items-center gap-1">

@@ -45,8 +45,8 @@ export function NodeChart({ node }: { node: NodeRow }) {
       side={
         <>
           <span className="nums dim-when-stale flex flex-wrap gap-2">
-            <Tag tone="safe">up {rate(node.upBytesPerSecond)}</Tag>
-            <Tag tone="moving">down {rate(node.downBytesPerSecond)}</Tag>
+            <Tag tone="safe">up {node.state === "online" && rate(node.upBytesPerSecond)}</Tag>
+            <Tag tone="moving">down {node.state === "online" && rate(node.downBytesPerSecond)}</Tag>
             <Tag tone="risk">at risk {formatBytes(node.risk.bytes)}</Tag>
           </span>
           <FilterWords label="Range" words={RANGES} value={range.id} onChange={setWord} />
