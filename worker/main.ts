@@ -110,6 +110,13 @@ async function main(): Promise<number> {
   }
 }
 
+// Whoever read our words may leave; the work goes on without.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+process.on("uncaughtException", (error) => {
+  streams.talk(`tidemark: ${sentenceOf(toFault(error).toData())}\n`);
+  process.exit(FAULTS.INTERNAL.exit);
+});
+
 process.exitCode = await main();
 // Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
 process.exit();

@@ -1,4 +1,5 @@
 import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -44,6 +45,33 @@ test("a line whose checksum is wrong ends the journal there", async () => {
   const text = await readFile(path, "utf8");
   await writeFile(path, text.replace('{"n":2}', '{"n":7}'));
   expect(await read()).toEqual([1]);
+});
+
+test("a whole line of a kind this version does not know is no torn tail", async () => {
+  await write([1]);
+  const other = await openJournal(path, z.object({ later: z.string() }));
+  await other.append({ later: "version" });
+  await other.close();
+  await write([2]);
+  expect(await read()).toEqual([1, 2]);
+});
+
+test("what a full disk left of a line does not hide the lines that follow", async () => {
+  // A process that may write only 8 KiB to a file stands for the disk: the long line is written in part, then refused.
+  const script = `(async () => {
+    process.on("SIGXFSZ", () => undefined);
+    const { openJournal } = await import(process.argv[1]);
+    const journal = await openJournal(process.argv[2], { safeParse: (data) => ({ success: true, data }) });
+    await journal.append({ n: 1 });
+    const refused = await journal.append({ n: 2, text: "x".repeat(64_000) }).catch((error) => error.code);
+    await journal.append({ n: 3 });
+    await journal.close();
+    console.log(refused);
+  })()`;
+  const limited = ["-c", 'ulimit -f 16; exec "$@"', "sh", process.execPath, "-e", script];
+  const { stdout } = spawnSync("sh", [...limited, join(import.meta.dirname, "journal.ts"), path], { encoding: "utf8" });
+  expect(stdout.trim()).toBe("WRITE_FAILED");
+  expect(await read()).toEqual([1, 3]);
 });
 
 test("garbage at the end does no harm", async () => {

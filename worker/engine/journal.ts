@@ -8,8 +8,8 @@ import { diskFault } from "./disk-fault.ts";
 /**
  * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk.
  * Every line carries the CRC32 of its JSON. Reading stops at the first line that is cut short or damaged; what follows
- * can only be the torn tail of the last write, and is cut off before anything new is appended. Several appends at once
- * share one fsync.
+ * can only be the torn tail of the last write, and is cut off before anything new is appended. So is what a failed write
+ * (a full disk) left, or everything acknowledged after it would be lost. Several appends at once share one fsync.
  */
 export interface Journal<T> {
   /** What the file held when it was opened, in order. */
@@ -36,20 +36,21 @@ function readLines<T>(bytes: Buffer, schema: z.ZodType<T>): { records: T[]; vali
   for (;;) {
     const end = bytes.indexOf(10, at);
     if (end < 0) break;
-    const record = readLine(bytes.subarray(at, end), schema);
-    if (record === null) break;
-    records.push(record.value);
+    const json = readLine(bytes.subarray(at, end));
+    if (json === null) break;
+    // A whole line of a kind that this version does not know: not a torn tail, so what follows counts.
+    const parsed = schema.safeParse(json.value);
+    if (parsed.success) records.push(parsed.data);
     at = end + 1;
   }
   return { records, validBytes: at };
 }
 
-function readLine<T>(line: Buffer, schema: z.ZodType<T>): { value: T } | null {
+function readLine(line: Buffer): { value: unknown } | null {
   const json = line.subarray(9);
   if (line.length < 10 || line[8] !== 32) return null;
   if (line.subarray(0, 8).toString("latin1") !== crc32Hex(json)) return null;
-  const parsed = schema.safeParse(JSON.parse(json.toString("utf8")));
-  return parsed.success ? { value: parsed.data } : null;
+  return { value: JSON.parse(json.toString("utf8")) };
 }
 
 /**
@@ -77,6 +78,8 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
   }
   if (bytes.length === 0) await syncFolder(dirname(path));
 
+  let goodBytes = validBytes;
+  let isTorn = false;
   let waiting: { line: string; settle: (error: unknown) => void }[] = [];
   let chain: Promise<void> = Promise.resolve();
 
@@ -84,9 +87,14 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     const batch = waiting;
     waiting = [];
     if (batch.length === 0) return;
+    const lines = Buffer.from(batch.map((entry) => entry.line).join(""));
     try {
-      await handle.appendFile(batch.map((entry) => entry.line).join(""));
+      if (isTorn) await handle.truncate(goodBytes);
+      isTorn = true;
+      await handle.appendFile(lines);
       await handle.datasync();
+      isTorn = false;
+      goodBytes += lines.length;
       for (const entry of batch) entry.settle(null);
     } catch (error) {
       const fault = diskFault(error, { op: "journal", subject: path, otherwise: "WRITE_FAILED" });
@@ -96,13 +104,16 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
   const replace = async (kept: readonly T[]) => {
     const fresh = `${path}.new`;
     const target = await open(fresh, "w", 0o600);
-    await target.writeFile(kept.map(lineOf).join(""));
+    const lines = Buffer.from(kept.map(lineOf).join(""));
+    await target.writeFile(lines);
     await target.datasync();
     await target.close();
     await rename(fresh, path);
     await syncFolder(dirname(path));
     const old = handle;
     handle = await open(path, "a", 0o600);
+    goodBytes = lines.length;
+    isTorn = false;
     await old.close();
   };
   return {

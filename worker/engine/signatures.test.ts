@@ -36,6 +36,16 @@ test("what is asked for in the same moment is signed in one call, each gets its 
   expect(requests.map(({ url }) => url)).toEqual(["https://store/1", "https://store/2", "https://store/3"]);
 });
 
+test("signatures of what was given up do not stay for ever", async () => {
+  const { state, signatures } = signer();
+  const given = Array.from({ length: 300 }, (_, index) => part(index + 1));
+  await signatures.prepare(given);
+  expect(signatures.kept).toBe(300);
+  state.now += 3_600_000;
+  await signatures.prepare([part(1_000)]);
+  expect(signatures.kept).toBe(1);
+});
+
 test("signed ahead, a thousand parts get through while the signer is away", async () => {
   const { state, signatures } = signer();
   const parts = Array.from({ length: 1000 }, (_, index) => part(index + 1));

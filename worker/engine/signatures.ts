@@ -13,6 +13,8 @@ export interface Signatures {
   prepare(operations: readonly Operation[]): Promise<number>;
   /** The store did not accept it, or it is no longer needed. */
   forget(operation: Operation): void;
+  /** How many are in hand. */
+  readonly kept: number;
   /** The store refused an operation: was its signature over? */
   isOver(request: SignedRequest): boolean;
 }
@@ -55,6 +57,9 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
     }
   };
   return {
+    get kept() {
+      return kept.size;
+    },
     request: (operation) => {
       const name = nameOf(operation);
       const ready = kept.get(name);
@@ -73,6 +78,8 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
         const ready = kept.get(nameOf(operation));
         return ready === undefined || !isFresh(ready);
       });
+      // Those of uploads that were given up would otherwise stay for ever.
+      for (const [name, request] of kept) if (!isFresh(request)) kept.delete(name);
       for (let at = 0; at < wanted.length; at += SIGN_BATCH) {
         const batch = wanted.slice(at, at + SIGN_BATCH);
         const requests = await sign(batch);

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -24,6 +24,17 @@ test("the lock of a dead process does not hold anybody up", async () => {
   await (
     await lockFolder(folder)
   )();
+});
+
+test("of two that start at the same moment over a dead one's lock exactly one gets it", async () => {
+  for (let round = 0; round < 20; round++) {
+    await writeFile(join(folder, "worker.lock"), "999999999 1");
+    const tries = await Promise.allSettled(Array.from({ length: 2 }, () => lockFolder(folder)));
+    const got = tries.filter((one) => one.status === "fulfilled");
+    expect(got).toHaveLength(1);
+    for (const one of got) await one.value();
+  }
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test("a process that got the dead one's number does not count as the holder", async () => {

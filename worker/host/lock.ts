@@ -1,4 +1,5 @@
-import { open, readFile, rm } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
@@ -18,20 +19,40 @@ export async function lockFolder(folder: string): Promise<() => Promise<void>> {
     if (await isAlive(holder)) {
       throw new Fault("FOLDER_IN_USE", { op: "start", subject: folder, detail: `by process ${holder.split(" ")[0]}` });
     }
-    await rm(path, { force: true });
+    await removeDead(path, holder);
   }
   throw new Fault("FOLDER_IN_USE", { op: "start", subject: folder });
 }
 
+/** It appears with its content: an empty one would look like a dead one to whoever starts at the same moment. */
 async function tryCreate(path: string, text: string): Promise<boolean> {
+  const mine = `${path}.${randomBytes(6).toString("hex")}`;
   try {
-    const handle = await open(path, "wx", 0o600);
+    const handle = await open(mine, "w", 0o600);
     await handle.writeFile(text);
     await handle.close();
+    await link(mine, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
     throw diskFault(error, { op: "start", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+  } finally {
+    await rm(mine, { force: true });
+  }
+}
+
+/** Takes a dead lock away; one that somebody else put in its place meanwhile is put back. */
+async function removeDead(path: string, holder: string): Promise<void> {
+  const away = `${path}.${randomBytes(6).toString("hex")}.dead`;
+  try {
+    await rename(path, away);
+    if ((await readFile(away, "utf8")) !== holder) await link(away, path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT" && codeOf(error) !== "EEXIST") {
+      throw diskFault(error, { op: "start", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+    }
+  } finally {
+    await rm(away, { force: true });
   }
 }
 

@@ -25,13 +25,16 @@ export interface SessionParts {
   facts: NodeFacts;
   outbox: Outbox;
   wallNow(): number;
+  /** Milliseconds that only go up. */
+  monotonicNow?(): number;
 }
 
 const FIRST_SETTINGS: NodeSettings = { reportEveryMs: 2_000 };
 
 export async function openSession(parts: SessionParts): Promise<Session> {
   const path = join(parts.state, "store.json");
-  const known = { store: await readStateFile(path, nodeStore), offsetMs: 0, name: parts.name };
+  const monotonicNow = parts.monotonicNow ?? (() => performance.now());
+  const known = { offsetMs: 0, sinceStartMs: -Infinity, store: await readStateFile(path, nodeStore), name: parts.name };
   const session: Session = {
     get store() {
       return known.store;
@@ -40,7 +43,9 @@ export async function openSession(parts: SessionParts): Promise<Session> {
       return known.name;
     },
     settings: FIRST_SETTINGS,
-    hubNow: () => parts.wallNow() + known.offsetMs,
+    // The later of two reckonings: our clock may be set back, and the other one stands still while the machine sleeps. Too
+    // late only signs once more; too early would take a signature that is over for one that is refused.
+    hubNow: () => Math.max(parts.wallNow() + known.offsetMs, monotonicNow() + known.sinceStartMs),
     hello: async () => {
       const { bootId, facts } = parts;
       const askedAt = parts.wallNow();
@@ -55,6 +60,7 @@ export async function openSession(parts: SessionParts): Promise<Session> {
         });
       }
       known.offsetMs = answer.hubTimeMs - (askedAt + parts.wallNow()) / 2;
+      known.sinceStartMs = answer.hubTimeMs - monotonicNow();
       known.name = answer.name;
       session.settings = answer.settings;
       if (answer.store !== null && JSON.stringify(answer.store) !== JSON.stringify(known.store)) {

@@ -1,4 +1,4 @@
-import { open, readdir, rename, rm, stat, utimes } from "node:fs/promises";
+import { lstat, open, readdir, rename, rm, utimes } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
@@ -68,7 +68,7 @@ async function moveAway(target: string, aside: string): Promise<boolean> {
 
 async function exists(path: string): Promise<boolean> {
   try {
-    await stat(path);
+    await lstat(path);
     return true;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { callStore } from "../engine/engine.ts";
@@ -128,6 +129,28 @@ test("an existing folder stays as it is until the new one is verified, and stays
   await clearRestore(failing);
   expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
 
+  await restore(store.engine(), jobOf());
+  expect(await below(target)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
+  expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
+});
+
+test("killed between the two renames the old folder is back even before the hub is", async () => {
+  const places = placesOf(target, "transfer-id-1");
+  await mkdir(places.aside, { recursive: true });
+  await writeFile(join(places.aside, "old.txt"), "old");
+  const stop = new AbortController();
+  const readCheckpoint = () => {
+    stop.abort();
+    throw new Fault("HUB_UNREACHABLE");
+  };
+  const away = jobOf({ hub: createFakeHub({ readCheckpoint }), signal: stop.signal });
+  await expect(restore(store.engine(), away)).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+  expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
+});
+
+test("a dangling link under the final name gives way to the folder", async () => {
+  await mkdir(join(folder, "out"));
+  await symlink(join(folder, "nowhere"), target);
   await restore(store.engine(), jobOf());
   expect(await below(target)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
   expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);

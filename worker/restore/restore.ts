@@ -44,10 +44,11 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   const { command } = job;
   const target = readTarget(command.targetPath);
   const places = placesOf(target, command.transferId);
+  // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
+  await mendPlaces(places);
   const manifest = await readManifest(engine, job);
   const files = manifest.files.map((file) => ({ file, place: placeUnder(places.staging, file.path) }));
   await prepareFolder(target);
-  await mendPlaces(places);
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,

@@ -110,6 +110,10 @@ export function createRestorer(parts: RestorerParts): Restorer {
     if (to !== "cancelled") await memory.setState(item.command.id, to, null);
     active?.stop.abort(new Fault("CANCELLED"));
     while (state.active !== null && state.active === active && !signal.aborted) await clock.sleep(20, signal);
+    // It may have come into its place in this very moment.
+    if (isEnded(item.state) && active !== null) {
+      throw new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
+    }
     if (to === "cancelled") {
       await clearRestore({ command: item.command, journals: parts.journals });
       await end(item, { to: "cancelled", fault: new Fault("CANCELLED"), tally: active?.tally ?? null });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { rm } from "node:fs/promises";
 import type { Fault } from "#protocol/fault.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
@@ -93,7 +94,13 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
         startedBy: "queue",
         wallNow,
       });
-      await ledger.add(capture, look.fingerprint);
+      try {
+        await ledger.add(capture, look.fingerprint);
+      } catch (error) {
+        // Most likely the disk is full: its copy must not fill it further.
+        await rm(capture.folder, { recursive: true, force: true });
+        throw error;
+      }
       capturing.onCaptured(capture);
     },
   });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -35,6 +35,21 @@ const captureOf = (step: number, change: Partial<Capture> = {}): Capture => ({
   sentBytes: 0,
   fault: null,
   ...change,
+});
+
+test("a capture is known and in the queue together, or neither: no kill can leave one without the other", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(1), "print");
+  await ledger.close();
+  const path = join(folder, "ledger.jsonl");
+  const whole = await readFile(path);
+  for (let bytes = whole.length; bytes >= 0; bytes -= 7) {
+    await writeFile(path, whole.subarray(0, bytes));
+    const after = await openLedger(path, () => 1_000);
+    expect(after.knows("/train/checkpoint-1", "print")).toBe(after.get("checkpoint-1") !== undefined);
+    expect(after.knows("/train/checkpoint-1", "print")).toBe(bytes === whole.length);
+    await after.close();
+  }
 });
 
 test("a capture under way when the process died waits again, with everything it knew", async () => {

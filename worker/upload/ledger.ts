@@ -48,7 +48,12 @@ interface Change {
 }
 
 const line = z.discriminatedUnion("t", [
-  z.object({ t: z.literal("capture"), capture }),
+  z.object({
+    t: z.literal("capture"),
+    capture,
+    /** When it is new: one line, so that no kill can leave it known and not in the queue. */
+    taken: z.object({ fingerprint: z.string(), startedAt: z.number() }).optional(),
+  }),
   z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
   z.object({
     t: z.literal("update"),
@@ -94,14 +99,10 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
   };
   return {
     add: async (item, fingerprint) => {
-      await write({ t: "known", path: item.sourcePath, fingerprint });
-      const run = books.runs.get(item.run);
-      const lastAt = run?.lastAt ?? null;
-      const gap = lastAt === null ? null : item.capturedAt - lastAt;
-      const intervalMs = gap !== null && gap > 0 ? gap : (run?.intervalMs ?? null);
-      const startedAt = run?.startedAt ?? wallNow();
-      await write({ t: "run", run: item.run, startedAt, lastAt: item.capturedAt, intervalMs });
-      await write({ t: "capture", capture: item });
+      const record: Line = { t: "capture", capture: item, taken: { fingerprint, startedAt: wallNow() } };
+      // On disk first: one that could not be written was not taken, and is looked at again.
+      await journal.append(record);
+      apply(books, record);
     },
     move: async (id, to, { by, at, fault }) => {
       const { state } = mustGet(id);
@@ -140,6 +141,7 @@ function apply(books: Books, record: Line): void {
   switch (record.t) {
     case "capture":
       books.captures.set(record.capture.id, { ...record.capture });
+      if (record.taken !== undefined) applyTaken(books, record.capture, record.taken);
       return;
     case "move":
       applyMove(books, record);
@@ -161,6 +163,15 @@ function apply(books: Books, record: Line): void {
     case "run":
       books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
   }
+}
+
+function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
+  books.known.set(item.sourcePath, taken.fingerprint);
+  const run = books.runs.get(item.run);
+  const lastAt = run?.lastAt ?? null;
+  const gap = lastAt === null ? null : item.capturedAt - lastAt;
+  const intervalMs = gap !== null && gap > 0 ? gap : (run?.intervalMs ?? null);
+  books.runs.set(item.run, { startedAt: run?.startedAt ?? taken.startedAt, lastAt: item.capturedAt, intervalMs });
 }
 
 function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {

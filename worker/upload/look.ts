@@ -42,7 +42,10 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
       if (isTemporaryName(entry.name) && entry.name !== ".metadata" && entry.name !== ".complete") {
         if (!entry.name.startsWith(".") || /tmp|partial|temp/i.test(entry.name)) hasTemporary = true;
       }
-      const stats = await stat(path, { bigint: true });
+      const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
+        if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
+        throw new Fault("READ_FAILED", { op: "capture", subject: path, detail: "it is a link that leads nowhere" });
+      });
       note(stats);
       if (stats.isDirectory() && entry.isSymbolicLink()) {
         throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });

@@ -56,7 +56,7 @@ test("the capture has every byte although the program removes its folder at once
   expect(capture).toMatchObject({
     step: 500,
     framework: "transformers",
-    metrics: { loss: 1.25, epoch: 1 },
+    metrics: { loss: 1.25 },
     state: "waiting",
   });
 });
@@ -77,6 +77,14 @@ test("a checkpoint that changed since it was looked at is not captured, and noth
   await writeFile(join(candidate.path, "late.bin"), "one more file");
   await expect(takeSnapshot(job(second))).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
   expect(await lookAt({ path: join(folder, "captures"), kind: "folder" })).toMatchObject({ files: [] });
+});
+
+test("a file that the program took away is no lasting refusal, and a link that leads nowhere is said", async () => {
+  const seen = await look();
+  await rm(join(candidate.path, "sub", "rng.pth"));
+  await expect(takeSnapshot(job(seen))).rejects.toMatchObject({ code: "SOURCE_CHANGED" });
+  await symlink(join(folder, "nowhere"), join(candidate.path, "broken.bin"));
+  await expect(look()).rejects.toMatchObject({ code: "READ_FAILED" });
 });
 
 test("names that could collide on another disk are refused", async () => {

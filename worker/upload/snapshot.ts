@@ -6,7 +6,7 @@ import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, typ
 import { MAX_FILES } from "#protocol/checkpoint.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { planParts } from "#storage/plan.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { checksumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
@@ -115,7 +115,9 @@ async function secure(
   const isLinked = wantsLink && (await tryLink(file.path, at));
   if (!isLinked) {
     if (!canCopy) throw new Fault("NO_SPACE", { op: "capture", subject: file.path });
-    await copyFile(file.path, at, constants.COPYFILE_FICLONE);
+    await copyFile(file.path, at, constants.COPYFILE_FICLONE).catch((error: unknown) => {
+      throw copyFault(error, file.path);
+    });
   }
   // After the bytes: a write during the copy shows in the source's time of change.
   const source = await readIdentity(file.path).catch(() => null);
@@ -132,7 +134,9 @@ async function secure(
     ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
   });
   const sums: string[] = [];
-  const handle = await open(at, "r");
+  const handle = await open(at, "r").catch((error: unknown) => {
+    throw copyFault(error, file.path);
+  });
   try {
     for (const { offset, length } of parts) sums.push(await checksumSlice({ handle, path: at, offset, length }));
   } finally {
@@ -148,6 +152,16 @@ async function secure(
     partBytes,
     sums,
   };
+}
+
+/** Who is to blame when a copy fails: the program that took the file away, the file, or our own disk. */
+function copyFault(error: unknown, subject: string): Fault {
+  const code = codeOf(error);
+  if (code === "ENOENT") {
+    return new Fault("SOURCE_CHANGED", { op: "capture", subject, detail: "it was removed while it was captured" });
+  }
+  const isSource = code === "EACCES" || code === "EPERM" || code === "EIO";
+  return diskFault(error, { op: "capture", subject, otherwise: isSource ? "READ_FAILED" : "WRITE_FAILED" });
 }
 
 async function tryLink(from: string, to: string): Promise<boolean> {

@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type RunningProcess, startProcess } from "../stage/start-process.ts";
+import { type RunningStore, startStore } from "../stage/start-store.ts";
+import { readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+const MIB = 1024 * 1024;
+const content = randomBytes(64 * MIB + 77);
+let dir: string;
+let store: RunningStore;
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "tidemark-copy-"));
+  store = await startStore({ dataDir: join(dir, "store"), control: "copy-control-token" });
+  writeFileSync(join(dir, "model.bin"), content);
+  mkdirSync(join(dir, "into"));
+});
+afterAll(async () => {
+  await store.stop();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const cp = (args: string[]): Promise<RunningProcess> =>
+  startProcess({
+    title: "cp",
+    entry: "worker/main.ts",
+    args: ["cp", "--state", join(dir, "state"), "--part-size", "5MiB", "--concurrency", "3", ...args],
+    env: {
+      AWS_ENDPOINT_URL: store.endpoint,
+      AWS_ACCESS_KEY_ID: store.accessKey,
+      AWS_SECRET_ACCESS_KEY: store.secretKey,
+    },
+  });
+
+test("a copy killed on its way up goes on, and sends no stored part again", async () => {
+  const args = [join(dir, "model.bin"), `s3://${store.bucket}/model.bin`];
+  const stored = async () => (await readCounters(store, "UploadPart")).targets.filter((one) => one.succeeded > 0);
+  for (let kills = 1; kills <= 3; kills++) {
+    const copy = await cp(["--limit-up", "16MB", ...args]);
+    await waitUntil("parts are stored", async () => (await stored()).length >= 2 * kills);
+    await copy.stop("SIGKILL");
+    expect((await readCounters(store, "CompleteMultipartUpload")).targets).toEqual([]);
+  }
+  const last = await cp(args);
+  expect(await last.exited).toEqual({ code: 0, signal: null });
+  expect((await stored()).map((one) => one.succeeded)).toEqual(Array.from({ length: 13 }, () => 1));
+});
+
+test("a copy killed on its way down leaves nothing under the final name, and goes on", async () => {
+  const target = join(dir, "into/model.bin");
+  const args = [`s3://${store.bucket}/model.bin`, target];
+  const journal = () => readdirSync(join(dir, "state/copies")).map((name) => join(dir, "state/copies", name))[0];
+  const remembered = () => readFileSync(journal() ?? "/dev/null", "utf8").split("\n").length - 1;
+  for (let kills = 1; kills <= 3; kills++) {
+    const copy = await cp(["--limit-down", "16MB", ...args]);
+    await waitUntil("pieces are remembered", () => remembered() >= 2 * kills);
+    await copy.stop("SIGKILL");
+    expect(existsSync(target)).toBe(false);
+  }
+  const before = remembered();
+  const last = await cp(["--json", ...args]);
+  expect(await last.exited).toEqual({ code: 0, signal: null });
+  const done: unknown = JSON.parse(last.lines.findLast((line) => line.includes('"done"')) ?? "{}");
+  expect(done).toMatchObject({ bytes: content.length, sentBytes: content.length - before * 5 * MIB });
+  expect(readFileSync(target).equals(content)).toBe(true);
+  expect(readdirSync(join(dir, "into"))).toEqual(["model.bin"]);
+});
