@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
 import { createLog } from "./log.ts";
 
@@ -31,5 +32,25 @@ describe("the log", () => {
     expect(text).not.toContain("planted");
     expect(text).toContain("LINK_DOWN");
     expect(text).toContain("https://s3/b/k?");
+  });
+
+  it("keeps the values of a refused database call out", async () => {
+    const { db, close } = await openDatabase(":memory:");
+    const person = { id: "one", email: "planted@example.com", role: "admin", passwordHash: "planted" };
+    const create = (createdAt: Date) =>
+      db.user.create({ data: { ...person, createdAt } }).catch((error: unknown) => error);
+    const refused = await create(new Date(Number.NaN));
+    await create(new Date());
+    const taken = await create(new Date());
+    const text = logged((log) => {
+      for (const error of [refused, taken]) {
+        log.error({ error }, "x");
+        log.error({ error: new Fault("INTERNAL", { cause: error }) }, "x");
+      }
+    });
+    expect(text).toContain("Provided Date object is invalid");
+    expect(text).toContain("Unique constraint failed");
+    expect(text).not.toContain("planted");
+    await close();
   });
 });

@@ -25,6 +25,15 @@ export const withoutSecrets = (text: string): string =>
     .replace(/\b(Bearer|AWS4-HMAC-SHA256)\s+[^\s"']+/gi, "$1 [removed]")
     .replace(/\btm[a-z]_[A-Za-z0-9_-]{16,}/g, "[removed]");
 
+/** The database client prints the whole refused call, hashes and sealed texts included: only its verdict is kept. */
+function spokenBy(error: Error): { message: string; stack: string } {
+  const { name, message, stack = "" } = error;
+  if (!name.startsWith("PrismaClient")) return { message: withoutSecrets(message), stack: withoutSecrets(stack) };
+  const verdict = message.trimEnd().split("\n").at(-1) ?? name;
+  const places = stack.split("\n").filter((line) => /^\s+at /.test(line));
+  return { message: verdict, stack: [`${name}: ${verdict}`, ...places].join("\n") };
+}
+
 interface LoggedError {
   fault?: object;
   message: string;
@@ -34,7 +43,7 @@ interface LoggedError {
 function loggedError(error: unknown): LoggedError {
   if (isFault(error)) {
     const { code, ...rest } = error.toData();
-    const cause = error.cause instanceof Error ? withoutSecrets(error.cause.stack ?? error.cause.message) : undefined;
+    const cause = error.cause instanceof Error ? spokenBy(error.cause).stack : undefined;
     const said = Object.entries(rest).map(([name, value]) => [
       name,
       typeof value === "string" ? withoutSecrets(value) : value,
@@ -42,8 +51,7 @@ function loggedError(error: unknown): LoggedError {
     const fault = { is: code, ...(Object.fromEntries(said) as typeof rest) };
     return { fault, message: withoutSecrets(error.message), ...(cause === undefined ? {} : { stack: cause }) };
   }
-  if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) };
-  return { message: withoutSecrets(error.message), stack: withoutSecrets(error.stack ?? "") };
+  return error instanceof Error ? spokenBy(error) : { message: withoutSecrets(String(error)) };
 }
 
 /** JSON lines on stderr. Secrets are removed by field name and, in error texts, by their form. */

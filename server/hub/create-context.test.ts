@@ -46,3 +46,17 @@ describe("where a request comes from", () => {
     expect(originOf(sent, { publicUrl: null, trustProxy: true })).toBe("https://127.0.0.1:7140");
   });
 });
+
+describe("the address tries are counted by", () => {
+  const counted = (from: string) => addressOf(request({ "x-forwarded-for": from }), { trustProxy: true });
+
+  it("is one for a whole IPv6 network, and the IPv4 address inside an IPv6 one", () => {
+    expect(counted("2001:db8:1:2:3:4:5:6")).toBe("2001:db8:1:2::/64");
+    expect(counted("2001:db8:1:2::6")).toBe(counted("2001:db8:1:2:ffff::"));
+    expect(counted("2001:db8::6")).toBe("2001:db8:0:0::/64");
+    expect(counted("2001:db8:1:3::6")).not.toBe(counted("2001:db8:1:2::6"));
+    expect(counted("::1")).toBe("0:0:0:0::/64");
+    expect(counted("::ffff:192.0.2.9")).toBe("192.0.2.9");
+    expect(counted("192.0.2.9")).toBe("192.0.2.9");
+  });
+});

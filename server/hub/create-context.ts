@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isIP } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";
 import type { HubSettings } from "../env.ts";
@@ -15,10 +16,25 @@ const headerOf = (request: IncomingMessage, name: string): string | null => {
 
 const lastOf = (list: string): string => list.slice(list.lastIndexOf(",") + 1).trim();
 
-/** Behind a proxy that is trusted, its own entry is the last one: what comes before it is the caller's word. */
+/** Whoever has one IPv6 address has the whole /64 it lies in, and may come from each in turn. */
+function networkOf(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const [start = "", end] = address.split("::", 2);
+  const inner = address.slice(address.lastIndexOf(":") + 1);
+  if (inner.includes(".")) return inner;
+  const groups = start === "" ? [] : start.split(":");
+  const missing = end === undefined ? 0 : 8 - groups.length - (end === "" ? 0 : end.split(":").length);
+  const all = [...groups, ...Array.from({ length: missing }, () => "0"), ...(end ?? "").split(":")];
+  return `${all.slice(0, 4).join(":")}::/64`;
+}
+
+/**
+ * Who calls, as far as tries are counted. Behind a proxy that is trusted, its own entry is the last one: what comes before
+ * it is the caller's word.
+ */
 export function addressOf(request: IncomingMessage, settings: Pick<HubSettings, "trustProxy">): string {
   const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-for") : null;
-  return forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded);
+  return networkOf(forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded));
 }
 
 /** The hub's address as the caller reaches it. */

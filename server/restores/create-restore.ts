@@ -58,6 +58,8 @@ export async function createRestore(
   } = await hub.db.$transaction(async (tx) => {
     const twin = await tx.command.findUnique({ where: { requestId: input.requestId } });
     if (twin !== null) return { row: null, event: null, transferId: twin.transferId };
+    const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+    if (revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
     const row = await tx.transfer.create({
       data: {
         id: transferId,
