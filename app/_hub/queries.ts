@@ -24,6 +24,13 @@ export const fleetSamplesQuery = (minutes: number) =>
     queryFn: () => hub.fleet.samples.query({ minutes }),
     refetchInterval: minutes <= 60 ? 10_000 : 60_000,
   });
+/** The last 200 events, for those that are marked in the fleet's chart. */
+export const fleetNewsQuery = () =>
+  queryOptions({
+    queryKey: ["events", "news"],
+    queryFn: () => hub.events.list.query({ nodeId: null, run: null, cursor: null, limit: 200 }),
+    refetchInterval: 30_000,
+  });
 export const nodeSamplesQuery = (id: string, minutes: number) =>
   queryOptions({
     queryKey: ["samples", id, minutes],

@@ -7,9 +7,8 @@ import { useRate } from "../_hub/choices.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useHubNow } from "../_hub/live.tsx";
-import { fleetSamplesQuery } from "../_hub/queries.ts";
+import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
 import { chartWindow, RANGES, rangeOf } from "../_hub/ranges.ts";
-import { useEvents } from "../_hub/use-events.ts";
 import { Chart } from "../_ui/chart.tsx";
 import { clockTime } from "../_ui/chart-scale.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
@@ -24,7 +23,7 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
   const range = rangeOf(word);
   const now = useHubNow(10_000);
   const rate = useRate();
-  const events = useEvents(null, null);
+  const news = useQuery(fleetNewsQuery());
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
   const stored = samples.data ?? [];
   const present = { at: fleet.at, upBytesPerSecond: fleet.upBytesPerSecond, atRiskBytes: fleet.risk.bytes };
@@ -34,9 +33,9 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
     now: Math.max(now, points.at(-1)?.at ?? 0),
     minutes: range.minutes,
   });
-  const markers = (events.rows ?? [])
+  const markers = (news.data?.rows ?? [])
     .filter((event) => event.kind === "node-silent" || event.kind === "restore-done")
-    .slice(0, 4)
+    .slice(0, 6)
     .map((event) => ({
       at: event.at,
       tone: event.work,
