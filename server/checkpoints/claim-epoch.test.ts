@@ -1,0 +1,115 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { putObjectText } from "#storage/objects.ts";
+import {
+  addTestNode,
+  addTestProfile,
+  callAs,
+  openTestHub,
+  openTestStore,
+  type TestHub,
+  type TestNode,
+  type TestStore,
+} from "../hub/open-test-hub.ts";
+import { announce, makeSafe, run } from "./stage-checkpoint.ts";
+import { clearBucket, keysOf } from "./test-bucket.ts";
+
+const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
+
+let store: TestStore;
+let test: TestHub;
+let profileId: string;
+let node: TestNode;
+let other: TestNode;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  test = await openTestHub();
+  profileId = await addTestProfile(test.hub, store.endpoint);
+  node = await addTestNode(test.hub, profileId, "gpu-1");
+  other = await addTestNode(test.hub, profileId, "gpu-2");
+  await clearBucket(test.hub, profileId);
+});
+afterEach(() => test.close());
+
+const bucketKeys = (prefix: string) => keysOf(test.hub, profileId, prefix);
+const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
+describe("claiming a run", () => {
+  it("gives the first node epoch 1, and the same again at its restart", async () => {
+    expect(await claim(node)).toEqual({ epoch: 1, parent: null, newest: null });
+    expect(await claim(node)).toEqual({ epoch: 1, parent: null, newest: null });
+    expect(await bucketKeys("team/epochs/")).toEqual(["team/epochs/llama/e000001.json"]);
+  });
+
+  it("lets another node take over from the newest complete checkpoint", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 500 });
+    const newest = await makeSafe(test.hub, node, { epoch: 1, step: 1000 });
+    await announce(test.hub, node, { epoch: 1, step: 1500 });
+    const taken = await claim(other);
+    expect(taken).toMatchObject({
+      epoch: 2,
+      parent: { epoch: 1, step: 1000 },
+      newest: { checkpointId: newest.checkpointId, writerEpoch: 1, step: 1000 },
+    });
+    expect(await claim(node)).toMatchObject({ epoch: 3, parent: { epoch: 1, step: 1000 } });
+  });
+
+  it("calls the highest epoch newest, not the highest step", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 1000 });
+    await claim(other);
+    const rewound = await makeSafe(test.hub, other, { epoch: 2, step: 600 });
+    expect((await claim(other)).newest).toMatchObject({ checkpointId: rewound.checkpointId, step: 600 });
+  });
+
+  it("goes to one of two nodes that claim at the same moment, and both know", async () => {
+    const [first, second] = await Promise.all([claim(node), claim(other)]);
+    expect(new Set([first.epoch, second.epoch])).toEqual(new Set([1, 2]));
+    const view = await callAs(test.hub, "viewer").runs.get({ run });
+    expect(view.epochs.map(({ epoch }) => epoch)).toEqual([2, 1]);
+  });
+
+  it("never gives out a number the bucket already knows", async () => {
+    const { client } = await test.hub.stores.open(profileId);
+    for (const number of ["000001", "000007"]) {
+      await putObjectText(client, { bucket: "training", key: `team/epochs/llama/e${number}.json`, text: "{}" });
+    }
+    expect((await claim(node)).epoch).toBe(1_007);
+  });
+
+  it("goes on with the claim a hub wrote in the moment it was killed, for the same node only", async () => {
+    const { epoch } = test.hub.db;
+    const killed = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
+    await expect(claim(node)).rejects.toThrow();
+    killed.mockRestore();
+    expect([await epoch.count(), await bucketKeys("team/epochs/")]).toEqual([0, ["team/epochs/llama/e000001.json"]]);
+    expect((await claim(node)).epoch).toBe(1);
+    const again = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
+    await expect(claim(other)).rejects.toThrow();
+    again.mockRestore();
+    const third = await addTestNode(test.hub, profileId, "gpu-3");
+    expect((await claim(third)).epoch).toBe(1_002);
+  });
+
+  it("is refused to a node that is revoked while the claim is written", async () => {
+    const { open } = test.hub.stores;
+    test.hub.stores.open = async (id) => {
+      test.hub.stores.open = open;
+      await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+      return open(id);
+    };
+    await expect(claim(node)).rejects.toEqual(fault("NODE_REVOKED"));
+    expect((await callAs(test.hub, "viewer").runs.get({ run })).epochs).toEqual([]);
+    // The number is spent: its claim lies in the bucket.
+    expect((await claim(other)).epoch).toBe(1_001);
+  });
+
+  it("is refused when the run lives in another bucket", async () => {
+    await claim(node);
+    const elsewhere = await addTestProfile(test.hub, store.endpoint, { name: "elsewhere", prefix: "b/" });
+    const stranger = await addTestNode(test.hub, elsewhere, "gpu-3");
+    await expect(claim(stranger)).rejects.toEqual(fault("CONFLICT"));
+  });
+});

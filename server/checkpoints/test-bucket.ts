@@ -1,0 +1,19 @@
+import { listObjects } from "#storage/listing.ts";
+import { deleteObject } from "#storage/objects.ts";
+import type { Hub } from "../hub.ts";
+
+/** For tests: what lies in the bucket of a profile. */
+
+/** Keys under `prefix`. */
+export async function keysOf(hub: Hub, profileId: string, prefix: string): Promise<string[]> {
+  const { client } = await hub.stores.open(profileId);
+  const keys: string[] = [];
+  for await (const { key } of listObjects(client, { bucket: "training", prefix })) keys.push(key);
+  return keys;
+}
+
+/** Deletes everything. */
+export async function clearBucket(hub: Hub, profileId: string): Promise<void> {
+  const { client } = await hub.stores.open(profileId);
+  for (const key of await keysOf(hub, profileId, "")) await deleteObject(client, { bucket: "training", key });
+}

@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runName } from "#protocol/names.ts";
+import type { NodeEvent, TransferProgress } from "#protocol/reports.ts";
+import {
+  addTestNode,
+  addTestProfile,
+  callAs,
+  facts,
+  openTestHub,
+  report,
+  type TestHub,
+  type TestNode,
+} from "../hub/open-test-hub.ts";
+import { noticeSilence } from "../live/tick.ts";
+import { newId } from "../random-id.ts";
+
+const run = runName.parse("llama");
+
+let test: TestHub;
+let profileId: string;
+beforeEach(async () => {
+  test = await openTestHub();
+  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
+});
+afterEach(() => test.close());
+
+const eventTexts = async (): Promise<string[]> => {
+  const query = { nodeId: null, run: null, cursor: null, limit: 50 };
+  return (await callAs(test.hub, "viewer").events.list(query)).rows.map(({ kind }) => kind);
+};
+
+describe("durable events", () => {
+  const ended = (seq: number, changes: Partial<Extract<NodeEvent, { type: "transfer-ended" }>> = {}): NodeEvent => ({
+    type: "transfer-ended",
+    seq,
+    at: test.hub.now(),
+    transferId: "transfer-0001",
+    direction: "upload",
+    state: "failed",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytes: 100,
+    files: 1,
+    sentBytes: 60,
+    startedAt: test.hub.now() - 1_000,
+    retries: 2,
+    connections: 4,
+    startedBy: "queue",
+    fault: { code: "LINK_DOWN" },
+    ...changes,
+  });
+
+  it("are taken once, however often they arrive, also after a restart of the hub", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const record = (events: NodeEvent[]) => callAs(test.hub, node.caller).node.record({ events });
+    expect(await record([ended(1)])).toEqual({ acceptedThrough: 1 });
+    expect(await record([ended(1)])).toEqual({ acceptedThrough: 1 });
+    await test.restart();
+    const second = ended(2, { transferId: "transfer-0002" });
+    expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
+    expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
+    expect((await eventTexts()).filter((kind) => kind === "upload-failed")).toHaveLength(2);
+    const hello = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
+    expect(hello).toMatchObject({ acceptedThrough: 2 });
+  });
+
+  it("are taken in the order of their numbers", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const done = ended(2, { state: "done", fault: null });
+    await callAs(test.hub, node.caller).node.record({ events: [done, ended(1)] });
+    const { rows } = await callAs(test.hub, "viewer").transfers.list({
+      nodeId: null,
+      run: null,
+      states: [],
+      cursor: null,
+      limit: 9,
+    });
+    expect(rows[0]).toMatchObject({ state: "done", bytesDone: 100, fault: null });
+  });
+
+  it("cannot change a transfer that is done, nor another node's", async () => {
+    const [node, other] = [await addTestNode(test.hub, profileId, "a"), await addTestNode(test.hub, profileId, "b")];
+    await callAs(test.hub, node.caller).node.record({ events: [ended(1, { state: "done", fault: null })] });
+    await callAs(test.hub, node.caller).node.record({ events: [ended(2)] });
+    expect(await callAs(test.hub, other.caller).node.record({ events: [ended(1)] })).toEqual({ acceptedThrough: 1 });
+    const { rows } = await callAs(test.hub, "viewer").transfers.list({
+      nodeId: null,
+      run: null,
+      states: [],
+      cursor: null,
+      limit: 9,
+    });
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ state: "done", nodeName: "a" });
+  });
+});
+
+describe("the end of a transfer", () => {
+  const end = (seq: number, changes: object = {}): NodeEvent => ({
+    type: "transfer-ended",
+    seq,
+    at: test.hub.now(),
+    transferId: "transfer-0001",
+    direction: "upload",
+    state: "failed",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytes: 100,
+    files: 1,
+    sentBytes: 60,
+    startedAt: test.hub.now() - 1_000,
+    retries: 2,
+    connections: 4,
+    startedBy: "queue",
+    fault: { code: "LINK_DOWN" },
+    ...changes,
+  });
+  const rows = async () =>
+    (await callAs(test.hub, "viewer").transfers.list({ nodeId: null, run: null, states: [], cursor: null, limit: 9 }))
+      .rows;
+
+  it("is taken for a capture that was replaced before it was announced", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const replaced = end(1, { state: "superseded", fault: null, sentBytes: 0 });
+    expect(await callAs(test.hub, node.caller).node.record({ events: [replaced] })).toEqual({ acceptedThrough: 1 });
+    expect(await rows()).toMatchObject([
+      { state: "superseded", bucket: "training", place: "training/team/runs/llama", bytesDone: 0, bytesTotal: 100 },
+    ]);
+  });
+
+  it("is news once, also when it is said again under another number", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const record = (event: NodeEvent) => callAs(test.hub, node.caller).node.record({ events: [event] });
+    await record(end(1));
+    expect(await record(end(2))).toEqual({ acceptedThrough: 2 });
+    const failures = async () => (await eventTexts()).filter((kind) => kind === "upload-failed");
+    expect(await failures()).toHaveLength(1);
+    await record(end(3, { retries: 9, sentBytes: 90 }));
+    expect(await failures()).toHaveLength(2);
+    expect(await rows()).toMatchObject([{ state: "failed", retries: 9 }]);
+  });
+});
+
+describe("progress", () => {
+  const progress = (changes: Partial<TransferProgress> = {}): TransferProgress => ({
+    id: "transfer-0001",
+    direction: "upload",
+    state: "running",
+    checkpointId: "checkpoint-0001",
+    run,
+    step: 5,
+    bytesDone: 1_000_000,
+    bytesTotal: 5_000_000,
+    filesDone: 0,
+    filesTotal: 2,
+    currentPath: "model.safetensors",
+    bytesPerSecond: 1_000_000,
+    startedAt: test.hub.now() - 2_000,
+    connections: 4,
+    retries: 0,
+    pieces: "##>..",
+    stalledMs: null,
+    fault: null,
+    startedBy: "queue",
+    ...changes,
+  });
+  const send = (node: TestNode, ...transfers: TransferProgress[]) =>
+    callAs(test.hub, node.caller).node.progress({ ...report(test.hub), transfers });
+  const list = () =>
+    callAs(test.hub, "viewer").transfers.list({ nodeId: null, run: null, states: [], cursor: null, limit: 9 });
+
+  it("shows a transfer at once, with the time left", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    expect((await list()).rows[0]).toMatchObject({
+      state: "running",
+      place: "training/team/runs/llama",
+      bytesDone: 1_000_000,
+      pieces: "##>..",
+      etaMs: 4_000,
+    });
+  });
+
+  it("is found by its state at once", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const inState = async (state: "waiting" | "running" | "paused") => {
+      const query = { nodeId: null, run: null, states: [state], cursor: null, limit: 9 };
+      return (await callAs(test.hub, "viewer").transfers.list(query)).rows.map((row) => row.state);
+    };
+    for (const state of ["waiting", "running", "paused", "running"] as const) {
+      await send(node, progress({ state }));
+      for (const asked of ["waiting", "running", "paused"] as const) {
+        expect(await inState(asked)).toEqual(asked === state ? [state] : []);
+      }
+    }
+  });
+
+  it("that arrives behind the failure it is older than does not take the transfer up again", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    const said = { ...report(test.hub), transfers: [progress({ bytesDone: 2_000_000 })] };
+    const end = { seq: 1, at: said.at + 5, transferId: "transfer-0001", direction: "upload" as const };
+    const rest = { checkpointId: "checkpoint-0001", run, step: 5, bytes: 5_000_000, files: 2, sentBytes: 2_000_000 };
+    const more = { startedAt: said.at - 9, retries: 0, connections: 4, startedBy: "queue" as const };
+    const fault = { code: "ACCESS_DENIED" as const };
+    const event = { type: "transfer-ended" as const, state: "failed" as const, ...end, ...rest, ...more, fault };
+    await callAs(test.hub, node.caller).node.record({ events: [event] });
+    await callAs(test.hub, node.caller).node.progress(said);
+    expect((await list()).rows[0]).toMatchObject({ state: "failed", fault });
+    await callAs(test.hub, node.caller).node.progress({ ...said, at: said.at + 6 });
+    expect((await list()).rows[0]).toMatchObject({ state: "running" });
+  });
+
+  it("survives a clean restart of the hub", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress({ bytesDone: 2_000_000 }));
+    await test.restart();
+    expect((await list()).rows[0]).toMatchObject({ state: "running", bytesDone: 2_000_000 });
+    await send(node, progress({ bytesDone: 3_000_000 }));
+    expect((await list()).rows).toHaveLength(1);
+  });
+
+  it("leaves no frozen speed behind when its node falls silent", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    test.advance(31_000);
+    await noticeSilence(test.hub);
+    expect((await list()).rows[0]).toMatchObject({ state: "running", bytesPerSecond: 0, etaMs: null, connections: 0 });
+    const [row] = await callAs(test.hub, "viewer").nodes.list();
+    expect(row).toMatchObject({ upBytesPerSecond: 0, activeTransfers: 0 });
+  });
+
+  it("of a transfer that is over changes nothing", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress());
+    const end = { seq: 1, at: test.hub.now(), transferId: "transfer-0001", direction: "upload" as const };
+    const rest = { checkpointId: "checkpoint-0001", run, step: 5, bytes: 5_000_000, files: 2, sentBytes: 5_000_000 };
+    const more = {
+      startedAt: test.hub.now() - 9,
+      retries: 0,
+      connections: 4,
+      startedBy: "queue" as const,
+      fault: null,
+    };
+    const event = { type: "transfer-ended" as const, state: "done" as const, ...end, ...rest, ...more };
+    await callAs(test.hub, node.caller).node.record({ events: [event] });
+    await send(node, progress({ bytesDone: 4_000_000 }));
+    expect((await list()).rows[0]).toMatchObject({ state: "done", bytesDone: 5_000_000 });
+  });
+
+  it("of another node's transfer changes nothing", async () => {
+    const [node, other] = [await addTestNode(test.hub, profileId, "a"), await addTestNode(test.hub, profileId, "b")];
+    await send(node, progress());
+    await send(other, progress({ bytesDone: 0, state: "paused" }));
+    expect((await list()).rows[0]).toMatchObject({ nodeName: "a", state: "running", bytesDone: 1_000_000 });
+  });
+});
