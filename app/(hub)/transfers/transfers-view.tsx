@@ -18,8 +18,10 @@ export function TransfersView() {
             ""
           ) : (
             <span className="nums dim-when-stale">
-              {rate(fleet.upBytesPerSecond)} up, {rate(fleet.downBytesPerSecond)} down now. In 24 h{" "}
-              {formatCount(fleet.doneLastDay)} done, {formatCount(fleet.failedLastDay)} failed.
+              {fleet.upBytesPerSecond + fleet.downBytesPerSecond === 0
+                ? "Nothing moves now."
+                : `${rate(fleet.upBytesPerSecond)} up, ${rate(fleet.downBytesPerSecond)} down now.`}{" "}
+              In the last 24 h: {formatCount(fleet.doneLastDay)} done, {formatCount(fleet.failedLastDay)} failed.
             </span>
           )
         }
