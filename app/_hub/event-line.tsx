@@ -38,7 +38,7 @@ function EventWords({ event }: { event: EventRow }) {
 /** One line of history: time, shape, sentence. */
 export function EventLine({ event }: { event: EventRow }) {
   return (
-    <li className="grid grid-cols-[46px_12px_minmax(0,1fr)] gap-2 px-4 py-2">
+    <li className="grid grid-cols-[40px_12px_minmax(0,1fr)] gap-2 px-4 py-2">
       <span className="text-12 leading-5 text-faint">
         <ClockTime at={event.at} />
       </span>

@@ -90,7 +90,7 @@ export function FirstSteps({ fleet, profiles, nodes }: FirstStepsProps) {
         </ol>
       </Panel>
       {active.length > 0 && (
-        <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
+        <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
           <div className="flex min-w-0 flex-col gap-5">
             {transfers.length > 0 && (
               <Panel title="Transfers">

@@ -70,7 +70,7 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
         }
       />
       <TidePanel fleet={fleet} />
-      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
+      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-5">
           <Panel
             title="Nodes"

@@ -102,7 +102,7 @@ function RunBody({ run }: { run: RunView }) {
           )}
         </div>
       </Panel>
-      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_300px]">
+      <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <Panel
           title="Checkpoints"
           side={
