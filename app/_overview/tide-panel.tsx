@@ -125,7 +125,8 @@ function workCounts(fleet: FleetView): string {
     [safe, "safe"],
     [moving, "moving"],
     [risk, "at risk"],
-    [lost, "lost"],
+    // A silent node is said once: what it held may be lost.
+    [Math.max(0, lost - fleet.silent), "lost"],
     [fleet.silent, "silent"],
   ]
     .filter(([count]) => count !== 0)
