@@ -69,7 +69,7 @@ export const manifest = z
     framework: z.string().max(64).nullable(),
     metrics: z.record(z.string().max(64), z.number()),
     /** When the program finished writing it, by the node's clock. */
-    capturedAt: z.number().int(),
+    capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
     sizeBytes: byteCount,
     homes: z.array(home).min(1).max(8),
     /** How file bytes became object bytes. Version 1 stores them as they are. */

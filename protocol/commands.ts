@@ -37,9 +37,22 @@ export const nodeMessage = z.discriminatedUnion("type", [
 ]);
 export type NodeMessage = z.infer<typeof nodeMessage>;
 
+/** `sent`: stored at the hub; `accepted`: in the node's own journal, so it will end one way or the other. */
 export const COMMAND_STATES = ["sent", "accepted", "done", "failed", "cancelled"] as const;
-export const commandState = z.enum(COMMAND_STATES);
-export type CommandState = z.infer<typeof commandState>;
+export type CommandState = (typeof COMMAND_STATES)[number];
+
+export const COMMAND_MOVES: Readonly<Record<CommandState, readonly CommandState[]>> = {
+  sent: ["accepted", "done", "failed", "cancelled"],
+  accepted: ["done", "failed", "cancelled"],
+  done: [],
+  failed: [],
+  cancelled: [],
+};
+
+/** The states from which a command may come to `to`: what a database update asks for. */
+export const commandStatesBefore = (to: CommandState): CommandState[] =>
+  COMMAND_STATES.filter((from) => COMMAND_MOVES[from].includes(to));
+
 export const commandOutcome = z.object({
   outcome: z.enum(["done", "failed", "cancelled"]),
   fault: faultData.nullable(),

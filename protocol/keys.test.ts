@@ -18,8 +18,8 @@ test("a data key reads back as what it was made of", () => {
 });
 
 test("manifests and claims lie outside of what data keys can name", () => {
-  const manifest = manifestKey("team/", { run: at.run, epoch: 3, step: 500, checkpointId: "11111111-2222" });
-  expect(manifest).toBe("team/manifests/llama/e000003/s000000000500-11111111-2222.json");
+  const manifest = manifestKey("team/", { ...at, step: 500, checkpointId: "11111111-2222" });
+  expect(manifest).toBe("team/manifests/llama/e000003/s000000000500-11111111-2222-abcdef123456.json");
   for (const key of [manifest, epochClaimKey("team/", at)]) expect(() => parseDataKey("team/", key)).toThrow(Fault);
 });
 

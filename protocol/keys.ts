@@ -7,7 +7,7 @@ import { attemptId, filePath, runName, type AttemptId, type FilePath, type RunNa
  * signed for.
  *
  *   {prefix}runs/{run}/e000003/{attempt}/{path}                      data, written by the node of epoch 3
- *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}.json  written by the hub, last
+ *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}-{attempt}.json   written by the hub, last
  *   {prefix}epochs/{run}/e000003.json                                 the claim, written by the hub, if-none-match
  */
 
@@ -26,11 +26,12 @@ export const attemptPrefix = (prefix: string, at: Omit<DataKey, "path">): string
 
 export const dataKey = (prefix: string, at: DataKey): string => attemptPrefix(prefix, at) + at.path;
 
+/** One key per attempt: a manifest whose commit was never recorded cannot stand in the way of the next attempt's. */
 export const manifestKey = (
   prefix: string,
-  at: { run: RunName; epoch: number; step: number; checkpointId: string },
+  at: { run: RunName; epoch: number; step: number; checkpointId: string; attempt: AttemptId },
 ): string =>
-  `${prefix}manifests/${at.run}/${epochSegment(at.epoch)}/s${String(at.step).padStart(12, "0")}-${at.checkpointId}.json`;
+  `${prefix}manifests/${at.run}/${epochSegment(at.epoch)}/s${String(at.step).padStart(12, "0")}-${at.checkpointId}-${at.attempt}.json`;
 
 export const epochClaimKey = (prefix: string, at: { run: RunName; epoch: number }): string =>
   `${prefix}epochs/${at.run}/${epochSegment(at.epoch)}.json`;

@@ -11,6 +11,11 @@ import { pieceMap, transferDirection, transferState } from "./transfer.ts";
  * and taken once however often they arrive.
  */
 
+/** A count that every database holds. */
+const count = z.number().int().min(0).max(1_000_000_000);
+/** Epoch milliseconds that every calendar holds: a stranger's clock must not be able to block its own outbox. */
+const instant = z.number().int().min(0).max(8_640_000_000_000_000);
+
 export const transferProgress = z.object({
   id,
   direction: transferDirection,
@@ -20,17 +25,17 @@ export const transferProgress = z.object({
   step,
   bytesDone: byteCount,
   bytesTotal: byteCount,
-  filesDone: z.number().int().min(0),
-  filesTotal: z.number().int().min(0),
+  filesDone: count,
+  filesTotal: count,
   /** The file that moves now, for the sentence. */
   currentPath: z.string().max(1024).nullable(),
   bytesPerSecond: z.number().min(0),
-  startedAt: z.number().int().nullable(),
-  connections: z.number().int().min(0),
-  retries: z.number().int().min(0),
+  startedAt: instant.nullable(),
+  connections: count,
+  retries: count,
   pieces: pieceMap,
   /** Milliseconds without a byte, when that is long enough to say. */
-  stalledMs: z.number().int().min(0).nullable(),
+  stalledMs: byteCount.nullable(),
   /** Why it waits or retries, when there is a reason. */
   fault: faultData.nullable(),
   startedBy: z.enum(["queue", "operator", "start"]),
@@ -42,29 +47,31 @@ export const runBacklog = z.object({
   run: runName,
   writerEpoch: writerEpoch.nullable(),
   /** Captured but not safe: checkpoints, files, bytes; `movedBytes` of them are already acknowledged by the store. */
-  unsafeCheckpoints: z.number().int().min(0),
-  unsafeFiles: z.number().int().min(0),
+  unsafeCheckpoints: count,
+  unsafeFiles: count,
   unsafeBytes: byteCount,
   movedBytes: byteCount,
   /** When the oldest capture that is not safe was finished by the program. */
-  oldestUnsafeAt: z.number().int().nullable(),
+  oldestUnsafeAt: instant.nullable(),
   /** Newest safe step and when the program had finished writing it. */
   safeStep: step.nullable(),
-  safeAt: z.number().int().nullable(),
+  safeAt: instant.nullable(),
   safeBytes: byteCount,
   /** Newest step seen on disk. */
   localStep: step.nullable(),
-  localAt: z.number().int().nullable(),
+  localAt: instant.nullable(),
   /** When this worker first saw the run: the start of what could be lost before the first safe step. */
-  startedAt: z.number().int(),
+  startedAt: instant,
   /** Time between the last two captures. */
-  intervalMs: z.number().int().min(0).nullable(),
+  intervalMs: byteCount.nullable(),
 });
 export type RunBacklog = z.infer<typeof runBacklog>;
 
 export const progressReport = z.object({
   bootId: id,
-  at: z.number().int(),
+  /** Counts up with each report of one boot: one that was overtaken on the way does not replace a newer one. */
+  seq: count.min(1),
+  at: instant,
   upBytesPerSecond: z.number().min(0),
   downBytesPerSecond: z.number().min(0),
   rttMs: z.number().min(0).nullable(),
@@ -82,7 +89,7 @@ export const captureAnnouncement = z.object({
   step,
   attempt: attemptId,
   framework: z.string().max(64).nullable(),
-  capturedAt: z.number().int(),
+  capturedAt: instant,
   files: z
     .array(z.object({ path: filePath, sizeBytes: byteCount }))
     .min(1)
@@ -90,7 +97,7 @@ export const captureAnnouncement = z.object({
 });
 export type CaptureAnnouncement = z.infer<typeof captureAnnouncement>;
 
-const eventBase = { seq: z.number().int().min(1), at: z.number().int() };
+const eventBase = { seq: count.min(1), at: instant };
 
 export const nodeEvent = z.discriminatedUnion("type", [
   z.object({
@@ -103,12 +110,12 @@ export const nodeEvent = z.discriminatedUnion("type", [
     run: runName,
     step,
     bytes: byteCount,
-    files: z.number().int().min(0),
+    files: count,
     /** Bytes that really crossed the network: less than `bytes` after a resume, more after retries. */
     sentBytes: byteCount,
-    startedAt: z.number().int(),
-    retries: z.number().int().min(0),
-    connections: z.number().int().min(0),
+    startedAt: instant,
+    retries: count,
+    connections: count,
     startedBy: z.enum(["queue", "operator", "start"]),
     fault: faultData.nullable(),
   }),

@@ -284,9 +284,10 @@ export interface RestorePlan {
   requests: number;
   egress: PresetView["egress"];
   candidates: RestoreCandidate[];
+  /** The node asked for, or the one that fits best; null when none fits. */
   suggestedNodeId: string | null;
+  /** On that node. */
   suggestedPath: string;
-  cli: string;
 }
 
 export type EventKind =

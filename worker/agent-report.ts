@@ -14,6 +14,7 @@ export interface ReportParts extends BacklogParts {
 }
 
 const MOST = 64;
+let reports = 0;
 let cpu = { at: performance.now(), usage: process.cpuUsage() };
 
 /** The present of this node, as the hub wants to hear it. */
@@ -28,6 +29,7 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
   const rttMs = parts.benches.rttMs();
   return {
     bootId: parts.bootId,
+    seq: (reports += 1),
     at: Date.now(),
     upBytesPerSecond: up?.meter.bytesPerSecond() ?? 0,
     downBytesPerSecond: down?.meter.bytesPerSecond() ?? 0,

@@ -2,7 +2,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
-import type { RestorePlan } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -13,7 +12,6 @@ import { isEnded } from "../_hub/transfer-words.ts";
 import { newRequestId, useAction } from "../_hub/use-action.ts";
 import type { RestoreRequest } from "../_shell/dialogs.tsx";
 import { Button, Key } from "../_ui/button.tsx";
-import { CopyButton } from "../_ui/copy.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { Field } from "../_ui/field.tsx";
 import { Empty } from "../_ui/panel.tsx";
@@ -97,7 +95,6 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           <span className="min-w-0 flex-1 basis-full text-soft sm:basis-auto">
             {whyNot ?? (node === undefined ? "" : `Runs on ${visibleText(node.name)}. You can close this page.`)}
           </span>
-          {plan.data !== undefined && <CopyButton text={cliOf(plan.data, targetPath)}>Copy as CLI</CopyButton>}
           <Button ref={submit} type="submit" form="restore" look="main" disabled={!ready || start.busy}>
             {start.busy ? "Starting" : "Restore"} <Key look="inside">↵</Key>
           </Button>
@@ -144,11 +141,6 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
     </Dialog>
   );
 }
-
-const cliOf = (plan: RestorePlan, targetPath: string): string => {
-  const quoted = /^[\w./-]+$/.test(targetPath) ? targetPath : `'${targetPath.replaceAll("'", "'\\''")}'`;
-  return plan.cli.endsWith(plan.suggestedPath) ? plan.cli.slice(0, -plan.suggestedPath.length) + quoted : plan.cli;
-};
 
 /** When it begins at a node: which run. The newest one that has a complete checkpoint comes first. */
 function RunChoice({ value, onChange }: { value: string | null; onChange: (checkpointId: string) => void }) {

@@ -107,7 +107,9 @@ describe("the commit", () => {
     const { sha256 } = await commit(node, manifest);
     const view = await callAs(test.hub, "viewer").checkpoints.get({ id: staged.checkpointId });
     expect(view).toMatchObject({ state: "complete", isNewest: true, manifestSha256: sha256, metrics: { loss: 0.5 } });
-    expect(view.manifestKey).toBe(`team/manifests/llama/e000001/s000000004500-${staged.checkpointId}.json`);
+    expect(view.manifestKey).toBe(
+      `team/manifests/llama/e000001/s000000004500-${staged.checkpointId}-${manifest.attempt}.json`,
+    );
     const { client } = await test.hub.stores.open(profileId);
     const stored = await getObjectText(client, { bucket: "training", key: view.manifestKey ?? "", maxBytes: 1e6 });
     expect(JSON.parse(stored.text)).toEqual(manifest);
@@ -171,7 +173,7 @@ describe("the commit", () => {
   it("goes on where a hub that was killed after writing the manifest left off", async () => {
     const { manifest, staged } = await ready();
     const { client } = await test.hub.stores.open(profileId);
-    const key = `team/manifests/llama/e000001/s000000000001-${staged.checkpointId}.json`;
+    const key = `team/manifests/llama/e000001/s000000000001-${staged.checkpointId}-${manifest.attempt}.json`;
     await putObjectText(client, { bucket: "training", key, text: JSON.stringify(manifest) });
     await commit(node, manifest);
     expect(await stateOf(staged.checkpointId)).toBe("complete");
@@ -180,7 +182,7 @@ describe("the commit", () => {
   it("refuses when another manifest already lies there", async () => {
     const { manifest, staged } = await ready();
     const { client } = await test.hub.stores.open(profileId);
-    const key = `team/manifests/llama/e000001/s000000000001-${staged.checkpointId}.json`;
+    const key = `team/manifests/llama/e000001/s000000000001-${staged.checkpointId}-${manifest.attempt}.json`;
     await putObjectText(client, { bucket: "training", key, text: "{}" });
     await expect(commit(node, manifest)).rejects.toEqual(fault("CONFLICT"));
     expect(await stateOf(staged.checkpointId)).toBe("uploading");

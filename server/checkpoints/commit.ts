@@ -53,8 +53,8 @@ async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Prom
 /** Writes the manifest once and reads it back. @throws Fault CONFLICT when another one lies there */
 async function writeManifest({ store, text, manifest, checkpoint }: Commit): Promise<string> {
   const { client, access } = store;
-  const { run, step, writerEpoch: epoch, id: checkpointId } = manifest;
-  const key = manifestKey(checkpoint.prefix, { run, step, epoch, checkpointId });
+  const { run, step, writerEpoch: epoch, id: checkpointId, attempt } = manifest;
+  const key = manifestKey(checkpoint.prefix, { run, step, epoch, checkpointId, attempt });
   const at = { bucket: checkpoint.bucket, key };
   const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
   let existed = false;

@@ -182,9 +182,11 @@ export async function addTestNode(hub: Hub, profileId: string, name: string): Pr
   return { ...answer, caller: { kind: "node", nodeId: answer.nodeId, name: answer.name, profileId } };
 }
 
+let reports = 0;
 /** The start of every progress report, for tests that care about a few fields only. */
 export const report = (hub: Hub) => ({
   bootId: newId(),
+  seq: (reports += 1),
   at: hub.now(),
   upBytesPerSecond: 0,
   downBytesPerSecond: 0,

@@ -61,7 +61,7 @@ const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
 
 /**
  * Everything the restore dialog shows, filled in: where it may go, how long that takes by the node's own measured rate,
- * what it costs, and the same as a command line.
+ * and what it costs. All nodes are listed; `nodeId` says which one the path is for.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE
  */
 export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInput>): Promise<RestorePlan> {
@@ -77,14 +77,16 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   const newest = await newestComplete(hub.db, row.run);
   const checkpoint = checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) });
   const candidates = [...hub.live.nodes.values()]
-    .filter((node) => node.revokedAt === null && (input.nodeId === null || node.id === input.nodeId))
+    .filter((node) => node.revokedAt === null)
     .map((node) => candidateOf(hub, node, checkpoint))
     .toSorted(byFitness);
-  const best = candidates.find((candidate) => candidate.whyNot === null) ?? null;
+  const best =
+    candidates.find((candidate) =>
+      input.nodeId === null ? candidate.whyNot === null : candidate.nodeId === input.nodeId,
+    ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
   const pieces = manifest.parse(JSON.parse(text)).files.flatMap((file) => file.extents);
-  const suggestedPath = `/checkpoints/${checkpoint.run}/checkpoint-${checkpoint.step}`;
   return {
     checkpoint,
     isNewest: checkpoint.isNewest,
@@ -92,16 +94,20 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
-    suggestedPath: folderOn(hub, best, checkpoint) ?? suggestedPath,
-    cli: `tidemark restore ${checkpoint.run}@${checkpoint.step} ${folderOn(hub, best, checkpoint) ?? suggestedPath}`,
+    suggestedPath: folderOn(hub, best, checkpoint),
   };
 }
 
-/** Beside the folder the node watches (the one whose disk it reports), when it says which one that is. */
-function folderOn(hub: Hub, best: RestoreCandidate | null, checkpoint: CheckpointRow): string | null {
-  const watched = best === null ? undefined : hub.live.nodes.get(best.nodeId)?.report?.disk?.path;
-  if (watched === undefined || !watched.startsWith("/") || watched === "/") return null;
-  const base = watched.replace(/\/+$/, "");
-  const own = base.endsWith(`/${checkpoint.run}`) ? base : `${base}/${checkpoint.run}`;
-  return `${own}/checkpoint-${checkpoint.step}`;
+/**
+ * Where training on that node looks for it: straight in the folder that is watched for this run, so that the program goes
+ * on from it and what it writes next is seen; in a folder of the run's name where the node trains something else.
+ */
+function folderOn(hub: Hub, best: RestoreCandidate | null, { run, step }: CheckpointRow): string {
+  const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
+  const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
+  if (!watched.startsWith("/")) return `/checkpoints/${run}/checkpoint-${step}`;
+  const trainsIt = report?.runs.some((one) => one.run === run) === true;
+  return trainsIt || watched.endsWith(`/${run}`)
+    ? `${watched}/checkpoint-${step}`
+    : `${watched}/${run}/checkpoint-${step}`;
 }

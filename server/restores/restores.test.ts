@@ -79,9 +79,11 @@ describe("a restore plan", () => {
 
   it("wants five per cent more than the files", async () => {
     await say(target, disk(sizeBytes()));
-    expect((await plan(target.nodeId)).candidates[0]?.whyNot).toContain("free");
+    expect((await plan(target.nodeId)).candidates.find((one) => one.nodeId === target.nodeId)?.whyNot).toContain(
+      "free",
+    );
     await say(target, disk(Math.ceil(sizeBytes() * 1.05)));
-    expect((await plan(target.nodeId)).candidates[0]?.whyNot).toBeNull();
+    expect((await plan(target.nodeId)).candidates.find((one) => one.nodeId === target.nodeId)?.whyNot).toBeNull();
   });
 
   it("leaves out nodes that cannot hear", async () => {
@@ -118,16 +120,27 @@ describe("a restore plan", () => {
     const event = { ...ended, ...about, ...amounts, fault: null };
     await callAs(test.hub, target.caller).node.record({ events: [event] });
     await test.restart();
-    expect((await plan(target.nodeId)).candidates[0]?.bytesPerSecond).toBe(2_000);
+    expect((await plan(target.nodeId)).candidates.find((one) => one.nodeId === target.nodeId)?.bytesPerSecond).toBe(
+      2_000,
+    );
   });
 
-  it("offers a folder beside the one the node watches, and the same as a command", async () => {
+  it("offers the folder where training on that node looks: the watched one itself, or one of the run's name in it", async () => {
     expect((await plan(target.nodeId)).suggestedPath).toBe("/checkpoints/llama/checkpoint-500");
     await say(target, disk(1_000_000));
     const answer = await plan(target.nodeId);
     expect(answer.suggestedPath).toBe("/data/checkpoints/llama/checkpoint-500");
-    expect(answer.cli).toBe("tidemark restore llama@500 /data/checkpoints/llama/checkpoint-500");
     expect(answer).toMatchObject({ isNewest: true, requests: 1, egress: "own" });
+    const none = { unsafeCheckpoints: 0, unsafeFiles: 0, unsafeBytes: 0, movedBytes: 0, oldestUnsafeAt: null };
+    const safe = { safeStep: 500, safeAt: 1, safeBytes: 1, localStep: 500, localAt: 1, startedAt: 1, intervalMs: null };
+    await say(target, { ...disk(1_000_000), runs: [{ run, writerEpoch: 1, ...none, ...safe }] });
+    expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
+  });
+
+  it("lists every node, also when one is asked for", async () => {
+    const answer = await plan(target.nodeId);
+    expect(answer.suggestedNodeId).toBe(target.nodeId);
+    expect(answer.candidates.map((one) => one.nodeId).toSorted()).toEqual([target.nodeId, writer.nodeId].toSorted());
   });
 
   it("is refused for a checkpoint that is not complete", async () => {

@@ -102,6 +102,7 @@ export async function acceptReport(
   const { hub } = context;
   const node = liveNodeOf(hub, context.caller.nodeId);
   await hearFrom(hub, node);
+  if (node.report?.bootId === report.bootId && report.seq <= node.report.seq) return { settings: hub.live.settings };
   const clock = { now: hub.now(), skewMs: hub.now() - report.at };
   const moved: TransferRow[] = [];
   for (const progress of report.transfers) {

@@ -1,3 +1,4 @@
+import { commandStatesBefore } from "#protocol/commands.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
@@ -11,7 +12,7 @@ export async function acceptCommand(
   event: Extract<NodeEvent, { type: "command-accepted" }>,
 ): Promise<void> {
   await tx.command.updateMany({
-    where: { id: event.commandId, nodeId: node.id, state: "sent" },
+    where: { id: event.commandId, nodeId: node.id, state: { in: commandStatesBefore("accepted") } },
     data: { state: "accepted", acceptedAt: new Date(hub.now()) },
   });
 }

@@ -209,8 +209,16 @@ describe("progress", () => {
     await callAs(test.hub, node.caller).node.record({ events: [event] });
     await callAs(test.hub, node.caller).node.progress(said);
     expect((await list()).rows[0]).toMatchObject({ state: "failed", fault });
-    await callAs(test.hub, node.caller).node.progress({ ...said, at: said.at + 6 });
+    await callAs(test.hub, node.caller).node.progress({ ...said, seq: said.seq + 1, at: said.at + 6 });
     expect((await list()).rows[0]).toMatchObject({ state: "running" });
+  });
+
+  it("that was overtaken on its way does not replace a newer one", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const older = { ...report(test.hub), transfers: [progress({ bytesDone: 1_000_000 })] };
+    const newer = { ...older, seq: older.seq + 1, transfers: [progress({ bytesDone: 3_000_000 })] };
+    for (const said of [newer, older, newer]) await callAs(test.hub, node.caller).node.progress(said);
+    expect((await list()).rows[0]).toMatchObject({ bytesDone: 3_000_000 });
   });
 
   it("survives a clean restart of the hub", async () => {
