@@ -59,7 +59,7 @@ test("account, bucket, node, first checkpoint", async ({ page }) => {
     await expect(page.getByText("has joined.")).toBeVisible({ timeout: 30_000 });
     await page.getByRole("link", { name: "Go to the overview" }).click();
     writeCheckpoint({ folder: checkpoints, step: 100, modelBytes: 4 * 1024 ** 2, optimizerBytes: 0, loss: 2 });
-    await expect(page.getByText(/made step 100 of my-run safe/)).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText(/saved my-run step 100/)).toBeVisible({ timeout: 30_000 });
     await expect(page.getByRole("heading", { level: 1 })).toContainText("you would lose");
   } finally {
     process.kill(-(worker.pid ?? 0), "SIGTERM");

@@ -29,6 +29,6 @@ test("the hub is killed under load: the page says so, and recovers without a rel
   await expect(page.getByText(/last update \d+ s ago/i).first()).toBeVisible({ timeout: 30_000 });
   await stage.startHubAgain();
   await expect(page.getByText(/^live/).first()).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(/made step 100 of steady safe/)).toBeVisible({ timeout: 40_000 });
+  await expect(page.getByText(/saved steady step 100/)).toBeVisible({ timeout: 40_000 });
   expect(loads).toBe(0);
 });
