@@ -1,7 +1,7 @@
 "use client";
 import { Check, Copy as CopyIcon } from "lucide-react";
 import { useEffect, useState } from "react";
-import { Button, IconButton, type ButtonLook } from "./button.tsx";
+import { IconButton } from "./button.tsx";
 
 /** Puts text on the clipboard, also where the clipboard interface is missing (plain http). False when refused. */
 async function copyText(text: string): Promise<boolean> {
@@ -39,20 +39,5 @@ export function Copy({ text, label }: { text: string; label: string }) {
     <IconButton label={copied ? "Copied" : label} onClick={copy} className="size-[26px]">
       {copied ? <Check size={14} className="text-safe" /> : <CopyIcon size={14} />}
     </IconButton>
-  );
-}
-
-interface CopyButtonProps {
-  text: string;
-  children: string;
-  look?: ButtonLook;
-}
-
-export function CopyButton({ text, children, look = "plain" }: CopyButtonProps) {
-  const { copied, copy } = useCopied(text);
-  return (
-    <Button look={look} onClick={copy}>
-      {copied ? "Copied" : children}
-    </Button>
   );
 }

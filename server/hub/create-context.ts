@@ -9,7 +9,10 @@ import type { Caller, Context } from "../trpc.ts";
 
 /** Who calls, from where, and whether a change may come from there. Nothing is decided here: the guard does that. */
 
-const headerOf = (request: IncomingMessage, name: string): string | null => {
+/** What is read of a request to tell where it comes from. */
+type Asked = Pick<IncomingMessage, "method" | "headers"> & { socket: Pick<IncomingMessage["socket"], "remoteAddress"> };
+
+const headerOf = (request: Asked, name: string): string | null => {
   const value = request.headers[name];
   return typeof value === "string" && value !== "" ? value : null;
 };
@@ -32,13 +35,13 @@ function networkOf(address: string): string {
  * Who calls, as far as tries are counted. Behind a proxy that is trusted, its own entry is the last one: what comes before
  * it is the caller's word.
  */
-export function addressOf(request: IncomingMessage, settings: Pick<HubSettings, "trustProxy">): string {
+export function addressOf(request: Asked, settings: Pick<HubSettings, "trustProxy">): string {
   const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-for") : null;
   return networkOf(forwarded === null ? (request.socket.remoteAddress ?? "") : lastOf(forwarded));
 }
 
 /** The hub's address as the caller reaches it. */
-export function originOf(request: IncomingMessage, settings: Pick<HubSettings, "publicUrl" | "trustProxy">): string {
+export function originOf(request: Asked, settings: Pick<HubSettings, "publicUrl" | "trustProxy">): string {
   if (settings.publicUrl !== null) return settings.publicUrl.origin;
   const forwarded = settings.trustProxy ? headerOf(request, "x-forwarded-proto") : null;
   const scheme = forwarded !== null && lastOf(forwarded) === "https" ? "https" : "http";
@@ -49,7 +52,7 @@ export function originOf(request: IncomingMessage, settings: Pick<HubSettings, "
  * Why a change asked for by this request is refused, or null. Browsers say where a request comes from; what says nothing
  * is no browser, and has no cookie of somebody else to misuse. A form cannot send JSON.
  */
-export function crossSiteFault(request: IncomingMessage, origin: string): Fault | null {
+export function crossSiteFault(request: Asked, origin: string): Fault | null {
   const type = headerOf(request, "content-type") ?? "";
   if (request.method === "POST" && !/^application\/json\s*(;|$)/i.test(type)) {
     return new Fault("CROSS_SITE", { detail: "a change is sent as application/json" });
