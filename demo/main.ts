@@ -149,6 +149,7 @@ async function main(): Promise<void> {
   keep("hub", hub);
   const client = createHubClient(hub.url, await signIn(hub.url, person));
   const profileId = await addProfile(client, { name: "demo bucket", store });
+  await client.profiles.test.mutate({ id: profileId, profile: null, credential: null });
   const token = await addToken(client, { profileId, maxUses: options.nodes });
   for (let index = 0; index < options.nodes; index++) await startNode({ index, hubUrl: hub.url, token });
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);

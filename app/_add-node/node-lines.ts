@@ -37,6 +37,9 @@ function hostOf(url: string): string {
   }
 }
 
+/** What all container lines mount or copy: made in a clone of the repository, beside which they are pasted. */
+const WORKER_FILE = "The file dist/tidemark.mjs comes from npm run build:worker.";
+
 /** A worker speaks plain http to a hub elsewhere only when told so: its credential could be read on the way. */
 const needsPlainHttp = (hubUrl: string): boolean => hubUrl.startsWith("http://") && !isLoopback(hubUrl);
 
@@ -54,7 +57,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "docker",
       label: "docker run",
-      about: `Starts the worker beside your training container; both see ${watchFolder}.${hostNetwork}`,
+      about: `Starts the worker beside your training container; both see ${watchFolder}.${hostNetwork} ${WORKER_FILE}`,
       text: [
         "docker run -d --name tidemark --restart unless-stopped \\",
         ...(loopback ? ["  --network host \\"] : []),
@@ -68,7 +71,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "compose",
       label: "compose",
-      about: `A service for your compose file; mount ${watchFolder} in the training service too.${hostNetwork}`,
+      about: `A service for your compose file; mount ${watchFolder} in the training service too.${hostNetwork} ${WORKER_FILE}`,
       text: [
         "services:",
         "  tidemark:",
@@ -91,7 +94,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
     {
       id: "dockerfile",
       label: "Dockerfile",
-      about: "Puts the worker into your own image. Give the token when the container starts, not in the image.",
+      about: `Puts the worker into your own image. Give the token when the container starts, not in the image. ${WORKER_FILE}`,
       text: [
         "COPY dist/tidemark.mjs /opt/tidemark.mjs",
         `ENV TIDEMARK_HUB=${shellWord(hubUrl)}`,
