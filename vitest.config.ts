@@ -15,6 +15,9 @@ export default defineConfig({
           // The tests of whole programs start processes and belong with the process tests.
           exclude: ["{server,store,demo}/main.test.ts"],
           testTimeout: 20_000,
+          // One process runs many files: what they import is loaded once. Three of them, because much of a test is waiting.
+          isolate: false,
+          maxWorkers: 3,
         },
       },
       {
