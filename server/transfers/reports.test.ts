@@ -217,7 +217,7 @@ describe("progress", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const older = { ...report(test.hub), transfers: [progress({ bytesDone: 1_000_000 })] };
     const newer = { ...older, seq: older.seq + 1, transfers: [progress({ bytesDone: 3_000_000 })] };
-    for (const said of [newer, older, newer]) await callAs(test.hub, node.caller).node.progress(said);
+    for (const said of [newer, older]) await callAs(test.hub, node.caller).node.progress(said);
     expect((await list()).rows[0]).toMatchObject({ bytesDone: 3_000_000 });
   });
 
