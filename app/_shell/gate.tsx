@@ -1,20 +1,18 @@
 "use client";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { usePathname, useRouter } from "next/navigation";
 import { useEffect, type ReactNode } from "react";
 import { faultOf } from "../_hub/fault-of.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { LiveLink } from "../_hub/live-link.ts";
-import { liveStore } from "../_hub/live-store.ts";
 import { PersonProvider } from "../_hub/person.tsx";
-import { refreshTopics, statusQuery } from "../_hub/queries.ts";
+import { statusQuery } from "../_hub/queries.ts";
+import { useLiveLink } from "../_hub/use-live-link.ts";
 import { Shell, ShellSkeleton } from "./shell.tsx";
 
 /** Lets those in who are signed in and keeps the page's live link; the others go to the door. */
 export function Gate({ children }: { children: ReactNode }) {
   const router = useRouter();
   const path = usePathname();
-  const client = useQueryClient();
   const status = useQuery(statusQuery());
   const person = status.data?.person ?? null;
   const door =
@@ -29,17 +27,7 @@ export function Gate({ children }: { children: ReactNode }) {
     if (door !== null) router.replace(door);
   }, [door, router]);
 
-  const personId = person?.id ?? null;
-  useEffect(() => {
-    if (personId === null) return;
-    const link = new LiveLink({
-      store: liveStore,
-      onStale: (topics) => refreshTopics(client, topics),
-      onSignedOut: () => void client.invalidateQueries({ queryKey: ["account"] }),
-    });
-    link.start();
-    return () => link.stop();
-  }, [personId, client]);
+  useLiveLink(person?.id ?? null);
 
   if (status.isError && status.data === undefined)
     return (

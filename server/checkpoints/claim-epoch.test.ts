@@ -4,14 +4,13 @@ import {
   addTestNode,
   addTestProfile,
   callAs,
-  openTestHub,
   openTestStore,
   type TestHub,
   type TestNode,
   type TestStore,
 } from "../hub/open-test-hub.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
-import { clearBucket, keysOf } from "./test-bucket.ts";
+import { keysOf, openPair } from "./test-bucket.ts";
 
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 
@@ -25,11 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, store.endpoint);
-  node = await addTestNode(test.hub, profileId, "gpu-1");
-  other = await addTestNode(test.hub, profileId, "gpu-2");
-  await clearBucket(test.hub, profileId);
+  ({ test, profileId, node, other } = await openPair(store));
 });
 afterEach(() => test.close());
 

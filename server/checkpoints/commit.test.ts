@@ -3,10 +3,7 @@ import type { Manifest } from "#protocol/checkpoint.ts";
 import { filePath } from "#protocol/names.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
 import {
-  addTestNode,
-  addTestProfile,
   callAs,
-  openTestHub,
   openTestStore,
   profileFor,
   type TestHub,
@@ -15,7 +12,7 @@ import {
 } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { announce, manifestOf, newAttempt, run, upload } from "./stage-checkpoint.ts";
-import { clearBucket, keysOf } from "./test-bucket.ts";
+import { keysOf, openPair } from "./test-bucket.ts";
 
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 
@@ -29,11 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, store.endpoint);
-  node = await addTestNode(test.hub, profileId, "gpu-1");
-  other = await addTestNode(test.hub, profileId, "gpu-2");
-  await clearBucket(test.hub, profileId);
+  ({ test, profileId, node, other } = await openPair(store));
 });
 afterEach(() => test.close());
 

@@ -1,25 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { Operation } from "#protocol/operations.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { announce, keyOf, makeSafe, manifestOf, newAttempt, putOf, run, upload } from "./stage-checkpoint.ts";
-import { clearBucket } from "./test-bucket.ts";
+import { openPair } from "./test-bucket.ts";
 
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 
 let store: TestStore;
 let test: TestHub;
-let profileId: string;
 let node: TestNode;
 let other: TestNode;
 beforeAll(async () => {
@@ -27,11 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, store.endpoint);
-  node = await addTestNode(test.hub, profileId, "gpu-1");
-  other = await addTestNode(test.hub, profileId, "gpu-2");
-  await clearBucket(test.hub, profileId);
+  ({ test, node, other } = await openPair(store));
 });
 afterEach(() => test.close());
 

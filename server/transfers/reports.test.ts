@@ -29,28 +29,29 @@ const eventTexts = async (): Promise<string[]> => {
   return (await callAs(test.hub, "viewer").events.list(query)).rows.map(({ kind }) => kind);
 };
 
-describe("durable events", () => {
-  const ended = (seq: number, changes: Partial<Extract<NodeEvent, { type: "transfer-ended" }>> = {}): NodeEvent => ({
-    type: "transfer-ended",
-    seq,
-    at: test.hub.now(),
-    transferId: "transfer-0001",
-    direction: "upload",
-    state: "failed",
-    checkpointId: "checkpoint-0001",
-    run,
-    step: 5,
-    bytes: 100,
-    files: 1,
-    sentBytes: 60,
-    startedAt: test.hub.now() - 1_000,
-    retries: 2,
-    connections: 4,
-    startedBy: "queue",
-    fault: { code: "LINK_DOWN" },
-    ...changes,
-  });
+/** The end of one upload, a failure unless told otherwise. */
+const ended = (seq: number, changes: Partial<Extract<NodeEvent, { type: "transfer-ended" }>> = {}): NodeEvent => ({
+  type: "transfer-ended",
+  seq,
+  at: test.hub.now(),
+  transferId: "transfer-0001",
+  direction: "upload",
+  state: "failed",
+  checkpointId: "checkpoint-0001",
+  run,
+  step: 5,
+  bytes: 100,
+  files: 1,
+  sentBytes: 60,
+  startedAt: test.hub.now() - 1_000,
+  retries: 2,
+  connections: 4,
+  startedBy: "queue",
+  fault: { code: "LINK_DOWN" },
+  ...changes,
+});
 
+describe("durable events", () => {
   it("are taken once, however often they arrive, also after a restart of the hub", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const record = (events: NodeEvent[]) => callAs(test.hub, node.caller).node.record({ events });
@@ -97,33 +98,13 @@ describe("durable events", () => {
 });
 
 describe("the end of a transfer", () => {
-  const end = (seq: number, changes: object = {}): NodeEvent => ({
-    type: "transfer-ended",
-    seq,
-    at: test.hub.now(),
-    transferId: "transfer-0001",
-    direction: "upload",
-    state: "failed",
-    checkpointId: "checkpoint-0001",
-    run,
-    step: 5,
-    bytes: 100,
-    files: 1,
-    sentBytes: 60,
-    startedAt: test.hub.now() - 1_000,
-    retries: 2,
-    connections: 4,
-    startedBy: "queue",
-    fault: { code: "LINK_DOWN" },
-    ...changes,
-  });
   const rows = async () =>
     (await callAs(test.hub, "viewer").transfers.list({ nodeId: null, run: null, states: [], cursor: null, limit: 9 }))
       .rows;
 
   it("is taken for a capture that was replaced before it was announced", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
-    const replaced = end(1, { state: "superseded", fault: null, sentBytes: 0 });
+    const replaced = ended(1, { state: "superseded", fault: null, sentBytes: 0 });
     expect(await callAs(test.hub, node.caller).node.record({ events: [replaced] })).toEqual({ acceptedThrough: 1 });
     expect(await rows()).toMatchObject([
       { state: "superseded", bucket: "training", place: "training/team/runs/llama", bytesDone: 0, bytesTotal: 100 },
@@ -133,11 +114,11 @@ describe("the end of a transfer", () => {
   it("is news once, also when it is said again under another number", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const record = (event: NodeEvent) => callAs(test.hub, node.caller).node.record({ events: [event] });
-    await record(end(1));
-    expect(await record(end(2))).toEqual({ acceptedThrough: 2 });
+    await record(ended(1));
+    expect(await record(ended(2))).toEqual({ acceptedThrough: 2 });
     const failures = async () => (await eventTexts()).filter((kind) => kind === "upload-failed");
     expect(await failures()).toHaveLength(1);
-    await record(end(3, { retries: 9, sentBytes: 90 }));
+    await record(ended(3, { retries: 9, sentBytes: 90 }));
     expect(await failures()).toHaveLength(2);
     expect(await rows()).toMatchObject([{ state: "failed", retries: 9 }]);
   });

@@ -5,9 +5,8 @@ import { useEffect, type ReactNode } from "react";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { PersonProvider } from "../../_hub/person.tsx";
-import { profilesQuery, refreshTopics, statusQuery } from "../../_hub/queries.ts";
-import { LiveLink } from "../../_hub/live-link.ts";
-import { liveStore } from "../../_hub/live-store.ts";
+import { profilesQuery, statusQuery } from "../../_hub/queries.ts";
+import { useLiveLink } from "../../_hub/use-live-link.ts";
 import { ButtonLink } from "../../_ui/button.tsx";
 import { Panel } from "../../_ui/panel.tsx";
 import { Skeleton } from "../../_ui/skeleton.tsx";
@@ -31,17 +30,7 @@ export function FirstRun() {
   useEffect(() => {
     if (locked) router.replace("/sign-in");
   }, [locked, router]);
-  const personId = person?.id ?? null;
-  useEffect(() => {
-    if (personId === null) return;
-    const link = new LiveLink({
-      store: liveStore,
-      onStale: (topics) => refreshTopics(client, topics),
-      onSignedOut: () => void client.invalidateQueries({ queryKey: ["account"] }),
-    });
-    link.start();
-    return () => link.stop();
-  }, [personId, client]);
+  useLiveLink(person?.id ?? null);
 
   if (status.isError && status.data === undefined)
     return <FaultNote fault={faultOf(status.error)} onRetry={() => void status.refetch()} />;
