@@ -14,7 +14,10 @@ export default defineConfig({
           ],
           // The tests of whole programs start processes and belong with the process tests.
           exclude: ["{server,store,demo}/main.test.ts"],
-          testTimeout: 20_000,
+          // Generous, like every wait below: a machine that builds servers beside the tests answers late, not wrongly.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          expect: { poll: { timeout: 20_000 } },
           // One process runs many files: what they import is loaded once. Three of them, because much of a test is waiting.
           isolate: false,
           maxWorkers: 3,
@@ -26,6 +29,7 @@ export default defineConfig({
           include: ["e2e/conformance/**/*.test.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
         },
       },
       {
@@ -34,6 +38,7 @@ export default defineConfig({
           include: ["e2e/process/**/*.test.ts", "{server,store,demo}/main.test.ts"],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
         },
       },

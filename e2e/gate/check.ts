@@ -37,8 +37,8 @@ export async function check(): Promise<Counts> {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const group of CHECKS) {
     for (const result of await Promise.all(group.map(runStep))) {
-      tell(result);
       const counted = result.title === "unit tests" ? readVitest(report) : null;
+      tell(result, counted?.failures);
       total.passed += counted?.passed ?? (result.ok ? 1 : 0);
       total.failed += counted?.failed ?? (result.ok ? 0 : 1);
       total.skipped += counted?.skipped ?? 0;

@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
+import { relative } from "node:path";
 import { z } from "zod";
+import { ROOT } from "./run-step.ts";
 
 /** How many tests ran, read from the runners' own JSON reports. */
 export interface Counts {
@@ -8,15 +10,42 @@ export interface Counts {
   skipped: number;
 }
 
+/** What a runner reported: its counts, and what failed in words: a log is often read from its first lines only. */
+export interface Report extends Counts {
+  failures: string[];
+}
+
 const vitestReport = z.object({
   numPassedTests: z.number(),
   numFailedTests: z.number(),
   numPendingTests: z.number(),
   numTodoTests: z.number(),
+  testResults: z.array(
+    z.object({
+      name: z.string(),
+      status: z.string(),
+      message: z.string().default(""),
+      assertionResults: z.array(
+        z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()).nullish() }),
+      ),
+    }),
+  ),
 });
 
+/** Each failed test with the first lines of its message; a file that failed outside its tests under its own name. */
+function failuresOf(report: z.infer<typeof vitestReport>): string[] {
+  return report.testResults.flatMap((file) => {
+    const failed = file.assertionResults.filter((test) => test.status === "failed");
+    const name = relative(ROOT, file.name);
+    if (file.status === "failed" && failed.length === 0) return [`${name}: ${firstLines(file.message)}`];
+    return failed.map((test) => `${name} > ${test.fullName}: ${firstLines(test.failureMessages?.join("\n") ?? "")}`);
+  });
+}
+
+const firstLines = (message: string) => message.split("\n").slice(0, 8).join("\n    ");
+
 /** Null when the runner wrote no report: it did not get as far as running a test. */
-export function readVitest(file: string): Counts | null {
+export function readVitest(file: string): Report | null {
   if (!existsSync(file)) return null;
   const report = vitestReport.parse(JSON.parse(readFileSync(file, "utf8")));
   rmSync(file);
@@ -24,6 +53,7 @@ export function readVitest(file: string): Counts | null {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
+    failures: failuresOf(report),
   };
 }
 
@@ -32,11 +62,11 @@ const playwrightReport = z.object({
 });
 
 /** A flaky story counts as failed: it failed once. */
-export function readPlaywright(file: string): Counts | null {
+export function readPlaywright(file: string): Report | null {
   if (!existsSync(file)) return null;
   const { stats } = playwrightReport.parse(JSON.parse(readFileSync(file, "utf8")));
   rmSync(file);
-  return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped };
+  return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped, failures: [] };
 }
 
 export const add = (a: Counts, b: Counts): Counts => ({

@@ -50,8 +50,12 @@ export function runStep(step: Step): Promise<StepResult> {
   });
 }
 
-/** One line per step; the whole output only of what failed. */
-export function tell(result: StepResult): void {
+const LAST_LINES = 150;
+
+/** One line per step; of what failed first the failures themselves, then the last of what the tool said. */
+export function tell(result: StepResult, failures: readonly string[] = []): void {
   console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${result.seconds.toFixed(1)} s)`);
-  if (!result.ok) console.log(result.output);
+  if (result.ok) return;
+  for (const failure of failures) console.log(`  x ${failure}`);
+  console.log(result.output.split("\n").slice(-LAST_LINES).join("\n"));
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { installClients, installServers } from "../servers/install.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
-import { add, type Counts, readPlaywright, readVitest } from "./count.ts";
+import { add, type Counts, type Report, readPlaywright, readVitest } from "./count.ts";
 import { installChromium } from "./install-chromium.ts";
 import { runStep, tell } from "./run-step.ts";
 
@@ -31,10 +31,10 @@ async function attempt(title: string, work: () => Promise<unknown>): Promise<boo
   }
 }
 
-async function suite(title: string, run: { command: [string, ...string[]]; read: () => Counts | null }): Promise<void> {
+async function suite(title: string, run: { command: [string, ...string[]]; read: () => Report | null }): Promise<void> {
   const result = await runStep({ title, command: run.command, ...(ci ? { env: { CI: "true" } } : {}) });
-  tell(result);
   const counts = run.read();
+  tell(result, counts?.failures);
   if (counts === null) fail(title, "the runner wrote no report");
   else {
     total = add(total, counts);

@@ -134,7 +134,7 @@ describe("a browser's stream", () => {
       await stream.until("transfers");
       const beat = stream.next();
       // The first look of the stream is asynchronous; its wait begins with the timer.
-      await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+      await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0), 20_000);
       await vi.advanceTimersByTimeAsync(4_000);
       expect(await beat).toMatchObject({ type: "beat" });
       await stream.end();
