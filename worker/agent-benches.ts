@@ -25,7 +25,14 @@ export function createBenches(parts: { options: AgentOptions; hub: Hub; session:
     // One breaker: both directions share the link.
     const retrier = createRetrier(systemClock, options.patienceMs);
     const source = createHubSource(hub);
-    const rest = { source, traits, retrier, connections: options.connections, signerNow: session.hubNow };
+    const rest = {
+      source,
+      traits,
+      retrier,
+      connections: options.connections,
+      signerNow: session.hubNow,
+      idleMs: options.idleMs,
+    };
     return {
       traits: JSON.stringify(traits),
       up: createEngine({ ...rest, limitBytesPerSecond: options.limitUp }),

@@ -15,6 +15,8 @@ export interface AgentOptions {
   connections: number;
   partBytes: number | null;
   patienceMs: number;
+  /** A connection without a byte for this long is given up. */
+  idleMs: number;
 }
 
 const MIB = 1024 * 1024;
@@ -38,5 +40,6 @@ export function readAgentOptions(config: Config): AgentOptions {
     connections: Math.min(config.count("concurrency"), affordable),
     partBytes: config.size("part-size"),
     patienceMs: config.durationMs("retry-for"),
+    idleMs: config.durationMs("stall-after"),
   };
 }

@@ -193,6 +193,7 @@ async function setUp(
     limitBytesPerSecond: config.size(about.direction === "up" ? "limit-up" : "limit-down") ?? 0,
     signerNow: Date.now,
     retrier: createRetrier(systemClock, config.durationMs("retry-for")),
+    idleMs: config.durationMs("stall-after"),
   });
   engine.retrier.onTrouble = createTrouble(command);
   return { engine, access, credential, copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };

@@ -110,6 +110,13 @@ export const FLAGS = {
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
+  "stall-after": {
+    kind: "duration",
+    commands: BOTH,
+    value: "TIME",
+    default: "15s",
+    says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
+  },
   "allow-http": { kind: "switch", commands: ["agent"], says: "Speak to a hub over plain http on a network you trust." },
   endpoint: {
     kind: "text",
