@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/fault.ts";
 import { readHead } from "#storage/answers.ts";
 import { combineCrc32 } from "#storage/crc32.ts";
 import { planParts } from "#storage/plan.ts";
@@ -18,6 +18,9 @@ export interface FileToDownload {
   key: string;
   /** Final path on this machine. */
   path: string;
+  /** From a listing that was just made; with both known no HEAD is needed. */
+  sizeBytes?: number;
+  etag?: string;
 }
 
 export interface DownloadJob {
@@ -28,6 +31,8 @@ export interface DownloadJob {
   partBytes: number | null;
   signal: AbortSignal;
   onStart(tally: Tally): void;
+  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  onFileFailed?(file: FileToDownload, fault: Fault): "go on" | "stop";
 }
 
 interface Planned extends FileToDownload {
@@ -44,9 +49,16 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   const { clock } = engine.retrier;
   const patience = createPatience(clock);
   const planned: Planned[] = [];
-  await forEachOf(job.files, engine.connections, async (file) => {
-    planned.push(await planOne(engine, job, { file, patience }));
-  });
+  const orElse = async (file: FileToDownload, work: () => Promise<void>) => {
+    try {
+      await work();
+    } catch (error) {
+      if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+    }
+  };
+  await forEachOf(job.files, engine.connections, (file) =>
+    orElse(file, async () => void planned.push(await planOne(engine, job, { file, patience }))),
+  );
   planned.sort((a, b) => (a.key < b.key ? -1 : 1));
   const tally = createTally(
     planned.map(({ key, sizeBytes, pieces }) => ({ path: key, sizeBytes, partCount: pieces.length })),
@@ -60,10 +72,12 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
       await assertRoom(dirname(first.path), tally.bytesTotal - staged(job, planned, memory));
     }
     job.onStart(tally);
-    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
-      await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
-      tally.fileDone();
-    });
+    await forEachOf([...planned.entries()], engine.connections, ([fileIndex, file]) =>
+      orElse(file, async () => {
+        await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
+        tally.fileDone();
+      }),
+    );
   } catch (error) {
     await memory.close();
     throw error;

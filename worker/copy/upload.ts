@@ -1,3 +1,4 @@
+import { toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planParts } from "#storage/plan.ts";
 import { callStore, type Engine } from "../engine/engine.ts";
@@ -20,6 +21,8 @@ export interface UploadJob {
   signal: AbortSignal;
   /** Given before the first byte moves. */
   onStart(tally: Tally): void;
+  /** Asked about a file that could not be moved; left out, the first failure ends the job. */
+  onFileFailed?(file: FileToUpload, fault: Fault): "go on" | "stop";
 }
 
 /** Sends files to their keys, several at a time; goes on where an earlier run stopped. Faults: those of `sendFile`. */
@@ -45,7 +48,7 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   const patience = createPatience(clock);
   const journal = await openSendJournal(job.journalPath);
   try {
-    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
+    const sendOne = async (fileIndex: number, file: (typeof planned)[number]) => {
       const { key, identity, plan, path } = file;
       const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
@@ -67,6 +70,13 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
         },
       });
       tally.fileDone();
+    };
+    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
+      try {
+        await sendOne(fileIndex, file);
+      } catch (error) {
+        if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+      }
     });
   } catch (error) {
     await journal.close();
