@@ -10,14 +10,42 @@ import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
 const key = z.string().min(1).max(1024);
 const uploadId = z.string().min(1).max(2048);
 const partNumber = z.number().int().min(1).max(10_000);
+const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
+
+/** What goes along with the bytes so that the store itself checks them: an `x-amz-checksum-crc32`, a `content-md5`, nothing. */
+export const storeChecksum = z.enum(["crc32", "md5", "none"]);
+export type StoreChecksum = z.infer<typeof storeChecksum>;
+
+/** Left out: what the store's traits say. Given by a node that found out what this store takes. */
+const checksum = storeChecksum.optional();
 
 export const operation = z.discriminatedUnion("op", [
   /** CreateMultipartUpload. `nonce` goes into the object's metadata, so that a Complete whose answer was lost can be recognised. */
-  z.object({ op: z.literal("create"), key, nonce: z.string().max(64) }),
-  /** UploadPart of exactly `sizeBytes` bytes; `crc32` is sent along where the store accepts it. */
-  z.object({ op: z.literal("part"), key, uploadId, partNumber, sizeBytes: byteCount, crc32: crc32Hex }),
+  z.object({ op: z.literal("create"), key, nonce: z.string().max(64), checksum }),
+  /**
+   * UploadPart of exactly `sizeBytes` bytes; `crc32` is sent along where the store accepts it, `md5` in its place where
+   * the checksum is md5.
+   */
+  z.object({
+    op: z.literal("part"),
+    key,
+    uploadId,
+    partNumber,
+    sizeBytes: byteCount,
+    crc32: crc32Hex,
+    md5: md5Hex.optional(),
+    checksum,
+  }),
   /** PutObject of exactly `sizeBytes` bytes. */
-  z.object({ op: z.literal("put"), key, sizeBytes: byteCount, crc32: crc32Hex, nonce: z.string().max(64) }),
+  z.object({
+    op: z.literal("put"),
+    key,
+    sizeBytes: byteCount,
+    crc32: crc32Hex,
+    md5: md5Hex.optional(),
+    checksum,
+    nonce: z.string().max(64),
+  }),
   /** ListParts, after part number `after`. */
   z.object({ op: z.literal("parts"), key, uploadId, after: z.number().int().min(0).max(10_000) }),
   z.object({ op: z.literal("complete"), key, uploadId }),
@@ -47,11 +75,18 @@ export const storeTraits = z.object({
   maxParts: z.number().int().min(1).max(10_000),
   /** Part size to prefer where the size of the file leaves a choice (64 MiB for Storj). */
   preferredPartBytes: byteCount,
-  /** Which checksum goes along with a part: none where the store rejects such headers. */
-  checksum: z.enum(["crc32", "none"]),
+  /** What goes along with a part: md5 where the store rejects checksum headers. */
+  checksum: storeChecksum,
+  /** Nobody knows what this store takes: the node finds out by sending, best first, and says so in its operations. */
+  probeChecksum: z.boolean().default(false),
   /** `if-none-match: *` on PUT and Complete is honoured. */
   conditionalWrites: z.boolean(),
   /** ETags of multipart objects are stable and comparable. */
   trustEtag: z.boolean(),
+  /** Connections to start with, and the most that may ever carry parts at a time. */
+  startConnections: z.number().int().min(1).max(256).default(8),
+  mostConnections: z.number().int().min(1).max(256).default(96),
+  /** How long an idle connection may be used again: less than after what the store closes it. */
+  keepAliveMs: z.number().int().min(0).max(600_000).default(4000),
 });
 export type StoreTraits = z.infer<typeof storeTraits>;

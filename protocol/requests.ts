@@ -32,6 +32,7 @@ export const PROVIDERS = [
   "seaweedfs",
   "garage",
   "tigris",
+  "scaleway",
   "other",
 ] as const;
 export const provider = z.enum(PROVIDERS);

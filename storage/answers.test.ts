@@ -204,6 +204,42 @@ describe("readHead", () => {
   });
 });
 
+describe("isSurePut", () => {
+  const MD5 = "d41d8cd98f00b204e9800998ecf8427e";
+  const sent = { crc32: "cbf43926" };
+  const store = { etag: `"${MD5}"`, "content-length": "0", "x-amz-request-id": "R1" };
+  const sure = (headers: HttpAnswer["headers"], more: { md5?: string } = {}) =>
+    answers.isSurePut(answer(200, "", headers), { ...sent, ...more });
+
+  test("is sure of a store's own answer, and of one that read our bytes", () => {
+    expect(sure(store)).toBe(true);
+    expect(sure({ etag: '"an-opaque.tag:1"', "x-amz-id-2": "abc" })).toBe(true);
+    expect(sure({ etag: '"an-opaque-tag"', "x-amz-checksum-crc32": "y/Q5Jg==" })).toBe(true);
+    expect(sure({ etag: `"${MD5.toUpperCase()}"` }, { md5: MD5 })).toBe(true);
+  });
+
+  test.each<[string, HttpAnswer["headers"]]>([
+    ["no ETag", { "x-amz-request-id": "R1" }],
+    ["an ETag without quotes", { ...store, etag: MD5 }],
+    ["a weak ETag", { ...store, etag: `W/"${MD5}"` }],
+    ["nothing of a store's", { etag: `"${MD5}"` }],
+    ["a length", { ...store, "content-length": "5" }],
+    ["a page's type", { ...store, "content-type": "text/html" }],
+    ["an age", { ...store, age: "5" }],
+    ["a cookie", { ...store, "set-cookie": "portal=1" }],
+    ["the sum of other bytes", { ...store, "x-amz-checksum-crc32": "AAAAAA==" }],
+  ])("asks for a HEAD when there is %s", (_name, headers) => {
+    expect(sure(headers)).toBe(false);
+  });
+
+  test("asks for a HEAD when the ETag is the MD5 of other bytes, or the answer is none of a PUT", () => {
+    expect(sure(store, { md5: "0".repeat(32) })).toBe(false);
+    expect(answers.isSurePut(answer(204, "", store), sent)).toBe(false);
+    expect(answers.isSurePut(answer(200, "<html></html>", store), sent)).toBe(false);
+    expect(answers.isSurePut(answer(200, "x", store), sent)).toBe(false);
+  });
+});
+
 describe("readAbort", () => {
   test("is content when the upload is gone, by this call or before", () => {
     expect(codeOf(() => answers.readAbort(answer(204)))).toBeNull();

@@ -92,6 +92,28 @@ export const readPut = (answer: HttpAnswer, about?: About): { etag: string } => 
   etag: bareEtag(ask("PutObject", answer, about)),
 });
 
+/** What a store's own answers carry and a portal, a proxy or a cache does not. */
+const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-amz-version-id", "x-goog-hash"];
+const FROM_A_CACHE: readonly string[] = ["age", "location", "www-authenticate", "set-cookie", "content-encoding"];
+
+/**
+ * Whether this answer to a PutObject needs no HEAD after it. Sure is a 200 that read our bytes (it gives their CRC32
+ * back, or their MD5 as the ETag), or one that has everything a store's answer has and nothing that only others send.
+ * False says nothing bad: ask HEAD.
+ */
+export function isSurePut(answer: HttpAnswer, sent: { crc32: string; md5?: string }): boolean {
+  const { status, headers, body } = answer;
+  const bare = status === 200 && body.byteLength === 0 && (headers["content-length"]?.trim() ?? "0") === "0";
+  if (!bare || looksLikeHtml(headers["content-type"], body)) return false;
+  if (FROM_A_CACHE.some((name) => headers[name] !== undefined)) return false;
+  const etag = /^"([A-Za-z0-9+/=._:-]{8,128})"$/.exec(headers["etag"]?.trim() ?? "")?.[1];
+  if (etag === undefined) return false;
+  const echo = headers[CHECKSUM_HEADER];
+  if (echo !== undefined) return crc32FromBase64(echo) === sent.crc32;
+  if (sent.md5 !== undefined && /^[0-9a-f]{32}$/i.test(etag)) return etag.toLowerCase() === sent.md5;
+  return STORE_HEADERS.some((name) => (headers[name]?.trim() ?? "") !== "");
+}
+
 function readListedPart(asked: Asked, element: XmlElement): ListedPart {
   const partNumber = integerOf(element, "PartNumber");
   const sizeBytes = integerOf(element, "Size");

@@ -73,6 +73,7 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   ClientDisconnect: "LINK_DOWN",
   DisconnectError: "LINK_DOWN",
   BadDigest: "CHECKSUM_MISMATCH",
+  InvalidDigest: "CHECKSUM_MISMATCH",
   XAmzContentChecksumMismatch: "CHECKSUM_MISMATCH",
   XAmzContentSHA256Mismatch: "CHECKSUM_MISMATCH",
 

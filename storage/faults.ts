@@ -1,4 +1,5 @@
 import { Fault, isFault, type FaultCode, type FaultContext } from "#protocol/fault.ts";
+import { measureClock, sayClock } from "./clock-skew.ts";
 import { BY_CODE, BY_NAME, BY_NETWORK_CODE, BY_NETWORK_FAMILY } from "./fault-codes.ts";
 import { looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
 
@@ -70,6 +71,24 @@ export function errorDocument(body: Uint8Array): XmlElement | null {
   return parsed?.root === "Error" && textOf(parsed.element, "Code") !== undefined ? parsed.element : null;
 }
 
+const MISPLACED: ReadonlySet<number> = new Set([301, 307, 308, 400, 403]);
+const REGION = /^[a-z0-9-]{1,32}$/;
+
+/**
+ * The region in which the store says the bucket is, when this answer is a refusal that names one: by header, or in the
+ * document where the header is missing. Null for anything else, and for a name that is no region's.
+ */
+export function namedRegion(answer: HttpAnswer): string | null {
+  if (!MISPLACED.has(answer.status)) return null;
+  const element = errorDocument(answer.body);
+  const code = element === null ? undefined : textOf(element, "Code");
+  const isMisplaced = code !== undefined && Object.hasOwn(BY_CODE, code) && BY_CODE[code] === "WRONG_REGION";
+  // A refusal of another kind carries the header too, and its region is then the right one already.
+  if (code !== undefined && !isMisplaced && code !== "TemporaryRedirect") return null;
+  const named = answer.headers["x-amz-bucket-region"] ?? (element === null ? undefined : textOf(element, "Region"));
+  return named !== undefined && REGION.test(named.trim()) ? named.trim() : null;
+}
+
 export interface AnswerContext {
   /** The S3 name of the operation: `UploadPart`. */
   op: string;
@@ -113,13 +132,24 @@ function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
   return byForeignAnswer(answer, op);
 }
 
+/** The two times that stand in a refusal for a skewed clock, as what they say of the clock that signed. */
+function saySkew(element: XmlElement): string | null {
+  const signedAt = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(textOf(element, "RequestTime")?.trim() ?? "");
+  const storeTime = Date.parse(textOf(element, "ServerTime") ?? "");
+  if (signedAt === null || Number.isNaN(storeTime)) return null;
+  const [year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0] = signedAt.slice(1).map(Number);
+  const signedTime = Date.UTC(year, month - 1, day, hour, minute, second);
+  const date = new Date(storeTime).toUTCString();
+  return sayClock(measureClock(null, { sentAtMs: signedTime, receivedAtMs: signedTime, date }));
+}
+
 function detailOf(answer: HttpAnswer, element: XmlElement | null, code: FaultCode): string | undefined {
   const s3Code = element === null ? undefined : textOf(element, "Code");
   const parts: string[] = [s3Code ?? `HTTP ${answer.status}`];
-  if (code === "WRONG_REGION") {
-    const region = answer.headers["x-amz-bucket-region"] ?? (element === null ? undefined : textOf(element, "Region"));
-    if (region !== undefined) parts.push(`the store names ${region}`);
-  }
+  const region = code === "WRONG_REGION" ? namedRegion(answer) : null;
+  if (region !== null) parts.push(`the store names ${region}`);
+  const skew = code === "CLOCK_SKEW" && element !== null ? saySkew(element) : null;
+  if (skew !== null) parts.push(skew);
   // The store's own words help where no table knows the code; they are shown, never interpreted. A text that quotes
   // the request could hold a signature and is left out.
   const message = element === null ? undefined : textOf(element, "Message");

@@ -32,7 +32,7 @@ function samples(): Sample[] {
   for (const provider of PROVIDERS) {
     const traits = traitsOf(provider);
     for (let round = 0; round < 40; round++) {
-      const sizeBytes = Math.floor(2 ** (next() * 44));
+      const sizeBytes = Math.min(Math.floor(2 ** (next() * 44)), traits.maxPartBytes * traits.maxParts);
       const wished = next() < 0.5 ? undefined : Math.floor(2 ** (next() * 36));
       found.push({ sizeBytes, traits, ...(wished !== undefined && { wishedPartBytes: wished }) });
     }
@@ -42,6 +42,12 @@ function samples(): Sample[] {
   }
   return found;
 }
+
+test("a store of few parts gets larger ones: 50 GB at Scaleway are at most 1,000", () => {
+  const { parts, partBytes } = planParts({ sizeBytes: 50e9, traits: traitsOf("scaleway"), wishedPartBytes: 8 * MIB });
+  expect(parts.length).toBeLessThanOrEqual(1000);
+  expect(partBytes).toBe(48 * MIB);
+});
 
 describe("every plan", () => {
   test("covers the file exactly, in order, without gaps", () => {

@@ -33,9 +33,28 @@ describe("presets", () => {
     expect(presetViews()[0]).toMatchObject({ label: "Amazon S3", egress: "metered" });
   });
 
-  test("send checksums only to stores known to take them", () => {
-    const taking = PROVIDERS.filter((provider) => traitsOf(provider).checksum === "crc32");
-    expect(taking).toEqual(["aws", "r2", "minio", "seaweedfs"]);
+  test("send checksum headers only to stores known to take them, and the old Content-MD5 to the others", () => {
+    const taking = (checksum: string) => PROVIDERS.filter((provider) => traitsOf(provider).checksum === checksum);
+    expect(taking("crc32")).toEqual(["aws", "r2", "minio", "seaweedfs"]);
+    expect(taking("none")).toEqual(["other"]);
+    expect(PROVIDERS.filter((provider) => traitsOf(provider).probeChecksum)).toEqual(["other"]);
+  });
+
+  test("start with fewer connections than they may grow to, and let none lie idle for as long as a store keeps it", () => {
+    for (const provider of PROVIDERS) {
+      const { startConnections, mostConnections, keepAliveMs } = traitsOf(provider);
+      expect(startConnections).toBeLessThan(mostConnections);
+      expect(mostConnections).toBeLessThanOrEqual(96);
+      expect(keepAliveMs).toBeLessThan(60_000);
+    }
+    expect(traitsOf("other").keepAliveMs).toBeLessThan(5000);
+  });
+
+  test("give a node of today what an older hub does not send", () => {
+    const { minPartBytes, maxPartBytes, maxParts, preferredPartBytes, ...rest } = traitsOf("aws");
+    const { checksum, conditionalWrites, trustEtag } = rest;
+    const old = { minPartBytes, maxPartBytes, maxParts, preferredPartBytes, checksum, conditionalWrites, trustEtag };
+    expect(storeTraits.parse(old)).toMatchObject({ probeChecksum: false, startConnections: 8, mostConnections: 96 });
   });
 
   test("ask nothing of an unknown store that some store refuses or ignores", () => {

@@ -6,6 +6,12 @@ import type { PresetView } from "#protocol/views.ts";
  * What is known about each kind of store, as data: how to reach it, and what it accepts. Safe in the browser. A trait is
  * on only where the provider's own documentation or our tests say so; a wrong "no" costs a little, a wrong "yes" costs
  * an upload. The profile test shows what a store really does.
+ *
+ * What the strictest store asks for is done for all and needs no trait: parts are equal but the last (R2), user metadata
+ * is one short nonce (Storj allows 2 KiB), nothing is sent in aws-chunked framing or with trailers (B2, Spaces, Tigris),
+ * accept-encoding is never signed and `x-id` never sent (Google), a control call signs its payload's hash while the byte
+ * path is presigned, which every store takes, and listings neither ask for url-encoding (Ceph, SeaweedFS, Spaces) nor
+ * count on an order (Storj).
  */
 
 export type ProviderPreset = Omit<PresetView, "provider"> & { readonly traits: StoreTraits };
@@ -14,21 +20,30 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 
 /**
- * What every S3 has in common, and nothing more. No checksum headers (some stores refuse requests that carry them), no
- * conditional writes (some ignore them, which is worse than not asking), no trust in multipart ETags.
+ * What every S3 has in common, and nothing more. The old Content-MD5 (some stores refuse requests that carry the newer
+ * checksum headers), no conditional writes (some ignore them, which is worse than not asking), no trust in multipart
+ * ETags.
  */
 const PLAIN: StoreTraits = {
   minPartBytes: 5 * MIB,
   maxPartBytes: 5 * GIB,
   maxParts: 10_000,
   preferredPartBytes: 8 * MIB,
-  checksum: "none",
+  checksum: "md5",
+  probeChecksum: false,
   conditionalWrites: false,
   trustEtag: false,
+  startConnections: 8,
+  mostConnections: 96,
+  // Servers written for Node and a few gateways close after 5 s; a connection that is opened anew costs less than one lost.
+  keepAliveMs: 4000,
 };
 
 /** S3 and what implements the same: CRC32 per part, conditional PUT and Complete, stable ETags. */
 const LIKE_S3: StoreTraits = { ...PLAIN, checksum: "crc32", conditionalWrites: true, trustEtag: true };
+
+/** Fronts that are known to keep idle connections for minutes. */
+const PATIENT = { keepAliveMs: 50_000 };
 
 export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
   aws: {
@@ -39,7 +54,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "Reading out of AWS is billed per GB.",
-    traits: LIKE_S3,
+    traits: { ...LIKE_S3, startConnections: 10, keepAliveMs: 15_000 },
   },
   r2: {
     label: "Cloudflare R2",
@@ -49,8 +64,9 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "none",
     note: "No egress fees. Unfinished uploads are removed after 7 days.",
-    // Takes CRC32 per part (composite) only, which is the form used; needs equal parts, which every plan has.
-    traits: LIKE_S3,
+    // Takes CRC32 per part (composite) only, which is the form used; needs equal parts, which every plan has. How many
+    // parts it likes at a time is contested, so it starts low and is let grow.
+    traits: { ...LIKE_S3, ...PATIENT, startConnections: 6, mostConnections: 64 },
   },
   b2: {
     label: "Backblaze B2",
@@ -60,8 +76,8 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "fair-use",
     note: "Use an application key, not the master key.",
-    // Refuses requests with x-amz-checksum headers.
-    traits: { ...PLAIN, trustEtag: true },
+    // Refuses requests with x-amz-checksum headers. Says 503 often, and means: on another connection.
+    traits: { ...PLAIN, trustEtag: true, mostConnections: 64 },
   },
   storj: {
     label: "Storj",
@@ -71,7 +87,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "metered",
     note: "Parts of 64 MiB, the size of a segment, are the fastest. There are no CORS rules to set.",
-    traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true },
+    traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true, startConnections: 10 },
   },
   wasabi: {
     label: "Wasabi",
@@ -81,6 +97,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "fair-use",
     note: "Objects are billed for at least 90 days. Egress is free up to what you store.",
+    // Answers too many requests with 400 (see fault-codes.ts).
     traits: { ...PLAIN, trustEtag: true },
   },
   gcs: {
@@ -92,7 +109,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     egress: "metered",
     note: "Use an HMAC key of a service account. CORS rules are set with Google's own tools.",
     // UploadPart with a checksum header fails its signature, and S3 conditions on writes are ignored.
-    traits: { ...PLAIN, trustEtag: true },
+    traits: { ...PLAIN, ...PATIENT, trustEtag: true, startConnections: 10 },
   },
   spaces: {
     label: "DigitalOcean Spaces",
@@ -102,7 +119,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "A Space takes about 150 writes a second; Tidemark slows down by itself.",
-    traits: { ...PLAIN, trustEtag: true },
+    traits: { ...PLAIN, trustEtag: true, mostConnections: 48 },
   },
   minio: {
     label: "MinIO",
@@ -157,6 +174,16 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     note: "No egress fees. Conditional writes hold within one location.",
     traits: { ...PLAIN, conditionalWrites: true, trustEtag: true },
   },
+  scaleway: {
+    label: "Scaleway",
+    endpointTemplate: "https://s3.{region}.scw.cloud",
+    regionHint: "The region of the bucket, for example fr-par.",
+    defaultRegion: "fr-par",
+    addressing: "virtual-host",
+    egress: "metered",
+    note: "An upload has at most 1,000 parts, so large files go in larger ones.",
+    traits: { ...PLAIN, maxParts: 1000, trustEtag: true },
+  },
   other: {
     label: "Other S3-compatible",
     endpointTemplate: "https://s3.example.com",
@@ -165,7 +192,8 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "Only what every S3 store has in common is used.",
-    traits: PLAIN,
+    // "none" until a node has found out more: that is what everything that cannot probe must send.
+    traits: { ...PLAIN, checksum: "none", probeChecksum: true },
   },
 };
 

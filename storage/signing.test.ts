@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { signedRequest, type Operation } from "#protocol/operations.ts";
+import { operation, signedRequest, type Operation } from "#protocol/operations.ts";
 import { traitsOf } from "./providers.ts";
 import { createDirectSource, describeOperation, locate, presignOperation, type StoreAccess } from "./signing.ts";
 
@@ -27,6 +27,68 @@ const OPERATIONS: Record<Operation["op"], Operation> = {
 };
 
 const describedHeaders = (operation: Operation, of = access) => describeOperation(of, operation).headers;
+
+describe("what lets the store check the bytes", () => {
+  const MD5 = "900150983cd24fb0d6963f7d28e17f72";
+  const SUMS = /^(content-md5|x-amz-(sdk-)?checksum.*)$/;
+  const sumsOf = (operation: Operation, of: StoreAccess) =>
+    Object.fromEntries(Object.entries(describedHeaders(operation, of)).filter(([name]) => SUMS.test(name)));
+  const b2: StoreAccess = { ...access, traits: traitsOf("b2") };
+
+  test("is a Content-MD5 where the store refuses checksum headers, and it is signed", () => {
+    for (const operation of [OPERATIONS.part, OPERATIONS.put] as const) {
+      expect(sumsOf({ ...operation, md5: MD5 } as Operation, b2)).toEqual({
+        "content-md5": "kAFQmDzST7DWlj99KOF/cg==",
+      });
+    }
+    const operation = { ...OPERATIONS.part, md5: MD5 } as Operation;
+    const { url, headers } = presignOperation({ access: b2, credential, operation, nowMs: 0, lifetimeMs: 1000 });
+    expect(new URL(url).searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;content-md5;host");
+    expect(headers["content-md5"]).toBe("kAFQmDzST7DWlj99KOF/cg==");
+  });
+
+  test("is nothing where nobody computed an MD5, and never two at a time", () => {
+    expect(sumsOf(OPERATIONS.part, b2)).toEqual({});
+    expect(sumsOf(OPERATIONS.create, b2)).toEqual({});
+    expect(sumsOf({ ...OPERATIONS.part, md5: MD5 } as Operation, access)).toEqual({
+      "x-amz-checksum-crc32": "y/Q5Jg==",
+    });
+  });
+
+  test("is what the node found out, whatever the profile says", () => {
+    const withMd5 = { md5: MD5, checksum: "md5" } as const;
+    expect(sumsOf({ ...OPERATIONS.create, checksum: "md5" } as Operation, access)).toEqual({});
+    expect(sumsOf({ ...OPERATIONS.part, ...withMd5 }, access)).toEqual({
+      "content-md5": "kAFQmDzST7DWlj99KOF/cg==",
+    });
+    expect(sumsOf({ ...OPERATIONS.put, checksum: "none" } as Operation, access)).toEqual({});
+    expect(sumsOf({ ...OPERATIONS.put, checksum: "crc32" } as Operation, plain)).toEqual({
+      "x-amz-checksum-crc32": "y/Q5Jg==",
+    });
+    expect(sumsOf({ ...OPERATIONS.create, checksum: "crc32" } as Operation, plain)).toEqual({
+      "x-amz-checksum-algorithm": "CRC32",
+    });
+  });
+
+  test("crosses the border to the hub only in one form", () => {
+    const parsed = (md5: string) => operation.safeParse({ ...OPERATIONS.part, md5, checksum: "md5" }).success;
+    expect(parsed(MD5)).toBe(true);
+    for (const wrong of ["kAFQmDzST7DWlj99KOF/cg==", MD5.toUpperCase(), `${MD5}0`, `${MD5.slice(1)}\n`, ""]) {
+      expect(parsed(wrong)).toBe(false);
+    }
+    expect(operation.safeParse({ ...OPERATIONS.part, checksum: "sha1" }).success).toBe(false);
+  });
+});
+
+test("an object's metadata stays far below the smallest budget of a store", () => {
+  for (const op of ["create", "put"] as const) {
+    const nonce = "0123456789abcdef".repeat(4);
+    const described = describedHeaders({ ...OPERATIONS[op], nonce } as Operation);
+    const metadata = Object.entries(described).filter(([name]) => name.startsWith("x-amz-meta-"));
+    expect(metadata).toHaveLength(1);
+    expect(metadata.flat().join("").length).toBeLessThan(256);
+  }
+});
 
 describe("describeOperation", () => {
   test.each<[Operation["op"], string, Record<string, string>]>([

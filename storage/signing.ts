@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
+import type { Operation, SignedRequest, StoreChecksum, StoreTraits } from "#protocol/operations.ts";
 import { crc32ToBase64 } from "./crc32.ts";
 import { encodeKey, MAX_LIFETIME_MS, presign, type Credential, type QueryPairs } from "./sigv4.ts";
 
@@ -54,6 +54,7 @@ export const S3_NAMES = {
 export const NONCE_METADATA = "tidemark-nonce";
 export const NONCE_HEADER = `x-amz-meta-${NONCE_METADATA}`;
 export const CHECKSUM_HEADER = "x-amz-checksum-crc32";
+const MD5_HEADER = "content-md5";
 /** Default life of a signature: long enough for a slow part, short enough to matter. */
 export const DEFAULT_LIFETIME_MS = 3_600_000;
 const PARTS_PER_PAGE = 1000;
@@ -90,11 +91,19 @@ interface Shape {
  * Parts carry a CRC32 each and Complete repeats them (composite checksum): that form is accepted by AWS, R2, MinIO and
  * versitygw alike, while FULL_OBJECT with CRC32 is not. This is the one place that decides it.
  */
-const checksumOnCreate = (traits: StoreTraits): Record<string, string> =>
-  traits.checksum === "crc32" ? { "x-amz-checksum-algorithm": "CRC32" } : {};
+const checksumOnCreate = (checksum: StoreChecksum): Record<string, string> =>
+  checksum === "crc32" ? { "x-amz-checksum-algorithm": "CRC32" } : {};
 
-const checksumOfBody = (traits: StoreTraits, crc32: string): Record<string, string> =>
-  traits.checksum === "crc32" ? { [CHECKSUM_HEADER]: crc32ToBase64(crc32) } : {};
+interface Sums {
+  crc32: string;
+  md5?: string | undefined;
+}
+
+/** Where the checksum is md5 and nobody computed one, nothing goes along: the bytes are as welcome without. */
+function checksumOfBody(checksum: StoreChecksum, { crc32, md5 }: Sums): Record<string, string> {
+  if (checksum === "crc32") return { [CHECKSUM_HEADER]: crc32ToBase64(crc32) };
+  return checksum === "md5" && md5 !== undefined ? { [MD5_HEADER]: Buffer.from(md5, "hex").toString("base64") } : {};
+}
 
 const onlyIfAbsent = (traits: StoreTraits): Record<string, string> =>
   traits.conditionalWrites ? { "if-none-match": "*" } : {};
@@ -105,7 +114,7 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
       return {
         method: "POST",
         query: [["uploads", ""]],
-        headers: { [NONCE_HEADER]: operation.nonce, ...checksumOnCreate(traits) },
+        headers: { [NONCE_HEADER]: operation.nonce, ...checksumOnCreate(operation.checksum ?? traits.checksum) },
       };
     case "part":
       return {
@@ -114,7 +123,10 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
           ["partNumber", String(operation.partNumber)],
           ["uploadId", operation.uploadId],
         ],
-        headers: { "content-length": String(operation.sizeBytes), ...checksumOfBody(traits, operation.crc32) },
+        headers: {
+          "content-length": String(operation.sizeBytes),
+          ...checksumOfBody(operation.checksum ?? traits.checksum, operation),
+        },
       };
     case "put":
       return {
@@ -122,7 +134,7 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
         headers: {
           "content-length": String(operation.sizeBytes),
           [NONCE_HEADER]: operation.nonce,
-          ...checksumOfBody(traits, operation.crc32),
+          ...checksumOfBody(operation.checksum ?? traits.checksum, operation),
           ...onlyIfAbsent(traits),
         },
       };
@@ -192,7 +204,7 @@ export function presignOperation(input: PresignInput): SignedRequest {
   return { method, url, headers, expiresAt };
 }
 
-/** Direct mode: the keys are here, so signing is a function call. */
+/** Signs with keys that are here, by this machine's clock; the source that learns from answers is in direct-source.ts. */
 export function createDirectSource(input: {
   access: StoreAccess;
   credential: Credential;

@@ -22,8 +22,12 @@ const access = {
     maxParts: 10_000,
     preferredPartBytes: 16_777_216,
     checksum: "crc32" as const,
+    probeChecksum: false,
     conditionalWrites: true,
     trustEtag: true,
+    startConnections: 8,
+    mostConnections: 96,
+    keepAliveMs: 4000,
   },
 };
 

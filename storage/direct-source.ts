@@ -1,0 +1,91 @@
+import type { StoreAccess, RequestSource } from "./signing.ts";
+import { DEFAULT_LIFETIME_MS, presignOperation } from "./signing.ts";
+import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";
+import { errorDocument, namedRegion, type HttpAnswer } from "./faults.ts";
+import { endpointInRegion } from "./provider-hosts.ts";
+import type { Credential } from "./sigv4.ts";
+import { textOf } from "./xml.ts";
+
+/**
+ * Direct mode: the keys are here, so signing is a function call. The source learns from every answer it is shown: the
+ * store's clock, and the region that the store names when it was asked in the wrong one. A region changes the host only
+ * by the provider's own pattern (`s3.REGION.amazonaws.com`); what an answer says as a location is never followed, so
+ * a signature can never go to a stranger.
+ */
+export interface DirectSource extends RequestSource {
+  /**
+   * Shown every answer, with the times of its exchange by `Date.now`. "sign again": what was signed before this moment
+   * is worth nothing (the clock was wrong, or the region), so a refusal is to be tried again at once with new signatures.
+   */
+  observe(seen: ObservedAnswer): "as before" | "sign again";
+  /** The store's time, epoch ms: what signatures are dated by and expire by. */
+  now(): number;
+  /** Where requests go now: `access` with the region and endpoint that were found out. */
+  readonly access: StoreAccess;
+  /** `this machine's clock is 2 h ahead of the store's`, or null. */
+  clockSentence(): string | null;
+}
+
+export interface ObservedAnswer {
+  answer: HttpAnswer;
+  sentAtMs: number;
+  receivedAtMs: number;
+}
+
+/** A correction that moves by less is the noise of measuring. */
+const SAME_CLOCK_MS = 30_000;
+
+/** A store that hides its Date says the time in the document of the refusal. */
+function dateOf(answer: HttpAnswer): string | undefined {
+  const { date } = answer.headers;
+  if (date !== undefined || answer.status < 400) return date;
+  const element = errorDocument(answer.body);
+  return element === null ? undefined : textOf(element, "ServerTime");
+}
+
+export function createDirectSource(input: {
+  access: StoreAccess;
+  /** Asked for every batch when it is a function, so that temporary keys can be renewed. */
+  credential: Credential | (() => Credential);
+  now?: () => number;
+  lifetimeMs?: number;
+}): DirectSource {
+  const { credential, now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
+  let { access } = input;
+  let clock: ClockBounds | null = null;
+  let correctionMs = 0;
+  const regionsTried = new Set([access.region]);
+
+  const learnClock = (seen: ObservedAnswer): boolean => {
+    const { answer, sentAtMs, receivedAtMs } = seen;
+    clock = measureClock(clock, { sentAtMs, receivedAtMs, date: dateOf(answer) });
+    const wanted = clockCorrectionMs(clock);
+    if (Math.abs(wanted - correctionMs) < SAME_CLOCK_MS) return false;
+    correctionMs = wanted;
+    return true;
+  };
+  const learnRegion = (answer: HttpAnswer): boolean => {
+    const region = namedRegion(answer);
+    if (region === null || region === access.region || regionsTried.has(region)) return false;
+    regionsTried.add(region);
+    access = { ...access, region, endpoint: endpointInRegion(access.endpoint, region) ?? access.endpoint };
+    return true;
+  };
+  return {
+    sign: async (operations) => {
+      const nowMs = now() + correctionMs;
+      const key = typeof credential === "function" ? credential() : credential;
+      return operations.map((operation) => presignOperation({ access, credential: key, operation, nowMs, lifetimeMs }));
+    },
+    observe: (seen) => {
+      const isNewClock = learnClock(seen);
+      const isNewRegion = learnRegion(seen.answer);
+      return isNewClock || isNewRegion ? "sign again" : "as before";
+    },
+    now: () => now() + correctionMs,
+    get access() {
+      return access;
+    },
+    clockSentence: () => sayClock(clock),
+  };
+}
