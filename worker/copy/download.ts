@@ -21,6 +21,8 @@ export interface FileToDownload {
   /** From a listing that was just made; with both known no HEAD is needed. */
   sizeBytes?: number;
   etag?: string;
+  /** Of the whole object, hex; null where the store keeps none. Left out when nobody asked. */
+  crc32?: string | null;
 }
 
 export interface DownloadJob {
