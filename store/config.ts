@@ -31,7 +31,7 @@ const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1
   --cors-origin ORIGIN            a browser origin that may use every bucket; may be repeated
   --control TOKEN                 opens /_control (faults, counters) to this bearer token
   --domain NAME                   also serves a bucket at http://BUCKET.NAME
-  --quirks LIST                   departures from AWS, such as equal-parts,max-parts=1000
+  --quirks LIST                   departures from AWS: a provider's (r2, b2, gcs, ...) and single ones (max-parts=1000)
   --rate-up N, --rate-down N      bytes per second over all connections
   --no-fsync                      leave syncing to the system: survives a kill, not a power cut`;
 

@@ -140,6 +140,9 @@ export function listMultipartUploads(store: Store, call: Call): Reply {
   const { query } = call.request;
   const prefix = query.get("prefix") ?? "";
   const delimiter = query.get("delimiter") ?? "";
+  if (store.quirks.slashPrefixes === "on" && prefix !== "" && !prefix.endsWith("/")) {
+    throw new S3Error("NotImplemented", "Open uploads are listed only under prefixes that end with a slash.");
+  }
   const keyMarker = query.get("key-marker") ?? "";
   const idMarker = query.get("upload-id-marker") ?? "";
   const limit = integerQuery(call, "max-uploads", { fallback: MAX_KEYS, max: MAX_KEYS });

@@ -74,9 +74,6 @@ function declaredType(call: Call, algorithm: ChecksumAlgorithm | undefined): Che
 export function createMultipartUpload(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
   const algorithm = readAlgorithm(call.headers.get("x-amz-checksum-algorithm"));
-  if (algorithm !== undefined && store.quirks.rejectChecksums === "on") {
-    throw new S3Error("InvalidArgument", "Unsupported header 'x-amz-checksum-algorithm' received for this API call.");
-  }
   const type = declaredType(call, algorithm);
   const id = randomBytes(24).toString("base64url");
   createUpload(store.database, {

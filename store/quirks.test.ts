@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readQuirks } from "./quirks.ts";
+import { STRICT_PROFILES } from "./strict-profiles.ts";
 import { openTester, type StoreTester } from "./store-tester.ts";
 
 async function withQuirks(quirks: string, work: (tester: StoreTester) => Promise<void>): Promise<void> {
@@ -56,9 +57,95 @@ describe("a quirk", () => {
     });
   });
 
+  it.each([
+    ["reject-checksums", 400, "InvalidArgument"],
+    ["reject-checksums=not-implemented", 501, "NotImplemented"],
+    ["reject-checksums=signature", 403, "SignatureDoesNotMatch"],
+  ])("can refuse checksum headers in another way: %s", async (quirks, status, code) => {
+    await withQuirks(quirks, async (tester) => {
+      for (const header of ["x-amz-checksum-crc32", "x-amz-sdk-checksum-algorithm", "x-amz-checksum-mode"]) {
+        const given = { method: "PUT", path: "/box/k", body: "x", signedHeaders: { [header]: "AAAAAA==" } };
+        const refused = await tester.send(given);
+        expect([refused.status, refused.code]).toEqual([status, code]);
+      }
+      const md5 = { "content-md5": "nd1OOVyehA5l7xAWASzs5Q==" };
+      expect((await tester.send({ method: "PUT", path: "/box/k", body: "x", signedHeaders: md5 })).code).toBe(
+        "BadDigest",
+      );
+    });
+  });
+
+  it("can overlook checksum headers, and refuse even a Content-MD5", async () => {
+    await withQuirks("ignore-checksums,reject-md5", async (tester) => {
+      const put = (signedHeaders: Record<string, string>) =>
+        tester.send({ method: "PUT", path: "/box/k", body: "x", signedHeaders });
+      const overlooked = await put({ "x-amz-checksum-crc32": "AAAAAA==" });
+      expect([overlooked.status, overlooked.headers["x-amz-checksum-crc32"]]).toEqual([200, undefined]);
+      expect((await put({ "content-md5": "nd1OOVyehA5l7xAWASzs5Q==" })).status).toBe(501);
+    });
+  });
+
+  it("can let a key be written only so often", async () => {
+    await withQuirks("write-gap-ms=60000", async (tester) => {
+      const put = (path: string) => tester.send({ method: "PUT", path, body: "x" });
+      expect((await put("/box/a")).status).toBe(200);
+      expect((await put("/box/b")).status).toBe(200);
+      expect([(await put("/box/a")).status, (await put("/box/a")).code]).toEqual([429, "TooManyRequests"]);
+    });
+  });
+
+  it("can keep to itself when a connection ends", async () => {
+    const hint = async (quirks: string): Promise<unknown> => {
+      let found: unknown;
+      await withQuirks(quirks, async (tester) => {
+        found = (await tester.send({ path: "/box", query: "location=" })).headers["keep-alive"];
+      });
+      return found;
+    };
+    expect(await hint("keep-alive-ms=2000")).toBe("timeout=2");
+    expect(await hint("keep-alive-ms=2000,hide-keep-alive")).toBeUndefined();
+  });
+
+  it("can list open uploads only under a folder", async () => {
+    await withQuirks("slash-prefixes", async (tester) => {
+      const listed = (prefix: string) => tester.send({ path: "/box", query: `prefix=${prefix}&uploads=` });
+      expect((await listed("a%2F")).status).toBe(200);
+      expect((await listed("a")).code).toBe("NotImplemented");
+    });
+  });
+
+  it("is one of many that a provider's name stands for, and later ones win", () => {
+    expect(readQuirks("b2,no-continue")).toMatchObject({ quirks: { rejectChecksums: "argument", noContinue: "on" } });
+    expect(readQuirks("scaleway,max-parts=7")).toMatchObject({ quirks: { maxParts: 7, rejectChunked: "on" } });
+    expect(readQuirks("aws")).toEqual(readQuirks(""));
+    expect(Object.keys(STRICT_PROFILES)).toHaveLength(14);
+  });
+
+  it("is counted against the client that sends what some stores refuse", async () => {
+    await withQuirks("", async (tester) => {
+      await tester.send({ method: "PUT", path: "/box/k", body: "x", headers: { expect: "100-continue" } });
+      await tester.send({ path: "/box/k", query: "x-id=GetObject" });
+      await tester.send({ path: "/box/k" });
+      expect((await tester.control("GET", "/counters"))["risky"]).toEqual({ expect: 1, "x-id": 1 });
+      const { requests } = (await tester.control("GET", "/log")) as { requests: { risky: string[] }[] };
+      expect(requests.map((one) => one.risky)).toEqual([["expect"], ["x-id"], []]);
+      await tester.control("DELETE", "/counters");
+      expect((await tester.control("GET", "/counters"))["risky"]).toEqual({});
+    });
+  });
+
   it("that is not known is refused with the list of those that are", () => {
     expect(readQuirks("equal-parts, max-parts=7")).toMatchObject({ quirks: { equalParts: "on", maxParts: 7 } });
-    for (const wrong of ["equalparts", "max-parts", "max-parts=x", "equal-parts=1", "toString"]) {
+    const wrongs = [
+      "equalparts",
+      "max-parts",
+      "max-parts=x",
+      "equal-parts=1",
+      "toString",
+      "b2=1",
+      "reject-checksums=418",
+    ];
+    for (const wrong of wrongs) {
       expect(readQuirks(wrong)).toEqual({ problem: expect.stringMatching(/is not known. Use one of: equal-parts/) });
     }
   });

@@ -1,7 +1,9 @@
 /**
  * Why: providers differ, and a client that works on one must be seen to work on the odd ones too. Promise: without
- * quirks the store behaves like AWS; each quirk is one named departure, set at start.
+ * quirks the store behaves like AWS; each quirk is one named departure, set at start. A provider's name stands for all
+ * the departures that are known of it (see strict-profiles.ts), and further names add to it.
  */
+import { STRICT_PROFILES } from "./strict-profiles.ts";
 
 /** The departures from AWS's behaviour. Sizes in bytes. */
 export type Quirks = {
@@ -11,14 +13,20 @@ export type Quirks = {
   readonly maxParts: number;
   /** Smallest size of a part that is not the last. */
   readonly minPartBytes: number;
-  /** B2: any x-amz-checksum-* or x-amz-sdk-checksum-algorithm header is refused. */
-  readonly rejectChecksums: "on" | "off";
+  /** B2: any x-amz-checksum-* or x-amz-sdk-checksum-algorithm header is refused; by which error differs. */
+  readonly rejectChecksums: ChecksumRefusal | "off";
+  /** Older gateways: such headers are let through and mean nothing; no answer mentions them. */
+  readonly ignoreChecksums: "on" | "off";
+  /** A Content-MD5 is refused. */
+  readonly rejectMd5: "on" | "off";
   /** Many providers: aws-chunked bodies are refused. */
   readonly rejectChunked: "on" | "off";
   /** Never answers `Expect: 100-continue`. */
   readonly noContinue: "on" | "off";
   /** Closes idle connections after so long. */
   readonly keepAliveMs: number;
+  /** Does not say after how long it closes them, as most front ends do not. */
+  readonly hideKeepAlive: "on" | "off";
   /** GCS: If-Match and If-None-Match on writes are ignored. */
   readonly ignoreConditions: "on" | "off";
   /** GCS: a signed Accept-Encoding header or an x-id query is answered SignatureDoesNotMatch. */
@@ -27,8 +35,12 @@ export type Quirks = {
   readonly noPartNumber: "on" | "off";
   /** Storj: a listing with a prefix ending in a slash comes back in reverse order within each page. */
   readonly unorderedListing: "on" | "off";
+  /** Storj: open uploads are listed only under prefixes that end in a slash. */
+  readonly slashPrefixes: "on" | "off";
   /** Storj: largest user metadata. */
   readonly maxMetadataBytes: number;
+  /** R2: a key takes one write in so long, or answers 429. */
+  readonly writeGapMs: number;
   /** Some gateways: ETags are not MD5s. */
   readonly opaqueEtags: "on" | "off";
   /** Storj, GCS: the CORS API is missing. */
@@ -37,19 +49,27 @@ export type Quirks = {
   readonly region: string | undefined;
 };
 
+/** `argument`: 400 InvalidArgument (B2). `not-implemented`: 501 (older R2, MinIO). `signature`: 403 (GCS). */
+export type ChecksumRefusal = "argument" | "not-implemented" | "signature";
+
 const DEFAULTS: Quirks = {
   equalParts: "off",
   maxParts: 10_000,
   minPartBytes: 5 * 1024 * 1024,
   rejectChecksums: "off",
+  ignoreChecksums: "off",
+  rejectMd5: "off",
   rejectChunked: "off",
   noContinue: "off",
   keepAliveMs: 65_000,
+  hideKeepAlive: "off",
   ignoreConditions: "off",
   strictSigning: "off",
   noPartNumber: "off",
   unorderedListing: "off",
+  slashPrefixes: "off",
   maxMetadataBytes: 2048,
+  writeGapMs: 0,
   opaqueEtags: "off",
   noCorsApi: "off",
   region: undefined,
@@ -57,13 +77,16 @@ const DEFAULTS: Quirks = {
 
 const SWITCHES = {
   "equal-parts": "equalParts",
-  "reject-checksums": "rejectChecksums",
+  "ignore-checksums": "ignoreChecksums",
+  "reject-md5": "rejectMd5",
   "reject-chunked": "rejectChunked",
   "no-continue": "noContinue",
+  "hide-keep-alive": "hideKeepAlive",
   "ignore-conditions": "ignoreConditions",
   "strict-signing": "strictSigning",
   "no-part-number": "noPartNumber",
   "unordered-listing": "unorderedListing",
+  "slash-prefixes": "slashPrefixes",
   "opaque-etags": "opaqueEtags",
   "no-cors-api": "noCorsApi",
 } as const;
@@ -73,28 +96,50 @@ const NUMBERS = {
   "min-part-bytes": "minPartBytes",
   "keep-alive-ms": "keepAliveMs",
   "max-metadata-bytes": "maxMetadataBytes",
+  "write-gap-ms": "writeGapMs",
 } as const;
+
+const REFUSALS: Readonly<Record<string, ChecksumRefusal>> = {
+  argument: "argument",
+  "not-implemented": "not-implemented",
+  signature: "signature",
+};
 
 function named<T extends object>(table: T, name: string): T[keyof T] | undefined {
   return Object.hasOwn(table, name) ? table[name as keyof T] : undefined;
 }
 
-/** Reads `equal-parts,max-parts=1000,...`; returns a sentence when a name or a value is wrong. */
+/** What one word of the list sets; undefined when it is not known. */
+function readPiece(piece: string): Partial<Quirks> | undefined {
+  const [name = "", value] = piece.split("=");
+  const profile = named(STRICT_PROFILES, name);
+  if (profile !== undefined && value === undefined) return profile;
+  const toggle = named(SWITCHES, name);
+  if (toggle !== undefined && value === undefined) return { [toggle]: "on" };
+  const number = named(NUMBERS, name);
+  if (number !== undefined && /^\d+$/.test(value ?? "")) return { [number]: Number(value) };
+  if (name === "reject-checksums") {
+    const refusal = named(REFUSALS, value ?? "argument");
+    return refusal === undefined ? undefined : { rejectChecksums: refusal };
+  }
+  return name === "region" && value !== undefined && value !== "" ? { region: value } : undefined;
+}
+
+/** Reads `b2,no-continue,max-parts=1000,...`; returns a sentence when a name or a value is wrong. */
 export function readQuirks(text: string): { readonly quirks: Quirks } | { readonly problem: string } {
   let quirks = DEFAULTS;
   for (const piece of text.split(",").map((part) => part.trim())) {
     if (piece === "") continue;
-    const [name = "", value] = piece.split("=");
-    const toggle = named(SWITCHES, name);
-    const number = named(NUMBERS, name);
-    if (toggle !== undefined && value === undefined) quirks = { ...quirks, [toggle]: "on" };
-    else if (number !== undefined && /^\d+$/.test(value ?? "")) quirks = { ...quirks, [number]: Number(value) };
-    else if (name === "region" && value !== undefined && value !== "") quirks = { ...quirks, region: value };
-    else {
+    const read = readPiece(piece);
+    if (read === undefined) {
       const switches = Object.keys(SWITCHES).join(", ");
       const numbers = [...Object.keys(NUMBERS), "region"].map((known) => `${known}=VALUE`).join(", ");
-      return { problem: `The quirk "${piece}" is not known. Use one of: ${switches}, ${numbers}.` };
+      const profiles = Object.keys(STRICT_PROFILES).join(", ");
+      return {
+        problem: `The quirk "${piece}" is not known. Use one of: ${switches}, ${numbers}, reject-checksums or reject-checksums=${Object.keys(REFUSALS).join("|")}; or a provider: ${profiles}.`,
+      };
     }
+    quirks = { ...quirks, ...read };
   }
   return { quirks };
 }

@@ -70,14 +70,8 @@ function proveChecksum(declared: DeclaredChecksum, computed: string, trailers: R
   requireChecksum(declared.algorithm, value, computed);
 }
 
-/** Refuses checksum and framing headers where a quirk says so. Throws InvalidArgument or NotImplemented. */
-function checkQuirks(store: Store, call: Call): void {
-  const checksum = [...call.headers.keys()].find(
-    (name) => name.startsWith("x-amz-checksum-") || name === "x-amz-sdk-checksum-algorithm" || name === "x-amz-trailer",
-  );
-  if (store.quirks.rejectChecksums === "on" && checksum !== undefined) {
-    throw new S3Error("InvalidArgument", `Unsupported header '${checksum}' received for this API call.`);
-  }
+/** Refuses framing where a quirk says so. Throws NotImplemented. */
+function checkFraming(store: Store, call: Call): void {
   if (store.quirks.rejectChunked === "on" && call.identity.payload.kind === "chunked") {
     throw new S3Error("NotImplemented", "STREAMING payloads are not supported by this endpoint.");
   }
@@ -87,7 +81,7 @@ function checkQuirks(store: Store, call: Call): void {
  * Streams a request body into a new blob and proves it. `fallback` is the checksum to compute when none is declared.
  */
 export async function receiveBlob(store: Store, call: Call, fallback?: ChecksumAlgorithm): Promise<ReceivedBlob> {
-  checkQuirks(store, call);
+  checkFraming(store, call);
   const wantedBytes = expectedBytes(call);
   const wantedMd5 = declaredMd5(call);
   const declared = declaredChecksum(call.headers);

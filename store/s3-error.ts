@@ -43,6 +43,7 @@ const STATUS_BY_CODE = {
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
   SlowDown: 503,
+  TooManyRequests: 429,
   XAmzContentSHA256Mismatch: 400,
 } as const;
 

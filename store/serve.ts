@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { checkStrictSigning, headersUnderQuirks, riskyPartsOf } from "./apply-quirks.ts";
 import { authenticate, type Identity } from "./authenticate.ts";
 import { httpDate, sweep, type Call, type Store } from "./call.ts";
 import { abortUpload } from "./catalog-uploads.ts";
@@ -87,19 +88,9 @@ function bodyReader(
   return { read, continued: () => continued };
 }
 
-function checkStrictSigning(runtime: Runtime, head: S3Request): void {
-  if (runtime.store.quirks.strictSigning === "off") return;
-  const signed = /SignedHeaders=([^,]*)/.exec(head.headers.get("authorization") ?? "")?.[1] ?? "";
-  if (!head.query.has("x-id") && !signed.split(";").includes("accept-encoding")) return;
-  throw new S3Error(
-    "SignatureDoesNotMatch",
-    "The request signature we calculated does not match the signature you provided.",
-  );
-}
-
 function identify(runtime: Runtime, head: S3Request): Identity {
-  checkStrictSigning(runtime, head);
   const { quirks, now } = runtime.store;
+  checkStrictSigning(quirks, head);
   return authenticate(head, { credentials: runtime.credentials, nowMs: now(), region: quirks.region });
 }
 
@@ -112,7 +103,7 @@ async function work(runtime: Runtime, exchange: Exchange): Promise<Reply> {
   const call: Call = {
     request: head,
     identity,
-    headers: shapeHeaders(scene, identity.headers),
+    headers: headersUnderQuirks(runtime.store.quirks, shapeHeaders(scene, identity.headers)),
     bucket: head.bucket ?? "",
     key: head.key ?? "",
     body: () => shapeRequest(scene, exchange.body()),
@@ -199,6 +190,9 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
     ...reply.headers,
   };
   const { down } = runtime;
+  // Said by us, so that HTTP's own hint of when the connection ends is left out.
+  if (runtime.store.quirks.hideKeepAlive === "on" && exchange.continued())
+    wire.response.setHeader("connection", "keep-alive");
   if (!exchange.continued()) wire.response.shouldKeepAlive = false;
   await sendReply(
     wire.response,
@@ -275,6 +269,7 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
       connection: runtime.connectionOf(request.socket),
       faults: scene?.fired.map((fired) => fired.id) ?? [],
       headerNames: [...head.headers.keys()],
+      risky: riskyPartsOf(head),
     });
   }
 }

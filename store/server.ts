@@ -122,6 +122,7 @@ export async function startStore(config: StoreConfig, surroundings: StoreSurroun
   };
   const server = createServer({ highWaterMark: STREAM_BUFFER_BYTES, noDelay: true, requestTimeout: 0 });
   server.keepAliveTimeout = config.quirks.keepAliveMs;
+  if (config.quirks.hideKeepAlive === "on") server.keepAliveTimeoutBuffer = 0;
   server.on("request", (request, response) => serve({ request, response, expectsContinue: false }));
   server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     serve({ request, response, expectsContinue: true });

@@ -19,6 +19,8 @@ type RequestRecord = {
   readonly connection: number;
   readonly faults: readonly string[];
   readonly headerNames: readonly string[];
+  /** What it carried that some stores refuse (see apply-quirks.ts). */
+  readonly risky: readonly string[];
 };
 
 /** How often one operation was asked of one key and part. */
@@ -42,6 +44,8 @@ type TrafficTotals = {
   readonly inFlight: number;
   readonly maxInFlight: number;
   readonly byOperation: Readonly<Record<string, number>>;
+  /** How many requests carried each thing that some stores refuse. */
+  readonly risky: Readonly<Record<string, number>>;
 };
 
 /** The store's memory of its requests. */
@@ -58,7 +62,7 @@ export type Traffic = {
 
 const MAX_LOG = 20_000;
 
-type Counts = Omit<TrafficTotals, "byOperation" | "inFlight" | "connectionsOpen">;
+type Counts = Omit<TrafficTotals, "byOperation" | "risky" | "inFlight" | "connectionsOpen">;
 
 const NOTHING: Counts = { requests: 0, receivedBytes: 0, sentBytes: 0, connectionsOpened: 0, maxInFlight: 0 };
 
@@ -66,6 +70,7 @@ const NOTHING: Counts = { requests: 0, receivedBytes: 0, sentBytes: 0, connectio
 export function openTraffic(detail: "on" | "off"): Traffic {
   let counts = NOTHING;
   let byOperation: Record<string, number> = {};
+  let risky: Record<string, number> = {};
   let targets = new Map<string, TargetCount>();
   let log: RequestRecord[] = [];
   let inFlight = 0;
@@ -114,17 +119,19 @@ export function openTraffic(detail: "on" | "off"): Traffic {
         sentBytes: counts.sentBytes + record.sentBytes,
       };
       byOperation[record.operation] = (byOperation[record.operation] ?? 0) + 1;
+      for (const name of record.risky) risky[name] = (risky[name] ?? 0) + 1;
       if (detail === "off") return;
       countTarget(record);
       log.push({ ...record, sequence });
       if (log.length > MAX_LOG) log = log.slice(-MAX_LOG / 2);
     },
-    totals: () => ({ ...counts, connectionsOpen, inFlight, byOperation: { ...byOperation } }),
+    totals: () => ({ ...counts, connectionsOpen, inFlight, byOperation: { ...byOperation }, risky: { ...risky } }),
     targets: () => [...targets.values()],
     log: () => log,
     reset: () => {
       counts = NOTHING;
       byOperation = {};
+      risky = {};
       targets = new Map();
       log = [];
     },

@@ -17,8 +17,12 @@ const MAX_DELETES = 1000;
 
 /** Checks a write's conditions against what has the key now, unless a quirk ignores them. */
 export function checkWrite(store: Store, call: Call): void {
+  const current = findObject(store.database, call.bucket, call.key);
+  if (current !== undefined && store.now() - current.modifiedMs < store.quirks.writeGapMs) {
+    throw new S3Error("TooManyRequests", "Reduce your concurrent request rate for the same object.");
+  }
   if (store.quirks.ignoreConditions === "on") return;
-  checkWriteConditions(call.headers, findObject(store.database, call.bucket, call.key));
+  checkWriteConditions(call.headers, current);
 }
 
 /** The ETag for these bytes. */
