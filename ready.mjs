@@ -22,6 +22,7 @@ const TASKS = {
   build: ["e2e/gate/build.ts"],
   "build:worker": ["worker/build.ts"],
   tidemark: ["worker/main.ts"],
+  bench: ["bench/main.ts"],
   prepare: null,
 };
 

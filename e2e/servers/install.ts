@@ -126,6 +126,9 @@ export function installServers(options: { readonly ci: boolean }): Promise<Serve
   });
 }
 
+/** Installs the server that the benchmarks run against. */
+export const installVersitygw = (): Promise<Tool> => alone(() => goInstall("versitygw", SERVER_PINS.versitygw));
+
 /** Installs rclone, boto3 and the aws command. In CI a missing one is an error. */
 export function installClients(options: { readonly ci: boolean }): Promise<ClientTools> {
   return alone(async () => {

@@ -13,3 +13,11 @@ export const CLIENT_PINS = {
 } as const;
 
 export type ServerTool = keyof typeof SERVER_PINS;
+
+/** Clients that only the benchmarks use. */
+export const PEER_PINS = {
+  /** Its go.mod replaces a dependency, so it is built from a module that requires it and not by name. */
+  s5cmd: { module: "github.com/peak/s5cmd/v2", version: "v2.3.0" },
+  /** AWS's C runtime, the version that the pinned botocore asks for. */
+  awscrt: "awscrt==0.38.0",
+} as const;

@@ -1,0 +1,133 @@
+import type { LinkSettings } from "./link/open-link.ts";
+import type { Shape } from "./stage/make-payload.ts";
+
+/** What is measured. A case names a link (or loopback), what is moved, and the bar that Tidemark has to reach. */
+
+export type Direction = "up" | "down";
+export const DIRECTIONS: readonly Direction[] = ["up", "down"];
+
+/** A bar for one direction; what is left out is not judged. */
+export interface Bar {
+  /** Payload bits as a share of the link's rate, at least. */
+  linkShare?: number;
+  /** CPU seconds per GB as a multiple of the thriftiest peer, at most. */
+  cpuOfBestPeer?: number;
+  /** CPU seconds per GB, at most. */
+  cpuPerGb?: number;
+  /** Wall time as a multiple of the fastest peer, at most. */
+  wallOfBestPeer?: number;
+  /** Largest resident set in MB (10^6), at most. */
+  peakRssMb?: number;
+}
+
+export interface BenchCase {
+  name: string;
+  title: string;
+  /** Null: loopback. */
+  link: LinkSettings | null;
+  https: boolean;
+  shape: Shape;
+  /** `ten-by-ten` sets every tool to 10 parts of 10 MB in flight; otherwise Tidemark runs as it comes. */
+  setting: "as-documented" | "ten-by-ten";
+  bars: Record<Direction, Bar>;
+}
+
+const MB = 1_000_000;
+const FILE: Shape = { kind: "file", bytes: 300 * MB };
+const GB_FILE: Shape = { kind: "file", bytes: 1000 * MB };
+const WAN_CPU: Record<Direction, Bar> = { up: { cpuOfBestPeer: 0.7 }, down: { cpuOfBestPeer: 0.8 } };
+
+const wanCase = (given: {
+  name: string;
+  title: string;
+  link: LinkSettings;
+  upShare: number;
+  downShare: number;
+}): BenchCase => ({
+  name: given.name,
+  title: given.title,
+  link: given.link,
+  https: false,
+  shape: FILE,
+  setting: "as-documented",
+  bars: {
+    up: { linkShare: given.upShare, ...WAN_CPU.up },
+    down: { linkShare: given.downShare, ...WAN_CPU.down },
+  },
+});
+
+const LOOPBACK_BARS: Record<Direction, Bar> = { up: { wallOfBestPeer: 1 }, down: { wallOfBestPeer: 1.2 } };
+
+export const CASES: readonly BenchCase[] = [
+  wanCase({
+    name: "wan-120",
+    title: "Another continent: RTT 120 ms, 150 up / 300 down Mbit/s",
+    link: { rttMs: 120, upMbit: 150, downMbit: 300 },
+    upShare: 0.91,
+    downShare: 0.86,
+  }),
+  wanCase({
+    name: "wan-230",
+    title: "The far side of the world: RTT 230 ms, 90 up / 180 down Mbit/s",
+    link: { rttMs: 230, upMbit: 90, downMbit: 180 },
+    upShare: 0.89,
+    downShare: 0.84,
+  }),
+  wanCase({
+    name: "wan-30",
+    title: "The same continent: RTT 30 ms, 500 up / 500 down Mbit/s",
+    link: { rttMs: 30, upMbit: 500, downMbit: 500 },
+    upShare: 0.9,
+    downShare: 0.9,
+  }),
+  wanCase({
+    name: "wan-loss",
+    title: "A lossy line: RTT 40 ms, 0.1 % loss, 280 up / 660 down Mbit/s",
+    link: { rttMs: 40, upMbit: 280, downMbit: 660, lossPercent: 0.1 },
+    upShare: 0.72,
+    downShare: 0.6,
+  }),
+  {
+    name: "small-files",
+    title: "2,000 files of 64 KiB: RTT 120 ms, 150 up / 300 down Mbit/s",
+    link: { rttMs: 120, upMbit: 150, downMbit: 300 },
+    https: false,
+    shape: { kind: "folder", files: 2000, fileBytes: 64 << 10 },
+    setting: "as-documented",
+    bars: { up: { wallOfBestPeer: 1, ...WAN_CPU.up }, down: { wallOfBestPeer: 1, ...WAN_CPU.down } },
+  },
+  {
+    name: "memory",
+    title: "Memory with 10 parts of 10 MB in flight: RTT 30 ms, 500 up / 500 down Mbit/s",
+    link: { rttMs: 30, upMbit: 500, downMbit: 500 },
+    https: false,
+    shape: FILE,
+    setting: "ten-by-ten",
+    bars: { up: { peakRssMb: 130 }, down: { peakRssMb: 130 } },
+  },
+  {
+    name: "loopback-1g",
+    title: "1 GB over loopback, HTTP",
+    link: null,
+    https: false,
+    shape: GB_FILE,
+    setting: "as-documented",
+    bars: { up: { ...LOOPBACK_BARS.up, cpuPerGb: 0.9 }, down: { ...LOOPBACK_BARS.down, cpuPerGb: 0.9 } },
+  },
+  {
+    name: "loopback-1g-https",
+    title: "1 GB over loopback, HTTPS",
+    link: null,
+    https: true,
+    shape: GB_FILE,
+    setting: "as-documented",
+    bars: LOOPBACK_BARS,
+  },
+];
+
+/** The rate of a direction in bits per second, or null where there is no link. */
+export const linkRate = (benchCase: Pick<BenchCase, "link">, direction: Direction): number | null => {
+  const { link } = benchCase;
+  if (link === null) return null;
+  return (direction === "up" ? link.upMbit : link.downMbit) * 1e6;
+};

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { compile } from "../compile.ts";
+
+/** One program to run. */
+export interface Command {
+  program: string;
+  args: readonly string[];
+  /** All of it: nothing else of this process's environment reaches the program. */
+  env: Readonly<Record<string, string>>;
+}
+
+const costs = z.object({
+  /** From before the start to after the end. */
+  wallSeconds: z.number(),
+  userSeconds: z.number(),
+  systemSeconds: z.number(),
+  /** Of the process with the largest one. */
+  peakRssKib: z.number(),
+  exit: z.number(),
+});
+export type Costs = z.infer<typeof costs>;
+
+export interface MeasureOptions {
+  /** Namespace file to run in, or null for this one. */
+  netns: string | null;
+  /** Folder for the result. */
+  scratch: string;
+  limitMs: number;
+  signal: AbortSignal;
+}
+
+/** What became of a run: `why` is null when it ended by itself and well. */
+export interface Measured {
+  costs: Costs | null;
+  why: string | null;
+}
+
+const TAIL_CHARACTERS = 600;
+
+/** Runs a program to its end and measures all of its process tree; what exceeds the time is killed. */
+export async function measure(command: Command, options: MeasureOptions): Promise<Measured> {
+  const program = await compile("measure", "measure/measure.c");
+  const result = join(options.scratch, "costs.json");
+  await rm(result, { force: true });
+  // A process group of its own: it is killed as a whole, and Ctrl-C reaches it through us.
+  const child = spawn(program, [result, options.netns ?? "-", command.program, ...command.args], {
+    env: { ...command.env } as NodeJS.ProcessEnv,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let tail = "";
+  const collect = (chunk: Buffer): void => {
+    tail = (tail + chunk.toString()).slice(-TAIL_CHARACTERS);
+  };
+  child.stdout.on("data", collect);
+  child.stderr.on("data", collect);
+  let isLate = false;
+  const kill = (): void => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, "SIGKILL");
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    kill();
+  }, options.limitMs);
+  options.signal.addEventListener("abort", kill, { once: true });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", () => resolve());
+    });
+  } finally {
+    clearTimeout(timer);
+    options.signal.removeEventListener("abort", kill);
+  }
+  options.signal.throwIfAborted();
+  if (isLate) return { costs: null, why: `not finished after ${Math.round(options.limitMs / 1000)} s` };
+  const text = await readFile(result, "utf8").catch(() => null);
+  if (text === null) return { costs: null, why: `it could not be run: ${tail.trim()}` };
+  const found = costs.parse(JSON.parse(text));
+  return { costs: found, why: found.exit === 0 ? null : `exit code ${found.exit}: ${tail.trim()}` };
+}

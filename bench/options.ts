@@ -1,0 +1,113 @@
+import { parseArgs } from "node:util";
+import { BenchError } from "./bench-error.ts";
+import { type BenchCase, CASES, type Direction, DIRECTIONS } from "./cases.ts";
+import { TOOL_NAMES, type ToolName, USUAL_TOOLS } from "./tools/find-tools.ts";
+
+export interface Options {
+  cases: readonly BenchCase[];
+  tools: readonly ToolName[];
+  directions: readonly Direction[];
+  repeat: number;
+  /** Bytes to move instead of what the case says. */
+  sizeBytes: number | null;
+  congestion: string;
+  otherBundle: string | null;
+  /** Leave link and server up until Ctrl-C. */
+  keep: boolean;
+  build: boolean;
+  /** Write the results where the published ones lie, and the page. */
+  save: boolean;
+  /** Only make the page again. */
+  report: boolean;
+  help: boolean;
+}
+
+export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|down] [--repeat N] [--size MB] [--save]]
+
+Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
+Tools: ${TOOL_NAMES.join(", ")}.
+
+  --tools a,b        only these; "again" is Tidemark that knows the store, "other" the build of --other
+  --direction up     only uploads, or only downloads
+  --repeat N         rounds (3)
+  --size MB          move this much instead of what the case says; never saved
+  --cc NAME          TCP congestion control on emulated links (cubic)
+  --other FILE       another built tidemark.mjs, to compare two builds in one run
+  --no-build         use dist/tidemark.mjs as it is
+  --keep             leave link and server up and print how to reach them, until Ctrl-C
+  --save             keep the results in bench/results/ and write docs/benchmarks.md
+  --report           only write docs/benchmarks.md again from bench/results/
+`;
+
+/** @throws BenchError that says what was not understood */
+export function readOptions(args: readonly string[]): Options {
+  const { values, positionals } = parse(args);
+  const repeat = readCount("--repeat", values.repeat ?? "3");
+  const sizeMb = values.size === undefined ? null : readCount("--size", values.size);
+  if (values.save === true && sizeMb !== null)
+    throw new BenchError("--save keeps results of full size only: leave --size out.");
+  return {
+    cases: positionals.length === 0 ? CASES : positionals.map(findCase),
+    tools: values.tools === undefined ? USUAL_TOOLS : values.tools.split(",").map(findTool),
+    directions: values.direction === undefined ? DIRECTIONS : [findDirection(values.direction)],
+    repeat,
+    sizeBytes: sizeMb === null ? null : sizeMb * 1_000_000,
+    congestion: values.cc ?? "cubic",
+    otherBundle: values.other ?? null,
+    keep: values.keep ?? false,
+    build: !(values["no-build"] ?? false),
+    save: values.save ?? false,
+    report: values.report ?? false,
+    help: values.help ?? false,
+  };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        tools: { type: "string" },
+        direction: { type: "string" },
+        repeat: { type: "string" },
+        size: { type: "string" },
+        cc: { type: "string" },
+        other: { type: "string" },
+        "no-build": { type: "boolean" },
+        keep: { type: "boolean" },
+        save: { type: "boolean" },
+        report: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    throw new BenchError(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function readCount(flag: string, text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1)
+    throw new BenchError(`${flag} takes a whole number from 1, not "${text}".`);
+  return count;
+}
+
+function findCase(name: string): BenchCase {
+  const found = CASES.find((benchCase) => benchCase.name === name);
+  if (found === undefined)
+    throw new BenchError(`There is no case "${name}". Cases: ${CASES.map((c) => c.name).join(", ")}.`);
+  return found;
+}
+
+function findTool(name: string): ToolName {
+  const found = TOOL_NAMES.find((tool) => tool === name);
+  if (found === undefined) throw new BenchError(`There is no tool "${name}". Tools: ${TOOL_NAMES.join(", ")}.`);
+  return found;
+}
+
+function findDirection(name: string): Direction {
+  const found = DIRECTIONS.find((direction) => direction === name);
+  if (found === undefined) throw new BenchError(`--direction is up or down, not "${name}".`);
+  return found;
+}

@@ -1,0 +1,47 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { cpus, release, totalmem } from "node:os";
+import { promisify } from "node:util";
+import { SERVER_PINS } from "#e2e/servers/pins.ts";
+import type { BenchCase } from "../cases.ts";
+import { ROOT } from "../compile.ts";
+import type { Result } from "./results.ts";
+
+const run = promisify(execFile);
+const GIB = 1 << 30;
+
+/** What the numbers were measured with: machine, date, and the commit of the sources. */
+export async function describeMachine(
+  about: Pick<BenchCase, "link"> & { congestion: string },
+): Promise<Pick<Result, "machine" | "date" | "commit">> {
+  const processors = cpus();
+  return {
+    date: new Date().toISOString(),
+    commit: await commitOf(),
+    machine: {
+      cpu: processors[0]?.model ?? "unknown",
+      cores: processors.length,
+      memoryGib: Math.round(totalmem() / GIB),
+      kernel: release(),
+      node: process.versions.node,
+      server: `versitygw ${SERVER_PINS.versitygw.split("@")[1]}`,
+      congestion: about.link === null ? await hostCongestion() : about.congestion,
+    },
+  };
+}
+
+async function commitOf(): Promise<string> {
+  const git = (...args: string[]): Promise<string> =>
+    run("git", args, { cwd: ROOT }).then(
+      ({ stdout }) => stdout.trim(),
+      () => "",
+    );
+  const commit = await git("rev-parse", "--short", "HEAD");
+  return commit === "" ? "unknown" : commit;
+}
+
+const hostCongestion = (): Promise<string> =>
+  readFile("/proc/sys/net/ipv4/tcp_congestion_control", "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );

@@ -1,0 +1,59 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { BenchError } from "../bench-error.ts";
+
+const run = promisify(execFile);
+
+export interface Certificate {
+  caFile: string;
+  certFile: string;
+  keyFile: string;
+}
+
+/**
+ * Makes an authority and a certificate of it for one address, good for a day. P-256, as public stores use.
+ * @throws BenchError without openssl
+ */
+export async function makeCertificate(folder: string, address: string): Promise<Certificate> {
+  const at = (name: string): string => join(folder, name);
+  const openssl = async (...args: string[]): Promise<void> => {
+    try {
+      await run("openssl", args);
+    } catch (error) {
+      throw new BenchError('The https case needs the "openssl" command to make a certificate.', error);
+    }
+  };
+  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  await openssl(
+    "req",
+    "-x509",
+    ...key,
+    "-keyout",
+    at("ca.key"),
+    "-out",
+    at("ca.pem"),
+    "-days",
+    "1",
+    "-subj",
+    "/CN=benchmark authority",
+  );
+  await openssl("req", ...key, "-keyout", at("server.key"), "-out", at("server.csr"), "-subj", `/CN=${address}`);
+  await writeFile(at("server.ext"), `subjectAltName=IP:${address}\nextendedKeyUsage=serverAuth\n`);
+  const authority = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-CAcreateserial"];
+  await openssl(
+    "x509",
+    "-req",
+    "-in",
+    at("server.csr"),
+    ...authority,
+    "-days",
+    "1",
+    "-extfile",
+    at("server.ext"),
+    "-out",
+    at("server.pem"),
+  );
+  return { caFile: at("ca.pem"), certFile: at("server.pem"), keyFile: at("server.key") };
+}

@@ -1,0 +1,106 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
+import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
+
+/** The peers that are one Go program: rclone and s5cmd. */
+
+const run = promisify(execFile);
+const MIB = 1 << 20;
+const TRANSFERS = 64;
+const RCLONE_ONE_FILE =
+  "--s3-upload-concurrency 10 --s3-chunk-size 10Mi --s3-upload-cutoff 0 --multi-thread-streams 10 --multi-thread-cutoff 10Mi --multi-thread-chunk-size 10Mi";
+const RCLONE_MANY_FILES = `--transfers ${TRANSFERS} --checkers ${TRANSFERS}`;
+
+async function versionOf(tool: InstalledTool, ...args: string[]): Promise<{ version: string } | { missing: string }> {
+  if ("missing" in tool) return tool;
+  const { stdout } = await run(tool.program, args);
+  return {
+    version:
+      stdout
+        .trim()
+        .split("\n")[0]
+        ?.replace(/^rclone /, "") ?? "",
+  };
+}
+
+/** rclone told to move 10 parts of one file at a time; its own `--transfers` counts files. */
+export function rclone(installed: InstalledTool): Tool {
+  return {
+    name: "rclone",
+    title: "rclone",
+    role: "peer",
+    setup: `\`${RCLONE_ONE_FILE}\`; small files \`${RCLONE_MANY_FILES}\``,
+    find: () => versionOf(installed, "version"),
+    inFlight: ({ direction, names }) =>
+      names !== null
+        ? { parts: 1, partBytes: 64 << 10, files: TRANSFERS }
+        : direction === "up"
+          ? { parts: 10, partBytes: 10 * MIB, files: 1 }
+          : null,
+    command: (errand) => {
+      if ("missing" in installed) return null;
+      const store = `:s3:${errand.bucket}/${errand.key}`;
+      const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+      const isFolder = errand.names !== null;
+      return {
+        program: installed.program,
+        args: [
+          isFolder ? "copy" : "copyto",
+          ...ends,
+          "--config=",
+          "--s3-provider=Other",
+          "--s3-env-auth",
+          "--s3-no-check-bucket",
+          `--s3-endpoint=${errand.endpoint}`,
+          `--s3-region=${errand.region}`,
+          ...(errand.caFile === null ? [] : ["--ca-cert", errand.caFile]),
+          ...(isFolder ? RCLONE_MANY_FILES : RCLONE_ONE_FILE).split(" "),
+        ],
+        env: baseEnvironment(errand),
+      };
+    },
+  };
+}
+
+/** How many parts of what size s5cmd moves at a time for one file; null: as it comes (5 of 50 MiB). */
+export interface S5cmdOptions {
+  name: string;
+  title: string;
+  tuning: { parts: number; partMib: number } | null;
+}
+
+export function s5cmd(installed: InstalledTool, options: S5cmdOptions): Tool {
+  const { tuning } = options;
+  const flags = tuning === null ? [] : ["-c", String(tuning.parts), "-p", String(tuning.partMib)];
+  return {
+    name: options.name,
+    title: options.title,
+    role: "peer",
+    setup: tuning === null ? "as it comes: 5 parts of 50 MiB, 256 workers" : `\`cp ${flags.join(" ")}\``,
+    find: () => versionOf(installed, "version"),
+    inFlight: ({ names }) =>
+      names !== null
+        ? { parts: 1, partBytes: 64 << 10, files: 256 }
+        : { parts: tuning?.parts ?? 5, partBytes: (tuning?.partMib ?? 50) * MIB, files: 1 },
+    command: (errand) => {
+      if ("missing" in installed) return null;
+      // A folder is already moved by 256 workers; part flags would say nothing.
+      const asks = errand.names === null ? flags : [];
+      return {
+        program: installed.program,
+        args: ["--log", "error", "--endpoint-url", errand.endpoint, "cp", ...asks, ...s5cmdEnds(errand)],
+        env: baseEnvironment(errand),
+      };
+    },
+  };
+}
+
+function s5cmdEnds(errand: Errand): [string, string] {
+  const isFolder = errand.names !== null;
+  if (errand.direction === "up") {
+    return isFolder ? [join(errand.path, "*"), `${s3Address(errand)}/`] : [errand.path, s3Address(errand)];
+  }
+  return isFolder ? [`${s3Address(errand)}/*`, `${errand.path}/`] : [s3Address(errand), errand.path];
+}

@@ -1,0 +1,110 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
+import { baseEnvironment, type Availability, type Errand, s3Address, type Tool } from "./tool.ts";
+
+/** The peers written in Python: boto3 and the aws command, each with its own engine and with AWS's C runtime (CRT). */
+
+const run = promisify(execFile);
+const SCRIPT = join(import.meta.dirname, "../peers/boto.py");
+const MB = 1_000_000;
+const FILES_AT_A_TIME = 64;
+
+/** What was installed: the programs, and the folder that has the C runtime, kept apart so that it is used only when meant. */
+export interface PythonPeers {
+  python: InstalledTool;
+  aws: InstalledTool;
+  crtFolder: InstalledTool;
+}
+
+type Engine = "classic" | "crt";
+
+const crtPath = (peers: PythonPeers, engine: Engine): Record<string, string> =>
+  engine === "crt" && "program" in peers.crtFolder ? { PYTHONPATH: peers.crtFolder.program } : {};
+
+async function pythonVersions(peers: PythonPeers, module: string, engine: Engine): Promise<Availability> {
+  if ("missing" in peers.python) return peers.python;
+  if (engine === "crt" && "missing" in peers.crtFolder) return peers.crtFolder;
+  const names = engine === "crt" ? [module, "awscrt"] : [module];
+  const ask = `from importlib.metadata import version; print(", ".join(n + " " + version(n) for n in ${JSON.stringify(names)}))`;
+  const { stdout } = await run(peers.python.program, ["-c", ask], {
+    env: { ...process.env, ...crtPath(peers, engine) },
+  });
+  return { version: stdout.trim() };
+}
+
+const inFlight =
+  (engine: Engine): Tool["inFlight"] =>
+  ({ names }) =>
+    engine === "crt"
+      ? null
+      : names === null
+        ? { parts: 10, partBytes: 10 * MB, files: 1 }
+        : { parts: 1, partBytes: 64 << 10, files: FILES_AT_A_TIME };
+
+export function boto3(peers: PythonPeers, engine: Engine): Tool {
+  return {
+    name: engine === "crt" ? "boto3-crt" : "boto3",
+    title: engine === "crt" ? "boto3 + CRT" : "boto3",
+    role: "peer",
+    setup:
+      engine === "crt"
+        ? "`TransferConfig(preferred_transfer_client='crt')`"
+        : "`TransferConfig(multipart_chunksize=10 MB, max_concurrency=10)`; small files on 64 threads",
+    find: () => pythonVersions(peers, "boto3", engine),
+    inFlight: inFlight(engine),
+    command: (errand) => {
+      if ("missing" in peers.python) return null;
+      const kind = errand.names === null ? "file" : "folder";
+      const where = [errand.endpoint, errand.bucket, errand.key, errand.path];
+      return {
+        program: peers.python.program,
+        args: [SCRIPT, engine, errand.direction, kind, ...where],
+        env: { ...baseEnvironment(errand), ...crtPath(peers, engine) },
+      };
+    },
+  };
+}
+
+export function awsCli(peers: PythonPeers, engine: Engine): Tool {
+  return {
+    name: engine === "crt" ? "aws-cli-crt" : "aws-cli",
+    title: engine === "crt" ? "aws CLI + CRT" : "aws CLI",
+    role: "peer",
+    setup:
+      engine === "crt"
+        ? "`preferred_transfer_client = crt`"
+        : "`max_concurrent_requests = 10`, `multipart_chunksize = 10MB`; small files 64 requests",
+    find: () => pythonVersions(peers, "awscli", engine),
+    inFlight: inFlight(engine),
+    command: async (errand) => {
+      if ("missing" in peers.aws) return null;
+      const config = join(errand.scratch, "aws-config");
+      await writeFile(config, awsConfig(errand, engine));
+      const store = s3Address(errand) + (errand.names === null ? "" : "/");
+      const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+      const recursive = errand.names === null ? [] : ["--recursive"];
+      return {
+        program: peers.aws.program,
+        args: ["--endpoint-url", errand.endpoint, "s3", "cp", "--only-show-errors", ...recursive, ...ends],
+        env: { ...baseEnvironment(errand), ...crtPath(peers, engine), AWS_CONFIG_FILE: config },
+      };
+    },
+  };
+}
+
+function awsConfig(errand: Errand, engine: Engine): string {
+  const requests = errand.names === null ? 10 : FILES_AT_A_TIME;
+  const lines =
+    engine === "crt"
+      ? ["preferred_transfer_client = crt"]
+      : [
+          "preferred_transfer_client = classic",
+          `max_concurrent_requests = ${requests}`,
+          "multipart_chunksize = 10000000",
+          "multipart_threshold = 10000000",
+        ];
+  return `[default]\ns3 =\n${lines.map((line) => `  ${line}\n`).join("")}`;
+}

@@ -1,0 +1,30 @@
+import { compile } from "../compile.ts";
+import { baseEnvironment, type Tool } from "./tool.ts";
+
+export const RAW_CONNECTIONS = 30;
+
+/** Makes the program of the ceiling; it serves and moves. */
+export const compileRaw = (): Promise<string> => compile("raw-tcp", "peers/raw-tcp.c");
+
+/** Plain TCP: the same number of bytes over fresh connections, with nothing on top. Says what the link itself allows. */
+export const raw: Tool = {
+  name: "raw",
+  title: "raw TCP",
+  role: "ceiling",
+  setup: `${RAW_CONNECTIONS} fresh connections, no store and no files`,
+  find: async () => {
+    await compileRaw();
+    return { version: `${RAW_CONNECTIONS} connections` };
+  },
+  inFlight: () => null,
+  command: async (errand) => {
+    // Its bytes are not encrypted and have no names: it is no ceiling for https or for many files.
+    if (errand.names !== null || errand.caFile !== null) return null;
+    const { address, port } = errand.rawAddress;
+    return {
+      program: await compileRaw(),
+      args: [errand.direction, address, String(port), String(errand.bytes), String(RAW_CONNECTIONS)],
+      env: baseEnvironment(errand),
+    };
+  },
+};

@@ -1,0 +1,35 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ROOT } from "../compile.ts";
+import { baseEnvironment, type Tool } from "./tool.ts";
+
+const SCRIPT = join(import.meta.dirname, "../peers/sdk-reference.ts");
+const MB = 1_000_000;
+
+/** The AWS SDK for JavaScript, used as its documentation says: the engine that Tidemark does without. */
+export const sdk: Tool = {
+  name: "sdk",
+  title: "AWS SDK (JS)",
+  role: "peer",
+  setup: "lib-storage `Upload` with 10 parts of 10 MB; ranged GETs of 10 MB, 10 at a time; small files 64 at a time",
+  find: async () => {
+    const text = await readFile(join(ROOT, "node_modules/@aws-sdk/client-s3/package.json"), "utf8");
+    const { version } = JSON.parse(text) as { version: string };
+    return { version: `client-s3 ${version}, Node ${process.versions.node}` };
+  },
+  inFlight: ({ names }) =>
+    names === null ? { parts: 10, partBytes: 10 * MB, files: 1 } : { parts: 1, partBytes: 64 << 10, files: 64 },
+  command: (errand) => ({
+    program: process.execPath,
+    args: [
+      SCRIPT,
+      errand.direction,
+      errand.names === null ? "file" : "folder",
+      errand.endpoint,
+      errand.bucket,
+      errand.key,
+      errand.path,
+    ],
+    env: baseEnvironment(errand),
+  }),
+};

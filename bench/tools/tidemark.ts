@@ -1,0 +1,54 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../compile.ts";
+import type { Command } from "../measure/measure.ts";
+import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
+
+/** Which build of Tidemark to run, under which name. */
+export interface TidemarkOptions {
+  name: string;
+  title: string;
+  bundle: string;
+  /** Keeps what was learned of the store from run to run; null: every run is the first on its node. */
+  stateFolder: string | null;
+}
+
+export const OWN_BUNDLE = join(ROOT, "dist/tidemark.mjs");
+
+/** Tidemark with its default settings; variables TIDEMARK_* of the person's environment reach it. */
+export function tidemark(options: TidemarkOptions): Tool {
+  return {
+    name: options.name,
+    title: options.title,
+    role: "own",
+    setup: "`tidemark cp`, default settings",
+    find: () =>
+      Promise.resolve(
+        existsSync(options.bundle)
+          ? { version: `Node ${process.versions.node}` }
+          : { missing: `${options.bundle} does not exist` },
+      ),
+    command: (errand) => tidemarkCommand(options, errand),
+    inFlight: () => null,
+  };
+}
+
+function tidemarkCommand(options: TidemarkOptions, errand: Errand): Command {
+  const isFolder = errand.names !== null;
+  const store = s3Address(errand) + (isFolder ? "/" : "");
+  const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+  const sizes = errand.setting === "ten-by-ten" ? ["--concurrency", "10", "--part-size", "10MB"] : [];
+  const wishes = Object.entries(process.env).filter(
+    (entry): entry is [string, string] => entry[0].startsWith("TIDEMARK_") && entry[1] !== undefined,
+  );
+  return {
+    program: process.execPath,
+    args: [options.bundle, "cp", ...sizes, ...ends],
+    env: {
+      ...baseEnvironment(errand),
+      TIDEMARK_ENDPOINT: errand.endpoint,
+      TIDEMARK_STATE: options.stateFolder ?? join(errand.scratch, "state"),
+      ...Object.fromEntries(wishes),
+    },
+  };
+}
