@@ -1,0 +1,155 @@
+/**
+ * Leaves the people at home their internet. A transfer that takes all of a home link fills the queue of the modem, and
+ * every click of everybody else waits behind it. This watches how much longer a handshake takes than on the idle link,
+ * and keeps our rate where the queue stays short: a cut when it is long, a gentle balance around the target, a quick way
+ * back when it is empty (as LEDBAT does, by rate instead of window). What it gives way to need not be on this machine.
+ *
+ * Pure: a state and a sample make the next state. Rates are bytes per second, times milliseconds of a clock that only
+ * goes up.
+ */
+export interface HouseholdState {
+  /** What we may take; null is all. */
+  rate: number | null;
+  /** Least round trip and most payload of each of the last minutes. */
+  minutes: readonly { minute: number; leastRttMs: number; mostBytesPerSecond: number }[];
+  /** Latest round trip, to tell a queue from a single late answer. */
+  lastRttMs: number | null;
+  smoothedRttMs: number | null;
+  /** Payload rates of the last seconds. */
+  recent: readonly { atMs: number; bytes: number; spanMs: number }[];
+  lastAtMs: number | null;
+  lastCutAtMs: number;
+  /** Rate at which the queue began to grow the last time: the way back is quick up to there. */
+  peak: number;
+  isInflated: boolean;
+  /** The share left to others is a share of the best seen, so now and then that has to be seen again. */
+  measuringUntilMs: number;
+}
+
+export interface HouseholdSample {
+  atMs: number;
+  /** Of a fresh handshake; null when there was no answer. */
+  rttMs: number | null;
+  /** Our bytes since the sample before. */
+  movedBytes: number;
+}
+
+export const HOUSEHOLD_START: HouseholdState = {
+  rate: null,
+  minutes: [],
+  lastRttMs: null,
+  smoothedRttMs: null,
+  recent: [],
+  lastAtMs: null,
+  lastCutAtMs: -Infinity,
+  peak: 0,
+  isInflated: false,
+  measuringUntilMs: -Infinity,
+};
+
+const MINUTE_MS = 60_000;
+const REMEMBERED_MINUTES = 10;
+const RECENT_MS = 5_000;
+const LEAST_RATE = 64_000;
+const LEAST_SHARE_OF_BEST = 0.05;
+/** More than this over the idle link is a queue that people feel. */
+const LEAST_INFLATION_MS = 15;
+const INFLATION_SHARE = 0.5;
+const MOST_TARGET_MS = 20;
+/** A cut shows only after the queue, and what the kernel holds already, has drained. */
+const HOLD_MS = 2_000;
+const MEASURE_EVERY_MS = 5 * MINUTE_MS;
+const MEASURE_MS = 8_000;
+
+/** `shareForOthers`: 0 to 0.95 of the best rate seen that is never taken. */
+export function stepHousehold(before: HouseholdState, sample: HouseholdSample, shareForOthers: number): HouseholdState {
+  const spanMs = before.lastAtMs === null ? 0 : Math.max(1, sample.atMs - before.lastAtMs);
+  const seen = remember(before, { ...sample, spanMs });
+  const { rttMs } = sample;
+  if (rttMs === null) return { ...seen, lastAtMs: sample.atMs };
+  // One late answer is no queue: the lesser of two counts.
+  const steady = Math.min(rttMs, before.lastRttMs ?? rttMs);
+  const smoothedRttMs = before.smoothedRttMs === null ? steady : 0.4 * before.smoothedRttMs + 0.6 * steady;
+  const next = { ...seen, lastAtMs: sample.atMs, lastRttMs: rttMs, smoothedRttMs };
+  return keepShare(spanMs === 0 ? next : steer(next, { atMs: sample.atMs, spanMs }), sample.atMs, shareForOthers);
+}
+
+/** Round trip of the idle link: the least of the last ten minutes, ms. */
+export function baseRttOf(state: HouseholdState): number | null {
+  const least = Math.min(...state.minutes.map(({ leastRttMs }) => leastRttMs));
+  return Number.isFinite(least) ? least : null;
+}
+
+const bestOf = (state: HouseholdState): number =>
+  Math.max(0, ...state.minutes.map(({ mostBytesPerSecond }) => mostBytesPerSecond));
+
+/** Payload per second over the last `overMs`. */
+function rateOver(state: HouseholdState, atMs: number, overMs: number): number {
+  return rateOf(state.recent.filter((slot) => atMs - slot.atMs < overMs));
+}
+
+function rateOf(slots: HouseholdState["recent"]): number {
+  const span = slots.reduce((sum, slot) => sum + slot.spanMs, 0);
+  return span === 0 ? 0 : (slots.reduce((sum, slot) => sum + slot.bytes, 0) * 1000) / span;
+}
+
+function remember(state: HouseholdState, sample: HouseholdSample & { spanMs: number }): HouseholdState {
+  const { atMs, rttMs, movedBytes, spanMs } = sample;
+  const slot = { atMs, bytes: movedBytes, spanMs };
+  const recent = [...state.recent.filter((one) => atMs - one.atMs < RECENT_MS), ...(spanMs === 0 ? [] : [slot])];
+  // The lesser half: a burst that only filled a queue or the kernel's buffers was no rate of the link.
+  const halves = [recent.slice(0, recent.length / 2), recent.slice(recent.length / 2)];
+  const isWhole = recent.reduce((sum, one) => sum + one.spanMs, 0) >= RECENT_MS * 0.7;
+  const rate = isWhole ? Math.min(...halves.map(rateOf)) : 0;
+  const minute = Math.floor(atMs / MINUTE_MS);
+  const known = state.minutes.find((one) => one.minute === minute);
+  const now = {
+    minute,
+    leastRttMs: Math.min(known?.leastRttMs ?? Infinity, rttMs ?? Infinity),
+    mostBytesPerSecond: Math.max(known?.mostBytesPerSecond ?? 0, rate),
+  };
+  const minutes = [
+    ...state.minutes.filter((one) => one.minute !== minute && minute - one.minute < REMEMBERED_MINUTES),
+    now,
+  ];
+  return { ...state, recent, minutes };
+}
+
+function steer(state: HouseholdState, now: { atMs: number; spanMs: number }): HouseholdState {
+  const { atMs, spanMs } = now;
+  const base = baseRttOf(state) ?? 0;
+  const queueMs = (state.smoothedRttMs ?? base) - base;
+  const mostMs = Math.max(LEAST_INFLATION_MS, base * INFLATION_SHARE);
+  const targetMs = Math.min(MOST_TARGET_MS, mostMs * 0.8);
+  const measured = rateOver(state, atMs, 2 * HOLD_MS);
+  const floor = Math.max(LEAST_RATE, bestOf(state) * LEAST_SHARE_OF_BEST);
+  if (queueMs > mostMs) {
+    if (atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
+    const from = Math.min(state.rate ?? Infinity, measured);
+    // As much less as drains the queue in the time until the next cut.
+    const cut = Math.min(0.85, Math.max(0.5, 1 - queueMs / HOLD_MS));
+    const peak = state.isInflated ? state.peak : from;
+    return { ...state, rate: Math.max(floor, from * cut), peak, isInflated: true, lastCutAtMs: atMs };
+  }
+  const isInflated = state.isInflated && queueMs > targetMs;
+  const { rate } = state;
+  if (rate === null) return { ...state, isInflated };
+  // Who does not take what is allowed learns nothing about more.
+  const isUsed = measured >= 0.7 * rate;
+  const seconds = spanMs / 1000;
+  const room = 1 - queueMs / targetMs;
+  const isFar = rate < 0.8 * state.peak && queueMs < targetMs / 2;
+  const growth = isFar ? 0.12 : room * (room > 0 ? 0.02 : 0.05);
+  if (growth > 0 && !isUsed) return { ...state, isInflated };
+  return { ...state, isInflated, rate: Math.max(floor, rate * (1 + Math.max(-0.1, growth) * seconds)) };
+}
+
+/** Never more than what is left of the best rate seen; every few minutes that is measured again. */
+function keepShare(state: HouseholdState, atMs: number, shareForOthers: number): HouseholdState {
+  if (shareForOthers <= 0) return state;
+  if (atMs - state.measuringUntilMs > MEASURE_EVERY_MS) return { ...state, measuringUntilMs: atMs + MEASURE_MS };
+  const best = bestOf(state);
+  if (atMs < state.measuringUntilMs || best === 0) return state;
+  const most = Math.max(LEAST_RATE, best * (1 - shareForOthers));
+  return { ...state, rate: Math.min(state.rate ?? Infinity, most) };
+}
