@@ -1,0 +1,291 @@
+import type { Socket } from "node:net";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { faultOfNetwork } from "#storage/faults.ts";
+import type { UploadBody } from "./exchange.ts";
+import { Flow } from "./flow.ts";
+import { openSocket, type Origin } from "./open-socket.ts";
+import { restAfter } from "./parse-answer.ts";
+import { Receiving } from "./receiving.ts";
+import { bodyOf, Sending } from "./sending.ts";
+import { createSilence, type Silence } from "./silence.ts";
+import type { Shared, Task } from "./task.ts";
+
+/**
+ * One socket and the one request that is on it: connecting -> idle <-> busy -> gone. A connection that is in any doubt (an
+ * answer cut short, bytes too many, a request that was not sent to its end) is dropped and never used again. Buffers go
+ * back to the pool only when the socket cannot touch them any more.
+ */
+export interface Owner {
+  onReady(connection: Connection): void;
+  /** Its request is over and it can take another one. */
+  onFree(connection: Connection): void;
+  /** `fault`: why it could not connect; null when it was connected before. */
+  onGone(connection: Connection, fault: Fault | null): void;
+}
+
+/** Reuse of an idle connection where the store does not say how long it waits. Node's servers close after five seconds. */
+const REST_MS = 4_000;
+/** One that never had a request: servers give it longer. */
+const UNUSED_REST_MS = 15_000;
+/** Bodies up to this length go out in one piece with the head. */
+const SMALL_BODY_BYTES = 64 * 1024;
+/** The most the kernel may hold back after our last write. */
+const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
+const MOST_ANSWER_WAIT_MS = 120_000;
+
+export class Connection {
+  readonly origin: Origin;
+  readonly #shared: Shared;
+  readonly #owner: Owner;
+  readonly #socket: Socket;
+  readonly #silence: Silence;
+  #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
+  #task: Task | null = null;
+  #receiving: Receiving | null = null;
+  #flow: Flow | null = null;
+  #sending: Sending | null = null;
+  /** When a request without a body was sent, until the first byte of its answer. */
+  #askedAt: number | null = null;
+  /** The answer is whole, and the kernel's word on our last bytes is still to come. */
+  #isOverWhenSent = false;
+  /** An idle connection is used only until then. */
+  idleUntil = 0;
+
+  constructor(origin: Origin, shared: Shared, owner: Owner) {
+    const { now, connectMs, scratch, tls } = shared;
+    this.origin = origin;
+    this.#shared = shared;
+    this.#owner = owner;
+    this.#silence = createSilence({ now, quietMs: connectMs });
+    let attemptedAt = now();
+    const onread = {
+      buffer: () => this.#receiving?.room() ?? scratch,
+      callback: (count: number) => this.#read(count),
+    };
+    this.#socket = openSocket(origin, onread, tls)
+      .on("connectionAttempt", () => (attemptedAt = now()))
+      .on("connect", () => {
+        shared.trips.add(now() - attemptedAt);
+        if (!origin.isTls) this.#ready();
+      })
+      .on("secureConnect", () => this.#ready())
+      .on("end", () => this.#ended())
+      .on("error", (error) => this.#broken(error))
+      .on("close", () => this.#closed());
+    this.#socket.resume();
+  }
+
+  get isConnecting(): boolean {
+    return this.#state === "connecting";
+  }
+
+  #ready(): void {
+    if (this.#state !== "connecting") return;
+    this.#state = "idle";
+    this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
+    this.#socket.unref();
+    this.#owner.onReady(this);
+  }
+
+  /** Sends a request on an idle connection. */
+  run(task: Task): void {
+    const { buffers, scratch, now, idleMs, pacer, pace } = this.#shared;
+    const { method, sink, head, body } = task;
+    this.#state = "busy";
+    this.#task = task;
+    this.#socket.ref();
+    this.#silence.allow(idleMs);
+    this.#isOverWhenSent = false;
+    this.#askedAt = body === null ? now() : null;
+    const receiving = new Receiving({
+      method,
+      sink,
+      buffers,
+      scratch,
+      now,
+      onHead: () => this.#headCame(),
+      onHold: () => this.#silence.hold(),
+      onGoOn: () => {
+        this.#silence.goOn();
+        this.#flow?.wake();
+      },
+      onEnough: () => this.#enough(),
+      onOver: () => this.#over(),
+      onFault: (error) => this.#failed(error),
+    });
+    this.#receiving = receiving;
+    const onFault = (error: unknown) => this.#failed(error);
+    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, now, onFault });
+    if (body === null) this.#socket.write(head, "latin1");
+    else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
+      this.#socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+    } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
+  }
+
+  #send(head: string, body: UploadBody): void {
+    const { buffers, now } = this.#shared;
+    try {
+      this.#sending = new Sending({
+        socket: this.#socket,
+        head,
+        body,
+        buffers,
+        now,
+        onMoved: () => this.#silence.touch(),
+        onHold: () => this.#silence.hold(),
+        onGoOn: () => this.#silence.goOn(),
+        onSent: () => this.#sent(body),
+        onFault: (error) => this.#failed(error),
+      });
+      this.#sending.next();
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** All bytes are in the kernel's hands. On a slow link it takes a while until the store has them. */
+  #sent(body: UploadBody): void {
+    const drainMs = (Math.min(body.lengthBytes, KERNEL_BUFFER_BYTES) / Math.max(1, body.bytesPerSecond())) * 1000;
+    this.#silence.allow(Math.min(MOST_ANSWER_WAIT_MS, this.#shared.idleMs + 2 * drainMs));
+    if (this.#isOverWhenSent) this.#over();
+  }
+
+  /** Bytes came; false stops reading. */
+  #read(count: number): boolean {
+    const [receiving, flow] = [this.#receiving, this.#flow];
+    if (this.#state !== "busy" || receiving === null || flow === null) {
+      // Nothing was asked for.
+      this.drop();
+      return false;
+    }
+    if (this.#askedAt !== null) {
+      this.#shared.trips.add(this.#shared.now() - this.#askedAt);
+      this.#askedAt = null;
+    }
+    flow.came(count);
+    try {
+      receiving.take(count);
+    } catch (error) {
+      this.#failed(error);
+      return false;
+    }
+    // After the sink, whose time is not the network's.
+    this.#silence.touch();
+    return !receiving.isHeld;
+  }
+
+  /** An answer while the request is still going out: the rest is not sent. */
+  #headCame(): void {
+    if (this.#sending !== null && !this.#sending.isGiven) this.#sending.stop();
+  }
+
+  #over(): void {
+    const [task, receiving, sending] = [this.#task, this.#receiving, this.#sending];
+    const head = receiving?.head ?? null;
+    if (task === null || receiving === null || head === null) return;
+    const isSent = sending === null || sending.isSent;
+    if (!isSent && sending.isGiven) {
+      this.#isOverWhenSent = true;
+      return;
+    }
+    if (!isSent && head.status < 300) {
+      this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
+      return;
+    }
+    const restMs = isSent && receiving.isClean && receiving.isDelimited ? restAfter(head, REST_MS) : 0;
+    if (restMs === 0) this.#leave(null);
+    else this.#rest(this.#shared.now() + restMs);
+    task.done(receiving.answer);
+  }
+
+  /** Idle again. */
+  #rest(until: number): void {
+    this.#flow?.stop();
+    this.#receiving?.release();
+    this.#receiving = null;
+    this.#flow = null;
+    this.#sending = null;
+    this.#task = null;
+    this.#state = "idle";
+    this.idleUntil = until;
+    // To see when the other side closes it.
+    this.#socket.resume();
+    this.#socket.unref();
+    this.#owner.onFree(this);
+  }
+
+  #enough(): void {
+    const [task, receiving] = [this.#task, this.#receiving];
+    this.#leave(null);
+    if (receiving !== null) task?.done(receiving.answer);
+  }
+
+  #ended(): void {
+    if (this.#state !== "busy" || this.#receiving === null) {
+      this.#broken(new Fault("LINK_DOWN", { detail: "the other side closed the connection" }));
+      return;
+    }
+    try {
+      const fault = this.#receiving.end();
+      if (fault !== null) this.#failed(fault);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #broken(error: unknown): void {
+    if (this.#state === "connecting") this.#leave(faultOfNetwork(error, {}));
+    else if (this.#state === "idle") this.#leave(null);
+    else if (this.#state === "busy") {
+      try {
+        this.#receiving?.deliver();
+        this.#failed(error);
+      } catch (thrown) {
+        this.#failed(thrown);
+      }
+    }
+  }
+
+  #failed(error: unknown): void {
+    const task = this.#task;
+    if (task === null) return;
+    const found = faultOfNetwork(error, task.about);
+    const fault = isFault(error) ? new Fault(found.code, { ...task.about, ...found.context }) : found;
+    const isUnanswered = fault.code === "LINK_DOWN" && this.#receiving?.hasBegun === false;
+    const { takenBytes = 0, reading = null } = this.#sending ?? {};
+    this.#leave(null);
+    task.fail(fault, { isUnanswered, sentBytes: takenBytes, reading });
+  }
+
+  /** Closes the connection at once. The request on it is not told. */
+  drop(): void {
+    if (this.#state !== "gone") this.#leave(null);
+  }
+
+  #leave(fault: Fault | null): void {
+    this.#state = "gone";
+    this.#task = null;
+    this.#flow?.stop();
+    this.#receiving?.stop();
+    this.#sending?.stop();
+    this.#socket.destroy();
+    this.#owner.onGone(this, fault);
+  }
+
+  #closed(): void {
+    this.#receiving?.release();
+    this.#sending?.closed();
+    this.#broken(new Fault("LINK_DOWN", { detail: "the connection was closed" }));
+  }
+
+  /** Looks whether it has been silent for too long; `lateMs` of that this process itself was not there. */
+  check(lateMs: number): void {
+    this.#silence.forgive(lateMs);
+    const silentMs = this.#silence.tooLongMs();
+    if (silentMs === null) return;
+    const seconds = Math.round(silentMs / 1000);
+    if (this.#state === "connecting") {
+      this.#broken(new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` }));
+    } else if (this.#state === "busy") this.#failed(new Fault("STALLED", { detail: `no byte for ${seconds} s` }));
+  }
+}

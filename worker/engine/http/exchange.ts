@@ -1,0 +1,67 @@
+import type { SignedRequest } from "#protocol/operations.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+
+/** One request and what becomes of its answer, as the callers of the wire describe it. */
+export interface Exchange {
+  request: SignedRequest;
+  op: string;
+  /** A key; never the URL. */
+  subject: string;
+  signal: AbortSignal;
+  body?: Buffer | UploadBody;
+  headers?: Record<string, string>;
+}
+
+export interface UploadBody {
+  lengthBytes: number;
+  /**
+   * Fills `into` with the bytes at `at` of the body, at most `into.length`; returns how many (more than 0). Positional, so
+   * that the wire may start over on another connection. Time spent here is not silence of the network.
+   */
+  read(into: Buffer, at: number): number | Promise<number>;
+  /** Bytes now in the kernel's hands; negative when the wire starts over. */
+  sent(bytes: number): void;
+  /** Present rate of one connection, to judge how long the last bytes may stay in the kernel's buffers. */
+  bytesPerSecond(): number;
+}
+
+export interface Sink {
+  /** Before any byte; throws a Fault when the answer is not the wanted one. */
+  head(answer: HttpAnswer): void;
+  /**
+   * The chunk is only valid during the call. A promise pauses reading (and the watchdog) until it resolves.
+   * "enough": the rest is not wanted; the connection is dropped and the fetch resolves.
+   */
+  bytes(chunk: Buffer): void | Promise<void> | "enough";
+}
+
+/** Whom a fault is about. */
+export type About = Pick<Exchange, "op" | "subject">;
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** The wire's own business. */
+const OURS: ReadonlySet<string> = new Set(["host", "content-length", "connection", "transfer-encoding", "expect"]);
+
+/** Length of a body in bytes; null without one. */
+export function lengthOf(body: Exchange["body"]): number | null {
+  if (body === undefined) return null;
+  return Buffer.isBuffer(body) ? body.length : body.lengthBytes;
+}
+
+/** The head of a request. Faults: BAD_INPUT for a header that could not be sent as it is. */
+export function writeHead({ request, body, headers, op, subject }: Exchange, url: URL): string {
+  const { method } = request;
+  const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `host: ${url.host}`];
+  for (const [name, value] of Object.entries({ ...request.headers, ...headers })) {
+    if (!TOKEN.test(name) || !VALUE.test(value)) {
+      const detail = "a request header has characters that HTTP cannot carry";
+      throw new Fault("BAD_INPUT", { op, subject, detail });
+    }
+    if (!OURS.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+  }
+  const length = lengthOf(body) ?? (method === "PUT" || method === "POST" ? 0 : null);
+  if (length !== null) lines.push(`content-length: ${length}`);
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}

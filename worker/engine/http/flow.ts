@@ -1,0 +1,87 @@
+import type { Socket } from "node:net";
+import type { Pace, Paced, Pacer } from "./pace.ts";
+import type { Receiving } from "./receiving.ts";
+
+/**
+ * The body of one answer between socket and sink, in time: after everything that was ready has been read, a connection
+ * that brought little rests, and what has gathered is handed on before it is old.
+ */
+export interface FlowOptions {
+  socket: Socket;
+  receiving: Receiving;
+  pacer: Pacer;
+  pace: Pace;
+  now: () => number;
+  onFault(error: unknown): void;
+}
+
+/** What has gathered is handed on after this time even if it is little. */
+const MOST_WAIT_MS = 50;
+
+export class Flow implements Paced {
+  readonly #options: FlowOptions;
+  #burstBytes = 0;
+  #bytesSinceRest = 0;
+  #restedAt: number;
+  #isResting = false;
+  #isStopped = false;
+  dueAt = 0;
+
+  constructor(options: FlowOptions) {
+    this.#options = options;
+    this.#restedAt = options.now();
+  }
+
+  /** Bytes of an answer were read. */
+  came(count: number): void {
+    if (this.#burstBytes === 0) this.#options.pacer.seen(this);
+    this.#burstBytes += count;
+  }
+
+  settle(): void {
+    const { receiving, pace, pacer, socket, now } = this.#options;
+    const burst = this.#burstBytes;
+    this.#burstBytes = 0;
+    if (this.#isStopped || !receiving.isFlowing) return;
+    this.#bytesSinceRest += burst;
+    const nowMs = now();
+    let restMs = MOST_WAIT_MS;
+    if (pace.tickMs > 0 && burst < pace.aimBytes) {
+      const bytesPerMs = this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt);
+      restMs = Math.min(pace.mostMs, Math.max(pace.tickMs, pace.aimBytes / Math.max(1, bytesPerMs)));
+      this.#isResting = true;
+      socket.pause();
+    } else if (receiving.waitingSince === Infinity) return;
+    this.#bytesSinceRest = 0;
+    this.#restedAt = nowMs;
+    this.dueAt = nowMs + restMs;
+    pacer.rest(this);
+  }
+
+  visit(nowMs: number): boolean {
+    const { receiving, onFault } = this.#options;
+    if (this.#isStopped) return false;
+    try {
+      if (nowMs - receiving.waitingSince >= MOST_WAIT_MS) receiving.deliver();
+    } catch (error) {
+      onFault(error);
+      return false;
+    }
+    this.#isResting = false;
+    this.wake();
+    if (receiving.waitingSince === Infinity) return false;
+    this.dueAt = receiving.waitingSince + MOST_WAIT_MS;
+    return true;
+  }
+
+  /** Reads on, unless this is the time to rest or the sink is busy. */
+  wake(): void {
+    const { socket, receiving } = this.#options;
+    if (!this.#isResting && !receiving.isHeld && !this.#isStopped) socket.resume();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.pacer.forget(this);
+  }
+}

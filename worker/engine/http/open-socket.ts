@@ -1,0 +1,54 @@
+import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from "node:net";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+
+/** Where connections lead: scheme, host and port of a URL. */
+export interface Origin {
+  /** As `URL.origin` writes it. */
+  key: string;
+  isTls: boolean;
+  host: string;
+  port: number;
+}
+
+export function originOf(url: URL): Origin {
+  const isTls = url.protocol === "https:";
+  return {
+    key: url.origin,
+    isTls,
+    // Without the brackets of an IPv6 address.
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? (isTls ? 443 : 80) : Number(url.port),
+  };
+}
+
+/** What TLS connections of one wire share: further certificates to trust, and a ticket for each origin to resume with. */
+export interface TlsMemory {
+  ca: string | undefined;
+  tickets: Map<string, Buffer>;
+}
+
+/**
+ * Starts to connect. Bytes go through `onread` into our own buffers. The socket is ready at `connect`, with TLS at
+ * `secureConnect`. Addresses of both families are tried in turn, as Node does.
+ */
+export function openSocket(origin: Origin, onread: OnReadOpts, tls: TlsMemory): Socket | TLSSocket {
+  const { host, port, key } = origin;
+  const common = { host, port, onread, autoSelectFamily: true };
+  if (!origin.isTls) {
+    const socket = connectTcp({ ...common, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
+    return socket;
+  }
+  const session = tls.tickets.get(key);
+  const socket = connectTls({
+    ...common,
+    ALPNProtocols: ["http/1.1"],
+    // An address is no name: none is sent then.
+    servername: isIP(host) === 0 ? host : "",
+    ...(session !== undefined && { session }),
+    ...(tls.ca !== undefined && { ca: tls.ca }),
+  });
+  socket.setNoDelay(true);
+  socket.setKeepAlive(true, 30_000);
+  socket.on("session", (ticket) => tls.tickets.set(key, ticket));
+  return socket;
+}

@@ -1,0 +1,79 @@
+/**
+ * On a slow link every few packets would wake the process for 5 KB. Connections that bring little are therefore left
+ * alone for a few milliseconds, all until the same tick, and read then what has gathered in the kernel. A connection that
+ * brings much is never held back.
+ */
+export interface Pacer {
+  /** This one was just read from; it is asked to settle when all that was ready has been read. */
+  seen(one: Paced): void;
+  /** Visits it at the first tick at or after `dueAt`. */
+  rest(one: Paced): void;
+  forget(one: Paced): void;
+}
+
+export interface Pace {
+  /** Connections rest until multiples of this, ms; 0: they are read from as soon as there is anything. */
+  tickMs: number;
+  /** What one rest should bring, bytes. */
+  aimBytes: number;
+  /** Longest rest, ms. */
+  mostMs: number;
+}
+
+export interface Paced {
+  /** All that was ready has been read. */
+  settle(): void;
+  /** Its time has come. True: visit again at `dueAt`. */
+  visit(nowMs: number): boolean;
+  /** By the clock of the pacer, ms. */
+  dueAt: number;
+}
+
+/** Connections rest until multiples of `tickMs`. */
+export function createPacer(input: { tickMs: number; now: () => number }): Pacer {
+  const { now } = input;
+  const tickMs = Math.max(1, input.tickMs);
+  const justRead: Paced[] = [];
+  const resting = new Set<Paced>();
+  let timer: NodeJS.Timeout | null = null;
+  let wakesAt = Infinity;
+
+  const settleAll = () => {
+    for (const one of justRead.splice(0)) one.settle();
+  };
+  const wakeAt = (at: number) => {
+    if (at >= wakesAt) return;
+    if (timer !== null) clearTimeout(timer);
+    wakesAt = at;
+    timer = setTimeout(tick, Math.max(1, at - now()));
+  };
+  const tick = () => {
+    timer = null;
+    wakesAt = Infinity;
+    const nowMs = now();
+    let next = Infinity;
+    for (const one of resting) {
+      // A timer may fire a fraction of a millisecond early.
+      if (one.dueAt <= nowMs + 0.5 && !one.visit(nowMs)) resting.delete(one);
+      else next = Math.min(next, one.dueAt);
+    }
+    if (next < Infinity) wakeAt(Math.ceil(next / tickMs) * tickMs);
+  };
+  return {
+    seen: (one) => {
+      if (justRead.length === 0) setImmediate(settleAll);
+      justRead.push(one);
+    },
+    rest: (one) => {
+      resting.add(one);
+      wakeAt(Math.ceil(one.dueAt / tickMs) * tickMs);
+    },
+    forget: (one) => {
+      resting.delete(one);
+      if (resting.size > 0 || timer === null) return;
+      clearTimeout(timer);
+      timer = null;
+      wakesAt = Infinity;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { Fault } from "#protocol/fault.ts";
+
+/**
+ * The head of an HTTP/1.1 answer (RFC 9112), read strictly: an answer that could be understood in two ways is not
+ * understood at all, because bytes of one answer taken for the next one would end in a file. Every limit is there because
+ * the other side may be anybody.
+ */
+export interface AnswerHead {
+  status: number;
+  /** Lower-case names; repeated ones joined with ", ". */
+  headers: Record<string, string>;
+  isHttp10: boolean;
+}
+
+/** Where the body of an answer ends. */
+export type Framing = { kind: "none" } | { kind: "length"; bytes: number } | { kind: "chunked" } | { kind: "close" };
+
+export interface HeadReader {
+  /** Bytes as they come. Returns the head and how many of these bytes belong to it, or null while it is not whole. */
+  push(bytes: Buffer): { head: AnswerHead; used: number } | null;
+  /** Some byte arrived, of this head or of an interim answer. */
+  readonly hasBegun: boolean;
+}
+
+const MOST_HEAD_BYTES = 64 * 1024;
+const MOST_HEADERS = 200;
+const START = "HTTP/1.";
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+const FORBIDDEN = /[\0-\x08\x0a-\x1f\x7f]/;
+const LENGTH = /^\d{1,15}$/;
+
+export const malformed = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { detail });
+
+/** Reads one head; interim (1xx) answers before it are skipped. Faults: UNEXPECTED_ANSWER. */
+export function createHeadReader(): HeadReader {
+  let kept: Buffer | null = null;
+  let skipped = 0;
+  let hasBegun = false;
+  return {
+    get hasBegun() {
+      return hasBegun;
+    },
+    push: (bytes) => {
+      if (bytes.length > 0) hasBegun = true;
+      const before = kept?.length ?? 0;
+      const all = kept === null ? bytes : Buffer.concat([kept, bytes]);
+      for (let from = 0; ;) {
+        const end = all.indexOf("\r\n\r\n", from, "latin1");
+        if ((end === -1 ? all.length : end) - from + skipped > MOST_HEAD_BYTES) throw malformed("its head is too long");
+        if (end === -1) {
+          assertBeginning(all.toString("latin1", from));
+          kept = Buffer.from(all.subarray(from));
+          return null;
+        }
+        const head = parseHead(all.toString("latin1", from, end));
+        skipped += end + 4 - from;
+        from = end + 4;
+        if (head.status === 101) throw malformed("it changes the protocol");
+        if (head.status >= 200) return { head, used: from - before };
+      }
+    },
+  };
+}
+
+/** What is no HTTP answer is noticed at its first bytes, and not only when the connection falls silent. */
+function assertBeginning(text: string): void {
+  const isStart = text.length < START.length ? START.startsWith(text) : text.startsWith(START);
+  if (!isStart || /(?:^|[^\r])\n/.test(text)) throw malformed("it is not HTTP/1.1");
+}
+
+function parseHead(text: string): AnswerHead {
+  const [first = "", ...lines] = text.split("\r\n");
+  const found = STATUS_LINE.exec(first);
+  if (found === null) throw malformed("it is not HTTP/1.1");
+  if (lines.length > MOST_HEADERS) throw malformed("it has too many headers");
+  const headers = Object.create(null) as Record<string, string>;
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    const value = trimBlanks(line.slice(colon + 1));
+    if (!TOKEN.test(name) || FORBIDDEN.test(value)) throw malformed("a header is malformed");
+    const earlier = headers[name];
+    if (name === "content-length") {
+      if (!LENGTH.test(value) || (earlier !== undefined && earlier !== value)) throw malformed("its length is unclear");
+      headers[name] = value;
+    } else headers[name] = earlier === undefined ? value : `${earlier}, ${value}`;
+  }
+  return { status: Number(found[2]), headers, isHttp10: found[1] === "0" };
+}
+
+function trimBlanks(text: string): string {
+  let from = 0;
+  let to = text.length;
+  const isBlank = (at: number) => text[at] === " " || text[at] === "\t";
+  while (from < to && isBlank(from)) from++;
+  while (to > from && isBlank(to - 1)) to--;
+  return text.slice(from, to);
+}
+
+/** How the body after `head` ends. Faults: UNEXPECTED_ANSWER when it could end in two ways or in an unknown one. */
+export function framingOf(head: AnswerHead, method: string): Framing {
+  const { status, headers, isHttp10 } = head;
+  if (method === "HEAD" || status === 204 || status === 304) return { kind: "none" };
+  const length = headers["content-length"];
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined) {
+    if (length !== undefined || isHttp10) throw malformed("its length is unclear");
+    if (coding.toLowerCase() !== "chunked") throw malformed("its transfer coding is unknown");
+    return { kind: "chunked" };
+  }
+  return length === undefined ? { kind: "close" } : { kind: "length", bytes: Number(length) };
+}
+
+/** How long an idle connection may be used again after this answer, ms; 0 when it may not. */
+export function restAfter(head: AnswerHead, defaultMs: number): number {
+  const options = (head.headers["connection"] ?? "").toLowerCase().split(/[ \t]*,[ \t]*/);
+  if (options.includes("close") || (head.isHttp10 && !options.includes("keep-alive"))) return 0;
+  const found = /(?:^|[,; \t])timeout=(\d{1,6})(?!\d)/i.exec(head.headers["keep-alive"] ?? "");
+  if (found === null) return defaultMs;
+  const theirMs = Number(found[1]) * 1000;
+  // Until one second before they close it; half of the time where a second is all there is.
+  return Math.min(MOST_REST_MS, Math.max(theirMs - 1000, theirMs / 2));
+}
+
+const MOST_REST_MS = 60_000;

@@ -1,0 +1,252 @@
+import { Fault } from "#protocol/fault.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import type { Buffers } from "./buffers.ts";
+import { createDechunker, type Dechunker } from "./dechunk.ts";
+import type { Sink } from "./exchange.ts";
+import { createHeadReader, framingOf, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
+
+/**
+ * One answer, from its first byte to its last. The head and small bodies come through the scratch buffer all connections
+ * share; a body for a sink gathers in a buffer of its own, so that what a slow link brings in crumbs is written in pieces.
+ */
+export interface ReceivingOptions {
+  method: string;
+  sink: Sink | null;
+  buffers: Buffers;
+  scratch: Buffer;
+  now: () => number;
+  /** The head of the final answer is there. */
+  onHead(): void;
+  /** The sink has a promise out. */
+  onHold(): void;
+  onGoOn(): void;
+  onEnough(): void;
+  /** Everything has been delivered. */
+  onOver(): void;
+  onFault(error: unknown): void;
+}
+
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
+/** With less room than this the buffer is handed on instead of being filled to its last byte. */
+const LITTLE_ROOM_BYTES = 16 * 1024;
+const NO_BYTES = Buffer.alloc(0);
+
+export class Receiving {
+  readonly #options: ReceivingOptions;
+  readonly #reader = createHeadReader();
+  readonly #collected: Buffer[] = [];
+  #collectedBytes = 0;
+  #head: AnswerHead | null = null;
+  #framing: Framing = { kind: "none" };
+  #left = 0;
+  #dechunker: Dechunker | null = null;
+  #buffer: Buffer | null = null;
+  /** What lies in the buffer and was not delivered. */
+  #start = 0;
+  #end = 0;
+  #isHeld = false;
+  #isEnded = false;
+  #isStopped = false;
+  #given: Buffer;
+  /** When the oldest byte that was not delivered came. */
+  waitingSince = Infinity;
+  /** Nothing came after the end of the answer. */
+  isClean = true;
+
+  constructor(options: ReceivingOptions) {
+    this.#options = options;
+    this.#given = options.scratch;
+  }
+
+  get hasBegun(): boolean {
+    return this.#reader.hasBegun;
+  }
+
+  get head(): AnswerHead | null {
+    return this.#head;
+  }
+
+  /** The end of the answer can be told from its own bytes. */
+  get isDelimited(): boolean {
+    return this.#framing.kind !== "close";
+  }
+
+  /** The sink has a promise out. */
+  get isHeld(): boolean {
+    return this.#isHeld;
+  }
+
+  /** In the middle of a body for the sink. */
+  get isFlowing(): boolean {
+    return this.#isSinking() && !this.#isEnded && !this.#isHeld && !this.#isStopped;
+  }
+
+  get answer(): HttpAnswer {
+    const headers = this.#head?.headers ?? {};
+    return { status: this.#head?.status ?? 0, headers, body: Buffer.concat(this.#collected) };
+  }
+
+  #isSinking(): boolean {
+    const { sink } = this.#options;
+    return sink !== null && this.#head !== null && this.#head.status < 300;
+  }
+
+  /** Where the next bytes shall go. */
+  room(): Buffer {
+    const { scratch, buffers } = this.#options;
+    if (!this.#isSinking() || this.#isEnded || this.#isStopped) {
+      this.#given = scratch;
+      return scratch;
+    }
+    this.#buffer ??= buffers.take();
+    if (this.#start === this.#end) {
+      this.#start = 0;
+      this.#end = 0;
+    }
+    this.#given = this.#end === 0 ? this.#buffer : this.#buffer.subarray(this.#end);
+    return this.#given;
+  }
+
+  /** `count` bytes came into the room given last. */
+  take(count: number): void {
+    if (this.#isStopped) return;
+    let bytes = this.#given.subarray(0, count);
+    if (this.#head === null) {
+      const found = this.#reader.push(bytes);
+      if (found === null) return;
+      bytes = bytes.subarray(found.used);
+      this.#begin(found.head);
+      if (this.#isEnded) {
+        if (bytes.length > 0) this.isClean = false;
+        this.#finish();
+        return;
+      }
+      if (bytes.length === 0) return;
+    }
+    if (this.#isEnded) {
+      this.isClean = false;
+      return;
+    }
+    const kept = this.#unframe(bytes);
+    if (!this.#isSinking()) this.#collect(bytes.subarray(0, kept));
+    else if (this.#given === this.#options.scratch) this.#handOver(bytes.subarray(0, kept));
+    else this.#gather(kept);
+    if (this.#isEnded) this.#finish();
+  }
+
+  #begin(head: AnswerHead): void {
+    const { sink, method } = this.#options;
+    this.#framing = framingOf(head, method);
+    this.#head = head;
+    this.#options.onHead();
+    if (this.#isSinking()) sink?.head({ status: head.status, headers: head.headers, body: NO_BYTES });
+    const { kind } = this.#framing;
+    if (kind === "chunked") this.#dechunker = createDechunker();
+    if (this.#framing.kind === "length") this.#left = this.#framing.bytes;
+    this.#isEnded = kind === "none" || (kind === "length" && this.#left === 0);
+  }
+
+  /** How many bytes of body there are at the front of `bytes`, without what frames them. */
+  #unframe(bytes: Buffer): number {
+    if (this.#framing.kind === "close") return bytes.length;
+    if (this.#dechunker !== null) {
+      const { kept, used, ended } = this.#dechunker.decode(bytes);
+      this.#isEnded = ended;
+      if (used < bytes.length) this.isClean = false;
+      return kept;
+    }
+    const kept = Math.min(this.#left, bytes.length);
+    this.#left -= kept;
+    this.#isEnded = this.#left === 0;
+    if (kept < bytes.length) this.isClean = false;
+    return kept;
+  }
+
+  #collect(bytes: Buffer): void {
+    this.#collectedBytes += bytes.length;
+    if (this.#collectedBytes > MOST_ANSWER_BYTES) throw malformed("the answer is far too long");
+    this.#collected.push(Buffer.from(bytes));
+  }
+
+  #gather(count: number): void {
+    if (count === 0) return;
+    if (this.#start === this.#end) this.waitingSince = this.#options.now();
+    this.#end += count;
+    const room = this.#options.buffers.sizeBytes - this.#end;
+    if (room < LITTLE_ROOM_BYTES && !this.#isHeld) this.deliver();
+    // Cannot happen while the sizes in buffers.ts hold; silence would lose bytes.
+    if (room === 0 && this.#isHeld) throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
+  }
+
+  /** Hands the sink what has gathered, unless it is busy. */
+  deliver(): void {
+    if (this.#isHeld || this.#isStopped || this.#buffer === null || this.#start === this.#end) return;
+    const chunk = this.#buffer.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    this.waitingSince = Infinity;
+    this.#handOver(chunk);
+  }
+
+  #handOver(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    const { sink, onHold, onEnough } = this.#options;
+    const outcome = sink?.bytes(chunk);
+    if (outcome === undefined) return;
+    if (outcome === "enough") {
+      this.#isStopped = true;
+      onEnough();
+      return;
+    }
+    this.#isHeld = true;
+    onHold();
+    outcome.then(
+      () => this.#goOn(),
+      (error: unknown) => {
+        if (!this.#isStopped) this.#options.onFault(error);
+      },
+    );
+  }
+
+  #goOn(): void {
+    if (this.#isStopped) return;
+    this.#isHeld = false;
+    try {
+      this.#options.onGoOn();
+      this.deliver();
+      if (this.#isEnded) this.#finish();
+    } catch (error) {
+      this.#options.onFault(error);
+    }
+  }
+
+  #finish(): void {
+    this.deliver();
+    if (this.#isHeld || this.#isStopped) return;
+    this.#isStopped = true;
+    this.#options.onOver();
+  }
+
+  /** The other side has sent all it will. Returns the fault when that was too little. */
+  end(): Fault | null {
+    if (this.#head === null) return new Fault("LINK_DOWN", { detail: "closed before it answered" });
+    if (this.#isEnded) return null;
+    if (this.#framing.kind !== "close") {
+      this.deliver();
+      return new Fault("TRUNCATED");
+    }
+    this.#isEnded = true;
+    this.#finish();
+    return null;
+  }
+
+  /** Nothing is delivered any more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Gives the buffer back: the socket must not write into it any more. */
+  release(): void {
+    if (this.#buffer !== null) this.#options.buffers.give(this.#buffer);
+    this.#buffer = null;
+  }
+}

@@ -1,0 +1,185 @@
+import type { Socket } from "node:net";
+import { Fault } from "#protocol/fault.ts";
+import type { Buffers } from "./buffers.ts";
+import type { UploadBody } from "./exchange.ts";
+
+/**
+ * One request with a body on its way out: a buffer is filled, given to the kernel, and filled again when the kernel has
+ * taken it. What is handed over at a time follows how fast the kernel takes it, so that on a slow link too every few
+ * seconds show that bytes move.
+ */
+export interface SendingOptions {
+  socket: Socket;
+  head: string;
+  body: UploadBody;
+  buffers: Buffers;
+  now: () => number;
+  /** Bytes moved into the kernel. */
+  onMoved(): void;
+  /** The body is being read: that is not the network's time. */
+  onHold(): void;
+  onGoOn(): void;
+  onSent(): void;
+  onFault(error: unknown): void;
+}
+
+const FIRST_CHUNK_BYTES = 64 * 1024;
+const LEAST_CHUNK_BYTES = 16 * 1024;
+const QUICK_MS = 100;
+const SLOW_MS = 500;
+/** The kernel may take these at once, one after the other, before other connections have their turn. */
+const MOST_IN_A_ROW = 4;
+
+export class Sending {
+  readonly #options: SendingOptions;
+  readonly #body: UploadBody;
+  #buffer: Buffer | null;
+  /** Bytes of the body that were given to the socket, and those the kernel has taken. */
+  #given = 0;
+  #taken = 0;
+  #headBytes: number;
+  #chunkBytes = FIRST_CHUNK_BYTES;
+  #inARow = 0;
+  #isWriting = false;
+  #reading: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: SendingOptions) {
+    this.#options = options;
+    this.#body = options.body;
+    this.#buffer = options.buffers.take();
+    this.#headBytes = this.#buffer.write(options.head, "latin1");
+    if (this.#headBytes < options.head.length)
+      throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
+  }
+
+  /** All bytes were given to the socket. */
+  get isGiven(): boolean {
+    return this.#given === this.#body.lengthBytes;
+  }
+
+  get isSent(): boolean {
+    return this.#taken === this.#body.lengthBytes && !this.#isWriting;
+  }
+
+  /** Bytes of the body that the kernel has taken. */
+  get takenBytes(): number {
+    return this.#taken;
+  }
+
+  /** Settles when no read of the body is under way any more; null when none is. */
+  get reading(): Promise<void> | null {
+    return this.#reading;
+  }
+
+  /** Sends the head with the first bytes, then the rest. */
+  next(): void {
+    if (this.#isStopped || this.#buffer === null) return;
+    const from = this.#headBytes;
+    const most = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
+    if (most === 0) {
+      this.#write(0);
+      return;
+    }
+    let count: number | Promise<number>;
+    try {
+      count = this.#body.read(this.#buffer.subarray(from, from + most), this.#given);
+    } catch (error) {
+      this.#options.onFault(error);
+      return;
+    }
+    if (typeof count === "number") this.#checked(count, most);
+    else this.#wait(count, most);
+  }
+
+  #wait(pending: Promise<number>, most: number): void {
+    this.#options.onHold();
+    this.#reading = pending.then(
+      (count) => {
+        this.#reading = null;
+        if (this.#isStopped) this.release();
+        else {
+          this.#options.onGoOn();
+          this.#checked(count, most);
+        }
+      },
+      (error: unknown) => {
+        this.#reading = null;
+        if (this.#isStopped) this.release();
+        else this.#options.onFault(error);
+      },
+    );
+  }
+
+  #checked(count: number, most: number): void {
+    if (count > 0 && count <= most) this.#write(count);
+    else this.#options.onFault(new Fault("INTERNAL", { detail: "a body was read past its bounds" }));
+  }
+
+  #write(count: number): void {
+    if (this.#buffer === null) return;
+    const { socket, now } = this.#options;
+    const startedAt = now();
+    this.#isWriting = true;
+    this.#given += count;
+    const chunk = this.#buffer.subarray(0, this.#headBytes + count);
+    this.#headBytes = 0;
+    socket.write(chunk, (error) => {
+      this.#isWriting = false;
+      if (this.#isStopped) this.release();
+      // A failed write is told by the socket's own error.
+      else if (error == null) this.#written(count, now() - startedAt);
+    });
+  }
+
+  #written(count: number, tookMs: number): void {
+    const { onMoved, onSent, buffers } = this.#options;
+    this.#taken += count;
+    onMoved();
+    if (count > 0) this.#body.sent(count);
+    if (this.#taken === this.#body.lengthBytes) {
+      this.release();
+      onSent();
+      return;
+    }
+    if (tookMs > SLOW_MS) this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, this.#chunkBytes / 2);
+    else if (tookMs < QUICK_MS) this.#chunkBytes = Math.min(buffers.sizeBytes, this.#chunkBytes * 2);
+    if (++this.#inARow < MOST_IN_A_ROW) this.next();
+    else {
+      this.#inARow = 0;
+      setImmediate(() => this.next());
+    }
+  }
+
+  /** Sends no more. */
+  stop(): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    if (this.#reading !== null) this.#options.onGoOn();
+  }
+
+  /** The socket is gone, and with it what it still had to write. */
+  closed(): void {
+    this.stop();
+    this.#isWriting = false;
+    this.release();
+  }
+
+  /** Gives the buffer back once neither the socket nor a read of the body uses it. */
+  release(): void {
+    if (this.#buffer === null || this.#isWriting || this.#reading !== null) return;
+    this.#options.buffers.give(this.#buffer);
+    this.#buffer = null;
+  }
+}
+
+/** Bytes in memory as a body. */
+export function bodyOf(bytes: Buffer): UploadBody {
+  return {
+    lengthBytes: bytes.length,
+    read: (into, at) => bytes.copy(into, 0, at, at + into.length),
+    sent: () => undefined,
+    // Nobody measured; a slow one.
+    bytesPerSecond: () => 64 * 1024,
+  };
+}

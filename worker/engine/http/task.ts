@@ -1,0 +1,41 @@
+import type { Fault } from "#protocol/fault.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import type { Buffers } from "./buffers.ts";
+import type { About, Sink, UploadBody } from "./exchange.ts";
+import type { TlsMemory } from "./open-socket.ts";
+import type { Pace, Pacer } from "./pace.ts";
+import type { Trips } from "./trips.ts";
+
+/** One request on one connection, written out; ends in exactly one of `done` and `fail`, unless the connection is dropped. */
+export interface Task {
+  about: About;
+  method: string;
+  head: string;
+  body: Buffer | UploadBody | null;
+  sink: Sink | null;
+  done(answer: HttpAnswer): void;
+  fail(fault: Fault, how: Failing): void;
+}
+
+export interface Failing {
+  /** No byte of an answer came. */
+  isUnanswered: boolean;
+  /** Bytes of the body that were told to be sent. */
+  sentBytes: number;
+  /** Settles when the body is not being read any more; null when it is not. */
+  reading: Promise<void> | null;
+}
+
+/** What all connections of a wire share. */
+export interface Shared {
+  buffers: Buffers;
+  /** For heads, small answers and idle connections; whatever is in it is used up before the next read. */
+  scratch: Buffer;
+  pacer: Pacer;
+  pace: Pace;
+  trips: Trips;
+  tls: TlsMemory;
+  now: () => number;
+  idleMs: number;
+  connectMs: number;
+}

@@ -1,0 +1,168 @@
+import { Fault } from "#protocol/fault.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { reasonOf } from "../clock.ts";
+import { createBuffers, type Buffers } from "./buffers.ts";
+import type { Connection } from "./connection.ts";
+import { writeHead, type Exchange, type Sink } from "./exchange.ts";
+import { originOf } from "./open-socket.ts";
+import { createPacer, type Pace } from "./pace.ts";
+import { createPool } from "./pool.ts";
+import type { Task } from "./task.ts";
+import { createTrips } from "./trips.ts";
+
+export type { Exchange, Sink, UploadBody } from "./exchange.ts";
+
+/**
+ * The one place where bytes meet the network: HTTP/1.1 on sockets of its own, because a general client costs several
+ * times the CPU and memory. It never sends `Expect: 100-continue`, never asks for a content coding, never follows a
+ * redirect, and watches every request for bytes that stopped moving. It knows nothing of retries but one: a request on a
+ * connection that was idle and turns out to be closed goes out again on a new one. An exchange succeeds with whatever the
+ * store answered, or throws one Fault.
+ */
+export interface Wire {
+  /** Sends a signed request without or with a body, and reads the whole (small) answer. */
+  send(exchange: Exchange): Promise<HttpAnswer>;
+  /**
+   * Sends a signed request and hands the body of a 2xx answer to `sink` as it arrives. Other answers are read whole. An
+   * answer whose end only the closed connection tells resolves like any other: the sink has to count.
+   */
+  fetch(exchange: Exchange & { sink: Sink }): Promise<HttpAnswer>;
+  /** Opens connections to the origin of `url` until `count` are idle or busy, in the background; failures are ignored. */
+  warm(url: string, count: number): void;
+  /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
+  rttMs(): number | null;
+  /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
+  setConnections(count: number): void;
+  /** Connections there are now, those being made included. */
+  readonly open: number;
+  /** Drops every connection; requests under way fail with CANCELLED. */
+  close(): Promise<void>;
+}
+
+export interface WireOptions {
+  connections: number;
+  /** Longest time without a byte either way, ms. */
+  idleMs?: number;
+  /** Of each busy connection. */
+  bufferBytes?: number;
+  connectMs?: number;
+  now?: () => number;
+  /** Certificates to trust instead of the system's, PEM. */
+  ca?: string;
+  buffers?: Buffers;
+  pace?: Pace;
+}
+
+const IDLE_MS = 15_000;
+const CONNECT_MS = 8_000;
+const BUFFER_BYTES = 256 * 1024;
+const SCRATCH_BYTES = 64 * 1024;
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 4 };
+const MOST_CHECK_MS = 500;
+
+export function createWire(options: WireOptions): Wire {
+  const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
+  const pace = options.pace ?? PACE;
+  const trips = createTrips(now);
+  const buffers =
+    options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
+  const pool = createPool({
+    connections,
+    checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
+    shared: {
+      buffers,
+      scratch: Buffer.allocUnsafeSlow(SCRATCH_BYTES),
+      pacer: createPacer({ tickMs: pace.tickMs, now }),
+      trips,
+      tls: { ca: options.ca, tickets: new Map() },
+      now,
+      idleMs,
+      connectMs,
+      pace,
+    },
+  });
+  /** How to fail each request under way. */
+  const underWay = new Set<(fault: Fault) => void>();
+
+  const exchangeOnce = (exchange: Exchange, sink: Sink | null): Promise<HttpAnswer> =>
+    new Promise((resolve, reject) => {
+      const { request, body, signal, op, subject } = exchange;
+      if (signal.aborted) throw reasonOf(signal);
+      const url = new URL(request.url);
+      const origin = originOf(url);
+      let leave: () => void = () => undefined;
+      let connection: Connection | null = null;
+      let isOver = false;
+
+      const finish = () => {
+        isOver = true;
+        signal.removeEventListener("abort", onAbort);
+        underWay.delete(end);
+      };
+      const end = (fault: Fault) => {
+        if (isOver) return;
+        finish();
+        leave();
+        connection?.drop();
+        reject(fault);
+      };
+      const onAbort = () => end(reasonOf(signal));
+      const task = (isNew: boolean): Task => ({
+        about: { op, subject },
+        method: request.method,
+        head,
+        body: body ?? null,
+        sink,
+        done: (answer) => {
+          connection = null;
+          if (isOver) return;
+          finish();
+          resolve(answer);
+        },
+        fail: (fault, { isUnanswered, sentBytes, reading }) => {
+          connection = null;
+          if (isOver) return;
+          if (isNew || !isUnanswered) {
+            end(fault);
+            return;
+          }
+          const again = () => {
+            if (isOver) return;
+            if (body !== undefined && !Buffer.isBuffer(body) && sentBytes > 0) body.sent(-sentBytes);
+            acquire(true);
+          };
+          if (reading === null) again();
+          else void reading.then(again);
+        },
+      });
+      const acquire = (mustBeNew: boolean) => {
+        leave = pool.acquire({
+          origin,
+          mustBeNew,
+          use: (found, { isNew }) => {
+            connection = found;
+            found.run(task(isNew));
+          },
+          fail: (fault) => end(new Fault(fault.code, { ...fault.context, op, subject })),
+        });
+      };
+      const head = writeHead(exchange, url);
+      signal.addEventListener("abort", onAbort, { once: true });
+      underWay.add(end);
+      acquire(false);
+    });
+  return {
+    send: (exchange) => exchangeOnce(exchange, null),
+    fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
+    warm: (url, count) => pool.warm(originOf(new URL(url)), count),
+    rttMs: () => trips.leastMs(),
+    setConnections: (count) => pool.setConnections(count),
+    get open() {
+      return pool.open;
+    },
+    close: async () => {
+      for (const end of underWay) end(new Fault("CANCELLED"));
+      pool.close();
+    },
+  };
+}
