@@ -98,6 +98,18 @@ describe("readPart and readPut", () => {
     expect(answers.readPut(answer(200, "", { etag: "abc" }))).toEqual({ etag: '"abc"' });
   });
 
+  test.each<[string, HttpAnswer, FaultCode]>([
+    ["a page with an ETag", answer(200, String(PORTAL.body), { etag: ETAG }), "INTERCEPTED"],
+    ["an empty page by its type", answer(200, "", { etag: ETAG, "content-type": "text/html" }), "INTERCEPTED"],
+    ["an S3 error with an ETag", answer(200, String(s3Error(200, "SlowDown").body), { etag: ETAG }), "THROTTLED"],
+    ["204", answer(204, "", { etag: ETAG }), "UNEXPECTED_ANSWER"],
+    ["an empty ETag", answer(200, "", { etag: " " }), "UNEXPECTED_ANSWER"],
+    ["a redirect with an ETag", answer(302, "", { etag: ETAG, location: "http://portal.test/" }), "INTERCEPTED"],
+  ])("do not take %s for stored", (_name, given, expected) => {
+    expect(codeOf(() => answers.readPart(given))).toBe(expected);
+    expect(codeOf(() => answers.readPut(given))).toBe(expected);
+  });
+
   test("refuse a success that carries words", () => {
     expect(codeOf(() => answers.readPart(answer(200, "please log in", { etag: ETAG })))).toBe("UNEXPECTED_ANSWER");
   });
@@ -174,11 +186,38 @@ describe("readComplete", () => {
     expect(codeOf(() => answers.readComplete(xml(body)))).toBe("UNEXPECTED_ANSWER");
   });
 
+  const failure = String(s3Error(200, "InternalError").body);
+  test.each<[string, HttpAnswer, FaultCode]>([
+    ["an S3 error", answer(200, failure), "STORE_UNAVAILABLE"],
+    ["an S3 error and a newline", answer(200, `${failure}\n`), "STORE_UNAVAILABLE"],
+    ["spaces to keep the connection, then an S3 error", answer(200, `  \n ${failure}`), "STORE_UNAVAILABLE"],
+    ["half a success", { ...COMPLETED, body: COMPLETED.body.subarray(0, -12) }, "UNEXPECTED_ANSWER"],
+    ["nothing", answer(200, "", { etag: ETAG }), "UNEXPECTED_ANSWER"],
+    ["spaces", answer(200, "   "), "UNEXPECTED_ANSWER"],
+    ["a page that says xml", answer(200, String(PORTAL.body), { "content-type": "application/xml" }), "INTERCEPTED"],
+    ["a page without a type", answer(200, String(PORTAL.body)), "INTERCEPTED"],
+    ["JSON", answer(200, '{"ok":true}', { etag: ETAG, "content-type": "application/json" }), "UNEXPECTED_ANSWER"],
+    ["the answer to a create", CREATED, "UNEXPECTED_ANSWER"],
+  ])("does not take %s in a 200 for done", (_name, given, expected) => {
+    expect(codeOf(() => answers.readComplete(given))).toBe(expected);
+  });
+
+  test("takes a success that came behind spaces", () => {
+    const slow = { ...COMPLETED, body: Buffer.concat([Buffer.from("   \n"), COMPLETED.body]) };
+    expect(answers.readComplete(slow)).toEqual({ etag: '"abc-2"' });
+  });
+
   test("tells a lost upload from a taken key", () => {
     const of = (status: number, code: string) => answer(status, String(s3Error(status, code).body));
     expect(codeOf(() => answers.readComplete(of(404, "NoSuchUpload")))).toBe("NO_SUCH_UPLOAD");
     expect(codeOf(() => answers.readComplete(of(412, "PreconditionFailed")))).toBe("ALREADY_EXISTS");
   });
+});
+
+test("readHead knows an object that is a page from a portal's page", () => {
+  const headers = { etag: ETAG, "content-length": "42", "content-type": "text/html" };
+  expect(codeOf(() => answers.readHead(answer(200, "", headers)))).toBe("INTERCEPTED");
+  expect(codeOf(() => answers.readHead(answer(200, "", { ...headers, "x-amz-request-id": "R1" })))).toBeNull();
 });
 
 describe("readHead", () => {
@@ -314,6 +353,12 @@ describe("checkRange", () => {
   test("notices another object, by condition or by ETag", () => {
     expect(code({}, 412)).toBe("OBJECT_CHANGED");
     expect(code({ etag: '"another"' })).toBe("OBJECT_CHANGED");
+  });
+
+  test("takes an object that is a page for what it is: a range of the right object is no portal's", () => {
+    expect(code({ "content-type": "text/html" })).toBeNull();
+    expect(code({ "content-type": "text/html", "content-range": undefined })).toBe("UNEXPECTED_ANSWER");
+    expect(code({ "content-type": "text/html", etag: '"another"' })).toBe("OBJECT_CHANGED");
   });
 
   test("takes a page for an interception, and reads an error's body when it is there", () => {

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { crc32FromBase64, crc32ToBase64 } from "./crc32.ts";
-import { faultOfAnswer, type HttpAnswer } from "./faults.ts";
+import { faultOfAnswer, isFromStore, type HttpAnswer } from "./faults.ts";
 import { NONCE_HEADER, CHECKSUM_HEADER } from "./signing.ts";
 import { childrenOf, escapeXml, integerOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
 
@@ -92,8 +92,6 @@ export const readPut = (answer: HttpAnswer, about?: About): { etag: string } => 
   etag: bareEtag(ask("PutObject", answer, about)),
 });
 
-/** What a store's own answers carry and a portal, a proxy or a cache does not. */
-const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-amz-version-id", "x-goog-hash"];
 const FROM_A_CACHE: readonly string[] = ["age", "location", "www-authenticate", "set-cookie", "content-encoding"];
 
 /**
@@ -111,7 +109,7 @@ export function isSurePut(answer: HttpAnswer, sent: { crc32: string; md5?: strin
   const echo = headers[CHECKSUM_HEADER];
   if (echo !== undefined) return crc32FromBase64(echo) === sent.crc32;
   if (sent.md5 !== undefined && /^[0-9a-f]{32}$/i.test(etag)) return etag.toLowerCase() === sent.md5;
-  return STORE_HEADERS.some((name) => (headers[name]?.trim() ?? "") !== "");
+  return isFromStore(headers);
 }
 
 function readListedPart(asked: Asked, element: XmlElement): ListedPart {
@@ -164,7 +162,8 @@ export function readHead(
 ): { sizeBytes: number; etag: string; nonce: string | null; crc32: string | null } {
   const asked = ask("HeadObject", answer, about);
   const { status, headers } = answer;
-  if (status !== 200 || looksLikeHtml(headers["content-type"], answer.body)) throw faultOfAnswer(asked);
+  const isPage = looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers);
+  if (status !== 200 || isPage) throw faultOfAnswer(asked);
   const length = headers["content-length"]?.trim() ?? "";
   const etag = headers["etag"]?.trim() ?? "";
   if (!/^\d{1,16}$/.test(length)) throw unexpected(asked, "no content-length in the answer");
@@ -221,7 +220,8 @@ export function checkRange(
   const body = answer.body ?? Buffer.alloc(0);
   const { status, headers } = answer;
   const asked = ask("GetObject", { status, headers, body }, range);
-  if (looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
+  // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
+  if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
   if (status === 200) {
     throw new Fault("RANGE_IGNORED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
   }

@@ -3,6 +3,7 @@ import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
 import type { Operation } from "#protocol/operations.ts";
 import type { ProfileCheck } from "#protocol/views.ts";
 import { CHECKS, type CheckName } from "./check-list.ts";
+import { clockOffsetMs, measureClock } from "./clock-skew.ts";
 import type { HttpAnswer } from "./faults.ts";
 import { sendSigned } from "./send.ts";
 import { S3_NAMES, type RequestSource, type StoreAccess } from "./signing.ts";
@@ -109,9 +110,9 @@ export async function measureSkew(bench: Bench): Promise<number | null> {
   const sentAt = bench.now();
   try {
     const answer = await perform(bench, { op: "head", key: bench.scratch.small });
-    const storeTime = Date.parse(answer.headers["date"] ?? "");
-    // Date has whole seconds, so the middle of that second is the best guess.
-    return Number.isNaN(storeTime) ? null : Math.round(storeTime + 500 - (sentAt + bench.now()) / 2);
+    const times = { sentAtMs: sentAt, receivedAtMs: bench.now() };
+    const known = measureClock(null, { ...times, date: answer.headers["date"] });
+    return known === null ? null : clockOffsetMs(known);
   } catch {
     // No answer at all: the first check says why.
     return null;

@@ -42,6 +42,13 @@ describe("S3 error codes", () => {
     [400, "EntityTooLarge", "TOO_LARGE"],
     [501, "NotImplemented", "UNSUPPORTED"],
     [400, "InvalidArgument", "UNSUPPORTED"],
+    [400, "InvalidDigest", "CHECKSUM_MISMATCH"],
+    [503, "ServiceUnavailable", "STORE_UNAVAILABLE"],
+    [429, "SlowDown", "THROTTLED"],
+    [307, "TemporaryRedirect", "STORE_UNAVAILABLE"],
+    [409, "NeverHeardOf", "STORE_UNAVAILABLE"],
+    [410, "NeverHeardOf", "STORE_UNAVAILABLE"],
+    [408, "NeverHeardOf", "STORE_UNAVAILABLE"],
     [418, "constructor", "UNSUPPORTED"],
     [599, "NeverHeardOf", "STORE_UNAVAILABLE"],
   ])("%i %s is %s", (status, s3Code, expected) => {
@@ -89,9 +96,12 @@ describe("answers that no S3 server wrote", () => {
     expect(fault.retry).toBe("backoff");
   });
 
-  test.each([500, 502, 503, 504, 507, 520, 522, 524])("%i is tried again, page or not", (status) => {
-    expect(codeOf("UploadPart", answer(status, "<html>bad gateway</html>"))).toBe("STORE_UNAVAILABLE");
-  });
+  test.each([500, 502, 503, 504, 507, 520, 521, 522, 523, 524, 525, 530])(
+    "%i is tried again, page or not",
+    (status) => {
+      expect(codeOf("UploadPart", answer(status, "<html>bad gateway</html>"))).toBe("STORE_UNAVAILABLE");
+    },
+  );
 
   test("429 is throttling", () => {
     expect(codeOf("UploadPart", answer(429, "slow down"))).toBe("THROTTLED");
@@ -139,6 +149,22 @@ describe("signatures that are over", () => {
   test("are told by the two elements AWS adds", () => {
     const more = "<Expires>2026-11-21T11:00:00Z</Expires><ServerTime>2026-11-21T12:00:00Z</ServerTime>";
     expect(codeOf("UploadPart", errorAnswer(403, "AccessDenied", more))).toBe("SIGNATURE_EXPIRED");
+  });
+});
+
+describe("a clock that is wrong", () => {
+  const refusal = (signedAt: string) =>
+    errorAnswer(
+      403,
+      "RequestTimeTooSkewed",
+      `<RequestTime>${signedAt}</RequestTime><ServerTime>2026-11-21T12:00:00Z</ServerTime>`,
+    );
+
+  test("is said in words, from the two times of the refusal", () => {
+    const say = (signedAt: string) => faultOfAnswer({ op: "UploadPart", answer: refusal(signedAt) }).message;
+    expect(say("20261121T140000Z")).toContain("this machine's clock is 2 h ahead of the store's");
+    expect(say("20261121T090000Z")).toContain("this machine's clock is 3 h behind the store's");
+    expect(say("yesterday")).toContain("RequestTimeTooSkewed");
   });
 });
 

@@ -16,6 +16,13 @@ export interface HttpAnswer {
   body: Buffer;
 }
 
+/** What a store's own answers carry and a portal, a proxy or a cache does not. */
+const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-amz-version-id", "x-goog-hash"];
+
+/** Whether a store wrote this answer: then a type of text/html is the object's own, not a sign-in page's. */
+export const isFromStore = (headers: HttpAnswer["headers"]): boolean =>
+  STORE_HEADERS.some((name) => (headers[name]?.trim() ?? "") !== "");
+
 const READS: ReadonlySet<string> = new Set(["GetObject", "HeadObject", "ListParts", "ListObjectsV2"]);
 
 /** A failed condition: on a read the object is another one, on a write there is one already. */

@@ -101,6 +101,13 @@ describe("the guard", () => {
     expect(await outcome("ListObjectsV2", { body: listed })).toBeNull();
   });
 
+  test("knows an object that is a page from a portal's by what only a store sends along", async () => {
+    const headers = { etag: '"a"', "content-type": "text/html", "x-amz-request-id": "R1" };
+    expect(await outcome("HeadObject", { headers })).toBeNull();
+    expect(await outcome("GetObject", { headers, body: "<html></html>" })).toBeNull();
+    expect(await outcome("PutObject", { headers, body: "<html></html>" })).toBe("INTERCEPTED");
+  });
+
   test("says that an object or a bucket does not exist only when the store says so", async () => {
     expect(await outcome("HeadObject", { status: 404 })).toBe("NO_SUCH_KEY");
     expect(await outcome("GetObject", s3Error(404, "NoSuchKey"))).toBe("NO_SUCH_KEY");
