@@ -7,6 +7,14 @@ export interface Invocation {
   command: CommandName;
   flags: Map<FlagName, string[]>;
   operands: string[];
+  /** --include and --exclude as they followed each other. */
+  rules: Rule[];
+}
+
+/** One --include (`takes`) or --exclude. */
+export interface Rule {
+  takes: boolean;
+  glob: string;
 }
 
 const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
@@ -17,9 +25,9 @@ const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: 
  */
 export function parseCommandLine(args: readonly string[]): Invocation {
   const [first, ...rest] = args;
-  if (first === undefined) return { command: "help", flags: new Map(), operands: [] };
-  if (first === "--help" || first === "-h") return { command: "help", flags: new Map(), operands: [] };
-  if (first === "--version" || first === "-V") return { command: "version", flags: new Map(), operands: [] };
+  if (first === undefined) return { command: "help", flags: new Map(), operands: [], rules: [] };
+  if (first === "--help" || first === "-h") return { command: "help", flags: new Map(), operands: [], rules: [] };
+  if (first === "--version" || first === "-V") return { command: "version", flags: new Map(), operands: [], rules: [] };
   if (!isCommand(first)) {
     const near = closest(first, Object.keys(COMMANDS));
     throw usage(
@@ -36,6 +44,7 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
   const known = new Map<string, FlagSpec>(flagsOf(command));
   const flags = new Map<FlagName, string[]>();
   const operands: string[] = [];
+  const rules: Rule[] = [];
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] ?? "";
     if (arg === "--") {
@@ -51,9 +60,11 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
       continue;
     }
     const equals = arg.indexOf("=");
-    const name = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
+    const given = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
+    const isShort = !arg.startsWith("--") && given.length === 1;
+    const name = isShort ? (flagsOf(command).find(([, { short }]) => short === given)?.[0] ?? given) : given;
     const spec = known.get(name);
-    if (!arg.startsWith("--") || spec === undefined || !isFlag(name)) throw unknownFlag(command, name);
+    if ((!isShort && !arg.startsWith("--")) || spec === undefined || !isFlag(name)) throw unknownFlag(command, name);
     let value = equals < 0 ? null : arg.slice(equals + 1);
     if (spec.kind === "switch") value ??= "true";
     else if (value === null) {
@@ -61,10 +72,12 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
       if (value === null) throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
     }
     const earlier = flags.get(name);
-    if (earlier !== undefined && spec.kind !== "list") throw usage(`--${name}`, "it was given twice");
+    if (earlier !== undefined && spec.kind !== "list" && spec.kind !== "rules")
+      throw usage(`--${name}`, "it was given twice");
     flags.set(name, [...(earlier ?? []), value]);
+    if (spec.kind === "rules") rules.push({ takes: name === "include", glob: value });
   }
-  return { command, flags, operands };
+  return { command, flags, operands, rules };
 }
 
 const isFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import { parseDuration, parseSize } from "#protocol/units.ts";
+import type { Rule } from "./cli.ts";
 import { envName, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
 
 /**
@@ -25,6 +26,10 @@ export interface Config {
   size(name: FlagName): number | null;
   durationMs(name: FlagName): number;
   count(name: FlagName): number;
+  /** A whole number from 0, or null. */
+  number(name: FlagName): number | null;
+  /** --include and --exclude in their order. From the environment: what is excluded first. */
+  readonly rules: readonly Rule[];
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -33,6 +38,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export function resolveConfig(input: {
   command: CommandName;
   flags: ReadonlyMap<FlagName, string[]>;
+  rules?: readonly Rule[];
   env: Environment;
 }): Config {
   const settings = flagsOf(input.command).map(([name, spec]) => resolveOne({ name, spec }, input));
@@ -53,6 +59,10 @@ export function resolveConfig(input: {
       });
     }
   };
+  const fromElsewhere = (name: "include" | "exclude"): Rule[] => {
+    if (input.flags.has(name)) return [];
+    return (byName.get(name)?.values ?? []).map((glob) => ({ takes: name === "include", glob }));
+  };
   const config: Config = {
     settings,
     text,
@@ -61,6 +71,8 @@ export function resolveConfig(input: {
     size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
     durationMs: (name) => reading(name, parseDuration) ?? 0,
     count: (name) => reading(name, parseCount) ?? 0,
+    number: (name) => reading(name, parseWhole),
+    rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
   };
   for (const { name, spec } of settings) readOnce(config, name, spec);
   return config;
@@ -71,9 +83,15 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "size" || spec.kind === "rate") config.size(name);
   if (spec.kind === "duration") config.durationMs(name);
   if (spec.kind === "count") config.count(name);
+  if (spec.kind === "number") config.number(name);
 }
 
 const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text.toLowerCase());
+
+function parseWhole(value: string): number {
+  if (/^\d{1,15}$/.test(value)) return Number(value);
+  throw new Fault("BAD_INPUT", { detail: "a whole number" });
+}
 
 function parseCount(value: string): number {
   const count = Number(value);
@@ -103,7 +121,9 @@ function resolveOne(
 }
 
 const split = (value: string, { name, spec }: { name: FlagName; spec: FlagSpec }): string[] =>
-  spec.kind === "list" ? value.split(name === "watch" ? ":" : ",").filter((part) => part !== "") : [value];
+  spec.kind === "list" || spec.kind === "rules"
+    ? value.split(name === "watch" ? ":" : ",").filter((part) => part !== "")
+    : [value];
 
 function readSecret(path: string, variable: string): string {
   try {

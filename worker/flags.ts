@@ -10,9 +10,30 @@ export const COMMANDS = {
   },
   cp: {
     usage: "tidemark cp SRC DST",
-    says: "Copy a file or folder to s3://bucket/key or back: parallel, resumable, verified. What is there already is replaced.",
+    says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified. What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
   },
-  config: { usage: "tidemark config [agent|cp]", says: "Show every setting, its value and where it comes from." },
+  sync: {
+    usage: "tidemark sync SRC DST",
+    says: "Make DST hold what SRC holds: copies what is missing or differs. Removes nothing unless --delete is given.",
+  },
+  check: {
+    usage: "tidemark check SRC DST",
+    says: "Compare two sides by size and checksum, copying nothing. `=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
+  },
+  ls: {
+    usage: "tidemark ls [s3://bucket[/prefix]]",
+    says: "List the objects under a prefix with date and size, or the buckets.",
+  },
+  cat: { usage: "tidemark cat s3://bucket/key", says: "Write an object, or a range of it, to stdout." },
+  rm: {
+    usage: "tidemark rm s3://bucket/key",
+    says: "Delete an object; with --recursive everything under s3://bucket/folder.",
+  },
+  presign: {
+    usage: "tidemark presign s3://bucket/key",
+    says: "Print a URL that opens one object without keys. Whoever has it may use it until it expires.",
+  },
+  config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
   version: { usage: "tidemark version", says: "Show the version." },
   help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
 } as const;
@@ -20,11 +41,14 @@ export type CommandName = keyof typeof COMMANDS;
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(COMMANDS, text);
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
-type FlagKind = "text" | "secret" | "size" | "rate" | "duration" | "count" | "switch" | "list";
+/** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
+type FlagKind = "text" | "secret" | "size" | "rate" | "duration" | "count" | "number" | "switch" | "list" | "rules";
 
 export interface FlagSpec {
   kind: FlagKind;
   commands: readonly CommandName[];
+  /** One letter that stands for it: `-r`. */
+  short?: string;
   /** Stands for the value in help. */
   value?: string;
   default?: string;
@@ -33,7 +57,13 @@ export interface FlagSpec {
   says: string;
 }
 
-const BOTH = ["agent", "cp"] as const;
+/** They speak to the store with keys of their own. */
+const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+/** They move plain objects. */
+const COPYING = ["cp", "sync"] as const;
+const MOVING = ["agent", ...COPYING] as const;
+const READING = [...MOVING, "check", "cat"] as const;
+const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
   hub: { kind: "text", commands: ["agent"], value: "URL", says: "Address of the hub." },
@@ -46,7 +76,7 @@ export const FLAGS = {
   name: { kind: "text", commands: ["agent"], value: "NAME", says: "Name of this node; the host's name when left out." },
   state: {
     kind: "text",
-    commands: BOTH,
+    commands: MOVING,
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -77,42 +107,48 @@ export const FLAGS = {
   },
   "limit-up": {
     kind: "rate",
-    commands: BOTH,
+    commands: MOVING,
     value: "RATE",
     default: "0",
     says: "Most bytes per second up, for example 4MB; 0 is no limit.",
   },
   "limit-down": {
     kind: "rate",
-    commands: BOTH,
+    commands: READING,
     value: "RATE",
     default: "0",
     says: "Most bytes per second down; 0 is no limit.",
   },
-  concurrency: { kind: "count", commands: BOTH, value: "N", default: "8", says: "Parts that move at a time." },
+  concurrency: {
+    kind: "count",
+    commands: [...READING, "rm"],
+    value: "N",
+    default: "8",
+    says: "Parts that move at a time.",
+  },
   "part-size": {
     kind: "size",
-    commands: BOTH,
+    commands: MOVING,
     value: "SIZE",
     says: "Size of a part; chosen by store and file size when left out.",
   },
   memory: {
     kind: "size",
-    commands: ["agent"],
+    commands: READING,
     value: "SIZE",
     default: "128MiB",
     says: "Most memory for buffers; lowers the number of connections when it does not suffice.",
   },
   "retry-for": {
     kind: "duration",
-    commands: BOTH,
+    commands: ["agent", ...STORE],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: BOTH,
+    commands: ["agent", ...STORE],
     value: "TIME",
     default: "15s",
     says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
@@ -120,14 +156,14 @@ export const FLAGS = {
   "allow-http": { kind: "switch", commands: ["agent"], says: "Speak to a hub over plain http on a network you trust." },
   endpoint: {
     kind: "text",
-    commands: ["cp"],
+    commands: STORE,
     value: "URL",
     alsoEnv: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
     says: "Address of the store; Amazon S3 when left out.",
   },
   region: {
     kind: "text",
-    commands: ["cp"],
+    commands: STORE,
     value: "REGION",
     default: "us-east-1",
     alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
@@ -135,39 +171,114 @@ export const FLAGS = {
   },
   "access-key-id": {
     kind: "text",
-    commands: ["cp"],
+    commands: STORE,
     value: "KEY",
     alsoEnv: ["AWS_ACCESS_KEY_ID"],
     says: "Access key of the store.",
   },
   "secret-access-key": {
     kind: "secret",
-    commands: ["cp"],
+    commands: STORE,
     value: "KEY",
     alsoEnv: ["AWS_SECRET_ACCESS_KEY"],
     says: "Its secret.",
   },
   "session-token": {
     kind: "secret",
-    commands: ["cp"],
+    commands: STORE,
     value: "TOKEN",
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
   },
   provider: {
     kind: "text",
-    commands: ["cp"],
+    commands: STORE,
     value: "NAME",
     default: "other",
     says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks.",
   },
+  recursive: {
+    kind: "switch",
+    commands: ["ls", "rm"],
+    short: "r",
+    says: "Everything below, not only what is directly there.",
+  },
+  "dry-run": {
+    kind: "switch",
+    commands: [...COPYING, "rm"],
+    short: "n",
+    says: "Say what would be done, and do nothing.",
+  },
+  delete: {
+    kind: "switch",
+    commands: ["sync"],
+    says: "Remove from DST what SRC does not have (what the filters leave out stays). Refused when SRC could not be listed completely.",
+  },
+  "max-delete": {
+    kind: "number",
+    commands: ["sync"],
+    value: "N",
+    says: "With --delete: refuse to remove anything when it would be more than N files.",
+  },
+  "allow-empty": {
+    kind: "switch",
+    commands: ["sync"],
+    says: "With --delete: an empty SRC is meant, so DST is emptied too.",
+  },
+  checksum: {
+    kind: "switch",
+    commands: ["sync"],
+    says: "Compare the contents of all files of the same size, also of those whose date says that they did not change.",
+  },
+  "size-only": {
+    kind: "switch",
+    commands: ["sync", "check"],
+    says: "Files of the same size are the same; nothing is read.",
+  },
+  download: {
+    kind: "switch",
+    commands: ["check"],
+    says: "Fetch the objects and compare every byte.",
+  },
+  include: {
+    kind: "rules",
+    commands: FILTERED,
+    value: "GLOB",
+    says: "Take what matches; given first, all else is left out. --include and --exclude are asked in the order given, the first that matches decides. `*.bin` matches a name at any depth, `/logs/*` from the top, `**` any depth.",
+  },
+  exclude: {
+    kind: "rules",
+    commands: FILTERED,
+    value: "GLOB",
+    says: "Leave out what matches; see --include.",
+  },
+  "min-size": { kind: "size", commands: FILTERED, value: "SIZE", says: "Leave out what is smaller." },
+  "max-size": { kind: "size", commands: FILTERED, value: "SIZE", says: "Leave out what is larger." },
+  "min-age": { kind: "duration", commands: FILTERED, value: "TIME", says: "Leave out what changed more recently." },
+  "max-age": { kind: "duration", commands: FILTERED, value: "TIME", says: "Leave out what changed longer ago." },
+  offset: { kind: "size", commands: ["cat"], value: "SIZE", default: "0", says: "Begin after this many bytes." },
+  count: { kind: "size", commands: ["cat"], value: "SIZE", says: "End after this many bytes." },
+  expires: {
+    kind: "duration",
+    commands: ["presign"],
+    value: "TIME",
+    default: "1h",
+    says: "How long the URL works; at most 7d.",
+  },
+  method: {
+    kind: "text",
+    commands: ["presign"],
+    value: "GET|PUT",
+    default: "GET",
+    says: "What the URL may be used for.",
+  },
   json: {
     kind: "switch",
-    commands: [...BOTH, "config", "version"],
+    commands: ["agent", ...STORE, "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: [...BOTH, "config", "version", "help"], says: "Show help." },
+  help: { kind: "switch", commands: ["agent", ...STORE, "config", "version", "help"], says: "Show help." },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

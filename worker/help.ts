@@ -22,7 +22,7 @@ export function generalHelp(): string {
 export function commandHelp(command: CommandName): string {
   const { usage, says } = COMMANDS[command];
   const lines = flagsOf(command).map(([name, spec]) => {
-    const left = `--${name}${spec.value === undefined ? "" : ` ${spec.value}`}`;
+    const left = `${spec.short === undefined ? "" : `-${spec.short}, `}--${name}${spec.value === undefined ? "" : ` ${spec.value}`}`;
     const names = [envName(name), ...(spec.alsoEnv ?? [])].join(", ");
     const set = spec.default === undefined || spec.default === "0" ? "" : ` Default: ${spec.default}.`;
     return indent(left, `${spec.says}${set} [${names}]`, 26);
@@ -51,7 +51,8 @@ function markdownOf(command: CommandName): string {
 }
 
 function markdownRow(name: string, spec: FlagSpec): string[] {
-  const flag = `\`--${name}${spec.value === undefined ? "" : ` ${spec.value}`}\``;
+  const short = spec.short === undefined ? "" : `, \`-${spec.short}\``;
+  const flag = `\`--${name}${spec.value === undefined ? "" : ` ${spec.value.replaceAll("|", "\\|")}`}\`${short}`;
   const variables = [envName(name), ...(spec.alsoEnv ?? [])].map((variable) => `\`${variable}\``);
   const preset = spec.default === undefined ? "" : `\`${spec.default}\``;
   return [flag, variables.join(", "), preset, spec.says.replaceAll("|", "\\|")];

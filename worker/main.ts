@@ -1,14 +1,16 @@
+import { once } from "node:events";
 import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
-import { runAgent } from "./agent.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes } from "./config.ts";
-import { copy } from "./cp.ts";
 import { envName, isCommand, type CommandName } from "./flags.ts";
-import { commandHelp, generalHelp, markdownReference } from "./help.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
+import type { Verb } from "./verbs/verb.ts";
 
-/** The only file that prints, listens to signals and ends the process. */
+/**
+ * The only file that prints, listens to signals and ends the process. Each command's modules are loaded when it runs:
+ * what `version` or a small `cp` does not need, it does not wait for.
+ */
 
 const streams: Streams = {
   out: (text) => void process.stdout.write(text),
@@ -20,17 +22,18 @@ const streams: Streams = {
 /** After the first signal the command has this long to put everything away. */
 const GRACE_MS = 5_000;
 
+const codeOfSignal = (name: NodeJS.Signals): number => (name === "SIGINT" ? 130 : 143);
+
 function listenForSignals(terminal: Terminal): { signal: AbortSignal; stoppedBy: () => NodeJS.Signals | null } {
   const controller = new AbortController();
   let first: NodeJS.Signals | null = null;
-  const codeOf = (name: NodeJS.Signals) => (name === "SIGINT" ? 130 : 143);
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
-      if (first !== null) process.exit(codeOf(name));
+      if (first !== null) process.exit(codeOfSignal(name));
       first = name;
       terminal.say("Stopping. Press again to stop at once.", { type: "stopping", signal: name });
       controller.abort(new Fault("CANCELLED"));
-      setTimeout(() => process.exit(codeOf(name)), GRACE_MS).unref();
+      setTimeout(() => process.exit(codeOfSignal(name)), GRACE_MS).unref();
     });
   }
   return { signal: controller.signal, stoppedBy: () => first };
@@ -40,12 +43,13 @@ async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
   const terminal = createTerminal(streams, terminalWishes(process.env, flags));
   if (flags.has("help")) {
+    const { commandHelp } = await import("./help.ts");
     streams.out(`${commandHelp(command)}\n`);
     return 0;
   }
   switch (command) {
     case "help":
-      streams.out(`${flags.has("markdown") ? markdownReference() : helpFor(operands[0])}\n`);
+      streams.out(`${await helpFor(invocation)}\n`);
       return 0;
     case "version":
       terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node: process.version });
@@ -53,35 +57,62 @@ async function run(invocation: Invocation): Promise<number> {
     case "config":
       showConfig(terminal, operands[0]);
       return 0;
-    case "cp": {
-      const { signal, stoppedBy } = listenForSignals(terminal);
-      const { home } = platformFacts(process.env);
-      const config = resolveConfig({ command, flags, env: process.env });
-      return endingOf(stoppedBy, () => copy({ config, operands, terminal, signal, home }));
-    }
-    case "agent": {
-      const { signal, stoppedBy } = listenForSignals(terminal);
-      const platform = platformFacts(process.env);
-      const config = resolveConfig({ command, flags, env: process.env });
-      return endingOf(stoppedBy, () => runAgent({ config, terminal, signal, platform }));
+    case "agent":
+      return runStoppable(invocation, terminal, async (verb) => {
+        const { runAgent } = await import("./agent.ts");
+        await runAgent({ ...verb, platform: platformFacts(process.env) });
+        return 0;
+      });
+    default: {
+      const verb = VERBS[command];
+      return runStoppable(invocation, terminal, async (input) => (await verb())(input));
     }
   }
 }
 
-async function endingOf(stoppedBy: () => NodeJS.Signals | null, work: () => Promise<void>): Promise<number> {
+const VERBS = {
+  cp: async () => (await import("./verbs/cp.ts")).copy,
+  sync: async () => (await import("./verbs/sync.ts")).sync,
+  check: async () => (await import("./verbs/check.ts")).check,
+  ls: async () => (await import("./verbs/ls.ts")).list,
+  cat: async () => (await import("./verbs/cat.ts")).cat,
+  rm: async () => (await import("./verbs/rm.ts")).remove,
+  presign: async () => (await import("./verbs/presign.ts")).presignPlace,
+} as const;
+
+/** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
+async function runStoppable(
+  invocation: Invocation,
+  terminal: Terminal,
+  work: (verb: Verb) => Promise<number>,
+): Promise<number> {
+  const { operands } = invocation;
+  const config = resolveConfig({ ...invocation, env: process.env });
+  const { signal, stoppedBy } = listenForSignals(terminal);
+  let code = 0;
   try {
-    await work();
+    const { home } = platformFacts(process.env);
+    code = await work({ config, operands, terminal, signal, home, output, input: () => process.stdin });
   } catch (error) {
     if (stoppedBy() === null) throw error;
   }
   const name = stoppedBy();
-  return name === null ? 0 : name === "SIGINT" ? 130 : 143;
+  return name === null ? code : codeOfSignal(name);
 }
 
-function helpFor(topic: string | undefined): string {
+async function output(chunk: Buffer): Promise<void> {
+  if (process.stdout.errored !== null || process.stdout.destroyed) {
+    throw new Fault("WRITE_FAILED", { op: "write", subject: "stdout", detail: "its reader has left" });
+  }
+  if (!process.stdout.write(chunk)) await once(process.stdout, "drain").catch(() => undefined);
+}
+
+async function helpFor({ flags, operands }: Invocation): Promise<string> {
+  const { commandHelp, generalHelp, markdownReference } = await import("./help.ts");
+  if (flags.has("markdown")) return markdownReference();
+  const [topic] = operands;
   if (topic === undefined) return generalHelp();
-  if (isCommand(topic)) return commandHelp(topic);
-  return commandHelp(parseCommandLine([topic]).command);
+  return commandHelp(isCommand(topic) ? topic : parseCommandLine([topic]).command);
 }
 
 function showConfig(terminal: Terminal, topic: string | undefined): void {

@@ -1,80 +1,144 @@
 import { Fault } from "#protocol/fault.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
+import { quoteEtag } from "#storage/answers.ts";
+import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import type { StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
-import { childrenOf, integerOf, parseXml, textOf } from "#storage/xml.ts";
+import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
 import type { Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
+
+/**
+ * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to
+ * answer. A listing that failed is not "there is nothing": an answer that is not a complete page is a Fault, never a
+ * shorter list. The order is the store's own; not every store sorts.
+ */
 
 export interface ListedObject {
   key: string;
   sizeBytes: number;
+  /** With its quotes; null where the store gives none. */
+  etag: string | null;
+  /** Epoch ms by the store's clock; null where it gives none. */
+  modifiedAtMs: number | null;
 }
 
-/**
- * All objects under a prefix, by signed ListObjectsV2. Written here because the SDK's client would triple the size of the
- * worker. An answer that is not a complete listing is a Fault, never "there is nothing".
- */
-export async function listObjects(
-  engine: Engine,
-  from: { access: StoreAccess; credential: Credential },
-  about: { prefix: string; signal: AbortSignal },
-): Promise<ListedObject[]> {
-  const found: ListedObject[] = [];
+export interface ListedPage {
+  objects: ListedObject[];
+  /** What lies below the delimiter, as prefixes. */
+  folders: string[];
+}
+
+interface From {
+  engine: Engine;
+  access: StoreAccess;
+  credential: Credential;
+}
+
+const OP = "ListObjectsV2";
+
+/** Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED. */
+export async function* listPages(
+  from: From,
+  about: { prefix: string; delimiter?: "/"; signal: AbortSignal },
+): AsyncGenerator<ListedPage> {
+  const { engine, access } = from;
+  const { signal, prefix, delimiter } = about;
+  const subject = `${access.bucket}/${prefix}`;
   const patience = createPatience(engine.retrier.clock);
+  const seen = new Set<string>();
   let token: string | null = null;
   do {
     const query: QueryPairs = [
       ["list-type", "2"],
-      ["prefix", about.prefix],
+      // XML cannot carry every character that a key may have.
+      ["encoding-type", "url"],
+      ["prefix", prefix],
+      ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
       ...(token === null ? [] : [["continuation-token", token] as const]),
     ];
-    const page = await withRetry(engine.retrier, { signal: about.signal, patience }, async () => {
-      const answer = await engine.wire.send({
-        request: { method: "GET", url: urlOf(from, query), headers: {}, expiresAt: Date.now() + 600_000 },
-        op: "ListObjectsV2",
-        subject: `${from.access.bucket}/${about.prefix}`,
-        signal: about.signal,
-      });
-      return readPage(answer, `${from.access.bucket}/${about.prefix}`);
+    const page = await withRetry(engine.retrier, { signal, patience }, async () => {
+      const request = {
+        method: "GET",
+        url: urlOf(from, query),
+        headers: {},
+        expiresAt: Date.now() + LIFETIME_MS,
+      } as const;
+      return readPage(await engine.wire.send({ request, op: OP, subject, signal }), { subject, prefix });
     });
-    found.push(...page.objects);
-    token = page.next;
     patience.progressed();
+    yield page;
+    token = page.next;
+    if (token !== null && seen.has(token)) throw unexpected(subject, "a page that leads in a circle");
+    if (token !== null) seen.add(token);
   } while (token !== null);
+}
+
+/** All objects under a prefix. Faults: those of `listPages`. */
+export async function listObjects(from: From, about: { prefix: string; signal: AbortSignal }): Promise<ListedObject[]> {
+  const found: ListedObject[] = [];
+  for await (const { objects } of listPages(from, about)) found.push(...objects);
   return found;
 }
 
-function urlOf(from: { access: StoreAccess; credential: Credential }, query: QueryPairs): string {
+const LIFETIME_MS = 600_000;
+
+const unexpected = (subject: string, detail: string): Fault =>
+  new Fault("UNEXPECTED_ANSWER", { op: OP, subject, detail });
+
+function urlOf(from: From, query: QueryPairs): string {
   const { access, credential } = from;
   const { protocol, host } = new URL(access.endpoint);
-  const byPath = access.addressing === "path";
+  const byPath = access.addressing === "path" || (protocol === "https:" && access.bucket.includes("."));
   const origin = byPath ? `${protocol}//${host}` : `${protocol}//${access.bucket}.${host}`;
   return presign(
     { method: "GET", origin, path: byPath ? `/${access.bucket}` : "/", query, headers: {} },
-    { credential, region: access.region, nowMs: Date.now(), lifetimeMs: 600_000 },
+    { credential, region: access.region, nowMs: Date.now(), lifetimeMs: LIFETIME_MS },
   );
 }
 
 function readPage(
-  answer: Parameters<typeof faultOfAnswer>[0]["answer"],
-  subject: string,
-): { objects: ListedObject[]; next: string | null } {
-  const asked = { op: "ListObjectsV2", subject, answer };
+  answer: HttpAnswer,
+  about: { subject: string; prefix: string },
+): ListedPage & { next: string | null } {
+  const { subject, prefix } = about;
   const parsed = answer.status === 200 ? parseXml(answer.body) : null;
-  if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer(asked);
-  const objects = childrenOf(parsed.element, "Contents").map((element) => {
-    const key = textOf(element, "Key");
-    const sizeBytes = integerOf(element, "Size");
-    if (key === undefined || sizeBytes === undefined) {
-      throw new Fault("UNEXPECTED_ANSWER", { op: "ListObjectsV2", subject, detail: "an object without key or size" });
-    }
-    return { key, sizeBytes };
-  });
-  const truncated = textOf(parsed.element, "IsTruncated")?.trim() === "true";
-  const next = textOf(parsed.element, "NextContinuationToken")?.trim() ?? "";
-  if (truncated && next === "") {
-    throw new Fault("UNEXPECTED_ANSWER", { op: "ListObjectsV2", subject, detail: "a page that leads nowhere" });
+  if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer({ op: OP, subject, answer });
+  const { element } = parsed;
+  const decode = decoderOf(element, subject);
+  const objects = childrenOf(element, "Contents").map((row) => readObject(row, { subject, decode }));
+  const folders = childrenOf(element, "CommonPrefixes").map((row) => decode(textOf(row, "Prefix") ?? ""));
+  for (const name of [...objects.map(({ key }) => key), ...folders]) {
+    if (!name.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
   }
-  return { objects, next: truncated ? next : null };
+  const truncated = textOf(element, "IsTruncated")?.trim().toLowerCase();
+  if (truncated !== "true" && truncated !== "false") throw unexpected(subject, "no word on whether more follows");
+  const next = textOf(element, "NextContinuationToken")?.trim() ?? "";
+  if (truncated === "true" && next === "") throw unexpected(subject, "a page that leads nowhere");
+  return { objects, folders, next: truncated === "true" ? next : null };
+}
+
+/** Keys come percent-encoded only when the store says so. */
+function decoderOf(element: XmlElement, subject: string): (text: string) => string {
+  if (textOf(element, "EncodingType")?.trim() !== "url") return (text) => text;
+  return (text) => {
+    try {
+      return decodeURIComponent(text.replaceAll("+", " "));
+    } catch {
+      throw unexpected(subject, "a key that is not valid UTF-8");
+    }
+  };
+}
+
+function readObject(row: XmlElement, about: { subject: string; decode: (text: string) => string }): ListedObject {
+  const key = textOf(row, "Key");
+  const sizeBytes = integerOf(row, "Size");
+  if (key === undefined || sizeBytes === undefined) throw unexpected(about.subject, "an object without key or size");
+  const etag = textOf(row, "ETag")?.trim() ?? "";
+  const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
+  return {
+    key: about.decode(key),
+    sizeBytes,
+    etag: etag === "" ? null : quoteEtag(etag),
+    modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
+  };
 }

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
-import { parseCommandLine } from "./cli.ts";
-import { resolveConfig } from "./config.ts";
+import { parseCommandLine } from "../cli.ts";
+import { resolveConfig } from "../config.ts";
 import { copy } from "./cp.ts";
-import { callStore } from "./engine/engine.ts";
-import { openTrialStore, type TrialStore } from "./engine/trial-store.ts";
-import { createTerminal } from "./terminal.ts";
+import { callStore } from "../engine/engine.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { createTerminal } from "../terminal.ts";
 
 let store: TrialStore;
 let folder: string;
@@ -28,7 +29,14 @@ afterAll(() => store.close());
 /** Runs `tidemark cp` as main does; returns what it wrote to stdout. */
 async function cp(
   args: string[],
-  rest: { signal?: AbortSignal; flags?: string[]; secret?: string; endpoint?: string; talk?: string[] } = {},
+  rest: {
+    signal?: AbortSignal;
+    flags?: string[];
+    secret?: string;
+    endpoint?: string;
+    talk?: string[];
+    input?: Buffer[];
+  } = {},
 ): Promise<string> {
   const flags = ["--state", join(folder, "state"), "--provider", "minio", "--part-size", "5MiB", ...(rest.flags ?? [])];
   const { flags: given, operands } = parseCommandLine(["cp", ...flags, ...args]);
@@ -50,6 +58,8 @@ async function cp(
     terminal: createTerminal(streams, { json: rest.flags?.includes("--json") ?? false, plain: true }),
     signal: rest.signal ?? new AbortController().signal,
     home: null,
+    output: async (chunk) => void (said += chunk.toString()),
+    input: () => Readable.from(rest.input ?? []),
   });
   return said;
 }

@@ -1,0 +1,53 @@
+import type { SignedRequest } from "#protocol/operations.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { locate } from "#storage/signing.ts";
+import { presign, type QueryPairs } from "#storage/sigv4.ts";
+import { createPatience, withRetry } from "../engine/retry.ts";
+import type { Bench } from "./bench.ts";
+
+/** A control call that the transfer engine has no operation for: list buckets, delete many, copy inside the store. */
+export interface Question {
+  /** The S3 name: `CopyObject`. */
+  op: string;
+  method: SignedRequest["method"];
+  /** `service`: no bucket; `bucket`: no key. */
+  at: "service" | "bucket" | { key: string };
+  query?: QueryPairs;
+  /** All of them are signed. */
+  headers?: Record<string, string>;
+  body?: Buffer;
+  signal: AbortSignal;
+}
+
+const LIFETIME_MS = 600_000;
+
+/** Asks until there is an answer that `read` accepts, signed afresh each time. Faults: those of `read` and of the network. */
+export function askStore<T>(bench: Bench, question: Question, read: (answer: HttpAnswer) => T): Promise<T> {
+  const { engine, access } = bench;
+  const { op, signal, body, at } = question;
+  const subject = typeof at === "object" ? at.key : access.bucket;
+  const patience = createPatience(engine.retrier.clock);
+  return withRetry(engine.retrier, { signal, patience }, async () => {
+    const request = signQuestion(bench, question);
+    return read(await engine.wire.send({ request, op, subject, signal, ...(body === undefined ? {} : { body }) }));
+  });
+}
+
+function signQuestion({ access, credential }: Bench, question: Question): SignedRequest {
+  const { method, query = [], headers = {} } = question;
+  const nowMs = Date.now();
+  const url = presign(
+    { method, ...placeOf(access, question.at), query, headers },
+    { credential, region: access.region, nowMs, lifetimeMs: LIFETIME_MS },
+  );
+  return { method, url, headers, expiresAt: nowMs + LIFETIME_MS };
+}
+
+function placeOf(access: Bench["access"], at: Question["at"]): { origin: string; path: string } {
+  if (typeof at === "object") return locate(access, at.key);
+  const { protocol, host } = new URL(access.endpoint);
+  if (at === "service") return { origin: `${protocol}//${host}`, path: "/" };
+  // The place of a key, without the key.
+  const { origin, path } = locate(access, "k");
+  return { origin, path: path.length > 2 ? path.slice(0, -2) : "/" };
+}

@@ -1,0 +1,70 @@
+import { isFault, toFault } from "#protocol/fault.ts";
+import { formatCount } from "#protocol/units.ts";
+import { forEachOf } from "../engine/gate.ts";
+import { compareBytes, compareContent, type Verdict } from "./compare.ts";
+import type { Entry, Failure } from "./entries.ts";
+import { sayFailures } from "./follow.ts";
+import { withSides } from "./open-sides.ts";
+import { pairUp } from "./pair-up.ts";
+import { EXIT, shownName, twoPlaces, usage, type Verb } from "./verb.ts";
+
+/** `=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size, contents not compared. */
+const SIGNS = { same: "=", onlySource: "<", onlyTarget: ">", differs: "*", unknown: "?" } as const;
+type State = keyof typeof SIGNS;
+
+/** Reading files, and the store's answers, overlap; more would only make a disk seek. */
+const WIDTH = 4;
+
+/**
+ * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. What
+ * could not be compared is not the same: `--download` compares the bytes, `--size-only` asks for no more than sizes.
+ * Faults: those of `withSides`.
+ */
+export function check(verb: Verb): Promise<number> {
+  const ends = twoPlaces(verb, "check");
+  const { config, signal, terminal } = verb;
+  const [isDownload, isSizeOnly] = [config.isOn("download"), config.isOn("size-only")];
+  if (isDownload && isSizeOnly) throw usage("--download", "it contradicts --size-only");
+  return withSides(verb, ends, async ({ from, to, benches }) => {
+    const counts: Record<State, number> = { same: 0, onlySource: 0, onlyTarget: 0, differs: 0, unknown: 0 };
+    const failures: Failure[] = [...from.failures, ...to.failures];
+    const tell = (state: State, { relative }: Entry) => {
+      counts[state]++;
+      const sign = SIGNS[state];
+      terminal.result(`${sign} ${shownName(relative)}`, { type: "compared", sign, state, name: relative });
+    };
+    const paired = pairUp(from, to);
+    await forEachOf(paired.both, WIDTH, async (pair) => {
+      const judge = isDownload ? compareBytes : compareContent;
+      try {
+        const verdict: Verdict = isSizeOnly
+          ? pair.from.sizeBytes === pair.to.sizeBytes
+            ? "same"
+            : "differs"
+          : await judge({ ...pair, benches, signal });
+        tell(verdict, pair.from);
+      } catch (error) {
+        if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;
+        failures.push({ name: pair.from.relative, fault: toFault(error) });
+      }
+    });
+    for (const entry of paired.onlyFrom) tell("onlySource", entry);
+    for (const entry of paired.onlyTo) tell("onlyTarget", entry);
+    const failed = sayFailures(verb, failures);
+    const { same, onlySource, onlyTarget, differs, unknown } = counts;
+    const all = onlySource + onlyTarget + differs + unknown === 0;
+    const rest = [
+      [differs, "differ"],
+      [onlySource, "only in SRC"],
+      [onlyTarget, "only in DST"],
+      [unknown, "of the same size could not be compared (--download compares their bytes)"],
+      [failures.length, "could not be read"],
+    ] as const;
+    const words = [
+      `${formatCount(same)} same`,
+      ...rest.flatMap(([count, say]) => (count === 0 ? [] : [`${formatCount(count)} ${say}`])),
+    ];
+    terminal.say(words.join(", "), { type: "done", ...counts, filesFailed: failures.length });
+    return all ? failed : EXIT.differs;
+  });
+}

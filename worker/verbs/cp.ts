@@ -1,0 +1,147 @@
+import { stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { formatBytes } from "#protocol/units.ts";
+import { crc32FromBase64 } from "#storage/crc32.ts";
+import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
+import { isFolder } from "../copy/download.ts";
+import { readIdentity } from "../engine/identity.ts";
+import { withBench, type Bench } from "./bench.ts";
+import { writeObject } from "./cat.ts";
+import { entryOfFile, readFiles, readObjects, type Entry, type ObjectEntry } from "./entries.ts";
+import { readFilter, type Filter } from "./filter.ts";
+import { sayFailures } from "./follow.ts";
+import { findObject } from "./head.ts";
+import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
+import { shownName, shownPlace, twoPlaces, usage, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
+
+/**
+ * `tidemark cp`: plain objects in any direction, with the keys of the environment. Speaks of no checkpoint.
+ * Faults: BAD_INPUT, those of the store and the disk, CANCELLED.
+ */
+export async function copy(verb: Verb): Promise<number> {
+  const { from, to } = twoPlaces(verb, "cp");
+  if (from.kind === "local" && to.kind === "store") {
+    return from.path === "-" ? sendInput(verb, to) : upload(verb, { from, to });
+  }
+  if (from.kind === "store" && to.kind === "local") {
+    return to.path === "-" ? writeObject(verb, from) : download(verb, { from, to });
+  }
+  if (from.kind === "store" && to.kind === "store") return copyInside(verb, { from, to });
+  throw usage("cp", "both sides are local; at least one is s3://bucket/key");
+}
+
+async function sendInput(verb: Verb, to: StorePlace): Promise<number> {
+  // Only this verb needs the SDK, which takes longer to load than all the rest.
+  const { sendStdin } = await import("./send-stdin.ts");
+  return sendStdin(verb, to);
+}
+
+async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): Promise<number> {
+  const { from, to } = ends;
+  const stats = await stat(from.path).catch(() => null);
+  if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
+  const isOne = !stats.isDirectory();
+  const { taken, failures } = isOne
+    ? { taken: [await oneFile(from.path)], failures: [] }
+    : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()) });
+  if (taken.length === 0 && failures.length === 0) {
+    throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail: "there are no files to copy" });
+  }
+  const below = keysBelow(to);
+  const keyOf = isOne ? () => keyForFile(to, from.path) : below;
+  const planned = taken.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const);
+  if (isDry(verb)) return sayPlan(verb, planned) || sayFailures(verb, failures);
+  return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
+    sendEntries(verb, bench, { ...ends, failures, entries: taken, keyOf }),
+  );
+}
+
+const oneFile = async (path: string) =>
+  entryOfFile({ relative: basename(path), path: resolve(path), identity: await readIdentity(path) });
+
+function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promise<number> {
+  const { from, to } = ends;
+  const filter = readFilter(verb.config, Date.now());
+  return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
+    const found = await findSources(bench, { from, filter, signal: verb.signal });
+    const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
+    const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
+    if (isDry(verb))
+      return sayPlan(
+        verb,
+        found.entries.map((entry) => [entry, pathOf(entry)] as const),
+      );
+    return fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf });
+  });
+}
+
+async function pathOfOne(target: string, key: string): Promise<string> {
+  const to = resolve(target);
+  return target.endsWith("/") || (await isFolder(to)) ? join(to, assertSafePath(basename(key))) : to;
+}
+
+function copyInside(verb: Verb, ends: { from: StorePlace; to: StorePlace }): Promise<number> {
+  const { from, to } = ends;
+  const filter = readFilter(verb.config, Date.now());
+  const { signal } = verb;
+  return withBench(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
+    const { isOne, entries } = await findSources(source, { from, filter, signal });
+    const below = keysBelow(to);
+    const keyOf = isOne ? () => keyForFile(to, from.key) : below;
+    const onto = entries.find((entry) => from.bucket === to.bucket && keyOf(entry) === entry.key);
+    if (onto !== undefined) throw usage(`s3://${to.bucket}/${onto.key}`, "it would be copied onto itself");
+    if (isDry(verb))
+      return sayPlan(
+        verb,
+        entries.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const),
+      );
+    return withBench(verb, { bucket: to.bucket, direction: "within" }, (bench) =>
+      copyEntries(verb, bench, { ...ends, failures: [], entries, keyOf }),
+    );
+  });
+}
+
+/** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
+async function findSources(
+  bench: Bench,
+  about: { from: StorePlace; filter: Filter; signal: AbortSignal },
+): Promise<{ isOne: boolean; entries: ObjectEntry[] }> {
+  const { from, filter, signal } = about;
+  const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
+  if (head !== null) {
+    const { sizeBytes, modifiedAtMs, etag } = head;
+    const crc32 = head.crc32 === null ? null : crc32FromBase64(head.crc32);
+    const entry: ObjectEntry = {
+      at: "store",
+      relative: basename(from.key),
+      key: from.key,
+      sizeBytes,
+      modifiedAtMs,
+      etag,
+      crc32,
+    };
+    return { isOne: true, entries: [entry] };
+  }
+  const { taken, all } = await readObjects(bench, { prefix: prefixForFolder(from), filter, signal });
+  if (taken.length > 0) return { isOne: false, entries: taken };
+  const detail = all.size === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+  throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
+}
+
+const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
+
+/** What a copy would do, a line for each file. */
+function sayPlan(verb: Verb, planned: readonly (readonly [entry: Entry, to: string])[]): number {
+  for (const [entry, to] of planned) {
+    const from = entry.at === "local" ? entry.path : entry.key;
+    verb.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {
+      type: "would",
+      action: "copy",
+      from,
+      to,
+      bytes: entry.sizeBytes,
+    });
+  }
+  return 0;
+}

@@ -1,0 +1,102 @@
+import { stat } from "node:fs/promises";
+import { join, relative as relativeTo, resolve } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { listObjects } from "../copy/list-objects.ts";
+import { walkFolder } from "../copy/walk.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import type { FileIdentity } from "../engine/identity.ts";
+import type { Bench } from "./bench.ts";
+import type { Filter } from "./filter.ts";
+
+/** What lies on one side of a copy, by its name relative to the side. */
+export interface FileEntry {
+  at: "local";
+  relative: string;
+  sizeBytes: number;
+  modifiedAtMs: number;
+  path: string;
+  identity: FileIdentity;
+}
+export interface ObjectEntry {
+  at: "store";
+  relative: string;
+  sizeBytes: number;
+  modifiedAtMs: number | null;
+  key: string;
+  etag: string | null;
+  /** Of the whole object, hex, where a HEAD told it. */
+  crc32?: string | null;
+}
+export type Entry = FileEntry | ObjectEntry;
+
+export interface Failure {
+  name: string;
+  fault: Fault;
+}
+
+export interface Side<E extends Entry = Entry> {
+  /** What the filter takes, sorted by name. */
+  taken: E[];
+  /** Everything, by name. */
+  all: ReadonlyMap<string, E>;
+  /** What could not be looked at. */
+  failures: Failure[];
+}
+
+function sideOf<E extends Entry>(entries: E[], rest: { filter: Filter; failures: Failure[] }): Side<E> {
+  const taken = entries.filter(rest.filter).sort((a, b) => (a.relative < b.relative ? -1 : 1));
+  return { taken, all: new Map(entries.map((entry) => [entry.relative, entry])), failures: rest.failures };
+}
+
+/** The files below a folder; an absent folder is empty where `mayLack` says so. Faults: NOT_FOUND, READ_FAILED. */
+export async function readFiles(
+  folder: string,
+  about: { filter: Filter; mayLack?: boolean },
+): Promise<Side<FileEntry>> {
+  const { filter } = about;
+  const stats = await stat(folder).catch((error: unknown) => {
+    const fault = diskFault(error, { op: "read", subject: folder, otherwise: "READ_FAILED" });
+    if (fault.context.detail !== "ENOENT") throw fault;
+    return null;
+  });
+  if (stats === null) {
+    if (about.mayLack === true) return sideOf<FileEntry>([], { filter, failures: [] });
+    throw new Fault("NOT_FOUND", { op: "read", subject: folder });
+  }
+  if (!stats.isDirectory()) throw new Fault("BAD_INPUT", { op: "usage", subject: folder, detail: "it is no folder" });
+  const { files, failures } = await walkFolder(resolve(folder));
+  return sideOf(files.map(entryOfFile), {
+    filter,
+    failures: failures.map(({ relative, fault }) => ({ name: relative, fault })),
+  });
+}
+
+export const entryOfFile = (file: { relative: string; path: string; identity: FileIdentity }): FileEntry => ({
+  at: "local",
+  ...file,
+  sizeBytes: file.identity.sizeBytes,
+  modifiedAtMs: Number(BigInt(file.identity.mtimeNs) / 1_000_000n),
+});
+
+/** The objects below a prefix, without the marks of empty folders. Faults: those of the listing. */
+export async function readObjects(
+  bench: Bench,
+  about: { prefix: string; filter: Filter; signal: AbortSignal },
+): Promise<Side<ObjectEntry>> {
+  const { prefix, filter, signal } = about;
+  const listed = await listObjects(bench, { prefix, signal });
+  const entries = listed
+    .filter(({ key }) => !key.endsWith("/") && key !== prefix)
+    .map((object): ObjectEntry => ({ at: "store", relative: object.key.slice(prefix.length), ...object }));
+  return sideOf(entries, { filter, failures: [] });
+}
+
+/** The place of an entry below a folder. @throws Fault HOSTILE_NAME when it would lie elsewhere. */
+export function placeBelow(folder: string, relative: string): string {
+  const place = join(folder, relative);
+  const way = relativeTo(folder, place);
+  if (way === "" || way.startsWith("..") || way !== relative) {
+    throw new Fault("HOSTILE_NAME", { subject: relative, detail: "it leads out of its folder" });
+  }
+  return place;
+}

@@ -1,0 +1,51 @@
+/**
+ * Globs as rclone reads them: `*` and `?` stay inside one segment, `**` crosses segments, `[a-z]` and `{a,b}` choose. A
+ * leading `/` ties the glob to the top; without it, it matches from any segment on. A trailing `/` means all below.
+ */
+
+/** A matcher of `/`-separated relative paths. Returns the reason when the glob cannot be read. */
+export function compileGlob(glob: string): { matches(path: string): boolean } | { reason: string } {
+  const isTied = glob.startsWith("/");
+  const body = (isTied ? glob.slice(1) : glob) + (glob.endsWith("/") ? "**" : "");
+  if (body === "") return { reason: "the glob is empty" };
+  const source = sourceOf(body);
+  if (typeof source !== "string") return source;
+  const pattern = new RegExp(`${isTied ? "^" : "(?:^|/)"}${source}$`, "su");
+  return { matches: (path) => pattern.test(path) };
+}
+
+function sourceOf(glob: string): string | { reason: string } {
+  let source = "";
+  let braces = 0;
+  for (let at = 0; at < glob.length; at++) {
+    const sign = glob.charAt(at);
+    if (sign === "\\") {
+      const next = glob.charAt(++at);
+      if (next === "") return { reason: "it ends with a backslash" };
+      source += escaped(next);
+    } else if (sign === "*") {
+      const isDeep = glob.charAt(at + 1) === "*";
+      if (isDeep) at++;
+      // `**/` also stands for no folder at all.
+      const isFolders = isDeep && glob.charAt(at + 1) === "/" && (at === 1 || glob.charAt(at - 2) === "/");
+      if (isFolders) at++;
+      source += isFolders ? "(?:.*/)?" : isDeep ? ".*" : "[^/]*";
+    } else if (sign === "?") source += "[^/]";
+    else if (sign === "[") {
+      const found = /^\[([!^]?)((?:\\.|[^\]\\])+)\]/su.exec(glob.slice(at));
+      if (found === null) return { reason: "a [ is never closed" };
+      const [whole, not = "", signs = ""] = found;
+      source += `(?!/)[${not === "" ? "" : "^"}${signs.replaceAll(/\\(.)/gsu, "$1").replaceAll(/[[\]\\^&|~]/g, "\\$&")}]`;
+      at += whole.length - 1;
+    } else if (sign === "{") {
+      braces++;
+      source += "(?:";
+    } else if (sign === "}" && braces > 0) {
+      braces--;
+      source += ")";
+    } else source += sign === "," && braces > 0 ? "|" : escaped(sign);
+  }
+  return braces === 0 ? source : { reason: "a { is never closed" };
+}
+
+const escaped = (sign: string): string => sign.replace(/[\\^$.*+?()[\]{}|/]/, "\\$&");

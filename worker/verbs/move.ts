@@ -1,0 +1,165 @@
+import { realpath, utimes } from "node:fs/promises";
+import { dirname, relative as relativeTo, resolve, sep } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { findCollision } from "#protocol/names.ts";
+import { assertSafePath, prefixForFolder } from "../copy/address.ts";
+import { downloadFiles, type FileToDownload } from "../copy/download.ts";
+import { uploadFiles } from "../copy/upload.ts";
+import { codeOf } from "../engine/disk-fault.ts";
+import { journalOf, type Bench } from "./bench.ts";
+import { copyObjects } from "./copy-within.ts";
+import { placeBelow, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
+import { collectFailures, follow } from "./follow.ts";
+import { shownPlace, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
+
+/** The three ways files move, each with its progress, its journal and its list of failures. They give the exit code. */
+export interface Ends<From, To> {
+  from: From;
+  to: To;
+  /** Failures from before, such as files that could not be looked at. */
+  failures: Failure[];
+}
+
+/** Files of a folder to keys below a prefix. Faults: HOSTILE_NAME before anything is sent, those of `uploadFiles`. */
+export async function sendEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<LocalPlace, StorePlace> & { entries: readonly FileEntry[]; keyOf: (entry: FileEntry) => string },
+): Promise<number> {
+  const { from, to, failures, entries } = job;
+  const files = entries.map((entry) => ({ path: entry.path, identity: entry.identity, key: job.keyOf(entry) }));
+  const journal = await journalOf(verb, bench, `up ${resolve(from.path)} ${to.bucket}/${to.key}`);
+  const place = `s3://${to.bucket}/${files.length === 1 ? (files[0]?.key ?? "") : to.key}`;
+  const count = files.length + failures.length;
+  return follow(verb, { engine: bench.engine, from: from.path, to: place, failures, way: "across" }, (onStart) =>
+    uploadFiles(bench.engine, {
+      files,
+      journalPath: journal.journalPath,
+      partBytes: verb.config.size("part-size"),
+      signal: verb.signal,
+      onStart,
+      onFileFailed: collectFailures(failures, { count, nameOf: (file) => file.path }),
+    }),
+  );
+}
+
+/** Names below a prefix as keys. @throws Fault HOSTILE_NAME */
+export const keysBelow = (to: StorePlace) => (entry: { relative: string }) =>
+  prefixForFolder(to) + assertSafePath(entry.relative);
+
+/**
+ * Names of objects as paths below a folder. A name that leads elsewhere, or two that would land on one file, are refused
+ * before anything is written.
+ * @throws Fault HOSTILE_NAME
+ */
+export async function pathsBelow(
+  folder: string,
+  entries: readonly ObjectEntry[],
+): Promise<(entry: ObjectEntry) => string> {
+  const root = resolve(folder);
+  for (const { relative } of entries) placeBelow(root, assertSafePath(relative));
+  const collision = findCollision(entries.map(({ relative }) => relative));
+  if (collision !== null) {
+    const [subject, other] = collision;
+    throw new Fault("HOSTILE_NAME", { op: "cp", subject, detail: `it would land on the same file as ${other}` });
+  }
+  await assertNoWayOut(root, entries);
+  return ({ relative }) => placeBelow(root, relative);
+}
+
+/** A link inside the folder may not carry a file out of it. */
+async function assertNoWayOut(root: string, entries: readonly ObjectEntry[]): Promise<void> {
+  const home = await realpath(root).catch(() => null);
+  if (home === null) return;
+  const folders = new Set(entries.map(({ relative }) => dirname(relative)));
+  for (const folder of [...folders].flatMap(withParents)) {
+    if (folder === ".") continue;
+    const place = await realpath(`${root}${sep}${folder}`).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") return null;
+      throw new Fault("FOLDER_UNWRITABLE", { op: "cp", subject: folder, cause: error });
+    });
+    if (place === null || place === home) continue;
+    const way = relativeTo(home, place);
+    if (way === ".." || way.startsWith(`..${sep}`)) {
+      throw new Fault("HOSTILE_NAME", { op: "cp", subject: folder, detail: `a link there leads to ${place}` });
+    }
+  }
+}
+
+function withParents(folder: string): string[] {
+  const segments = folder.split("/");
+  return segments.map((_, index) => segments.slice(0, index + 1).join("/"));
+}
+
+/** Objects to paths. Their dates go along, so that a later sync knows them. Faults: those of `downloadFiles`. */
+export async function fetchEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<StorePlace, LocalPlace> & { entries: readonly ObjectEntry[]; pathOf: (entry: ObjectEntry) => string },
+): Promise<number> {
+  const { from, to, failures, entries } = job;
+  const journal = await journalOf(verb, bench, `down ${from.bucket}/${from.key} ${resolve(to.path)}`);
+  const files = entries.map((entry): FileToDownload => {
+    const { key, sizeBytes, etag, crc32 } = entry;
+    const file = { key, path: job.pathOf(entry), ...(crc32 === undefined ? {} : { crc32 }) };
+    return etag === null ? file : { ...file, sizeBytes, etag };
+  });
+  const failed = new Set<string>();
+  const collect = collectFailures<FileToDownload>(failures, {
+    count: files.length + failures.length,
+    nameOf: (file) => file.key,
+  });
+  return follow(
+    verb,
+    { engine: bench.engine, from: shownPlace(from), to: to.path, failures, way: "across" },
+    async (onStart) => {
+      const tally = await downloadFiles(bench.engine, {
+        files,
+        ...journal,
+        partBytes: verb.config.size("part-size"),
+        signal: verb.signal,
+        onStart,
+        onFileFailed: (file, fault) => {
+          failed.add(file.path);
+          return collect(file, fault);
+        },
+      });
+      for (const entry of entries) {
+        const path = job.pathOf(entry);
+        if (entry.modifiedAtMs === null || failed.has(path)) continue;
+        const date = new Date(entry.modifiedAtMs);
+        // A disk that keeps no dates has the file all the same.
+        await utimes(path, date, date).catch(() => undefined);
+      }
+      return tally;
+    },
+  );
+}
+
+/** Objects to keys of the same store, without their bytes crossing the link. Faults: those of `copyObjects`. */
+export async function copyEntries(
+  verb: Verb,
+  bench: Bench,
+  job: Ends<StorePlace, StorePlace> & { entries: readonly ObjectEntry[]; keyOf: (entry: ObjectEntry) => string },
+): Promise<number> {
+  const { from, to, failures, entries } = job;
+  const objects = entries.map((entry) => ({
+    bucket: from.bucket,
+    source: entry.key,
+    key: job.keyOf(entry),
+    sizeBytes: entry.sizeBytes,
+    etag: entry.etag,
+  }));
+  const shown = { engine: bench.engine, from: shownPlace(from), to: shownPlace(to), failures, way: "within" } as const;
+  return follow(verb, shown, (onStart) =>
+    copyObjects(bench, {
+      objects,
+      signal: verb.signal,
+      onStart,
+      onFileFailed: collectFailures(failures, {
+        count: objects.length + failures.length,
+        nameOf: (object) => object.source,
+      }),
+    }),
+  );
+}

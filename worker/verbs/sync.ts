@@ -1,0 +1,204 @@
+import { rm, rmdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { Address } from "../copy/address.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import { forEachOf } from "../engine/gate.ts";
+import type { Bench } from "./bench.ts";
+import { compareContent } from "./compare.ts";
+import { deleteObjects } from "./delete-objects.ts";
+import { placeBelow, type Entry, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
+import { sayFailures } from "./follow.ts";
+import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
+import { withSides, type Sides } from "./open-sides.ts";
+import { pairUp, type Paired } from "./pair-up.ts";
+import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "./verb.ts";
+
+/**
+ * `tidemark sync`: DST is made to hold what SRC holds. A file is copied when it is missing, when its size differs, or when
+ * its contents do. Contents are compared only where the dates do not already say that nothing changed since the last
+ * sync (--checksum: always), by the checksum the store keeps; where it keeps none, the file is copied. Nothing is removed
+ * without --delete, and nothing then either when anything of SRC could not be listed, copied, or SRC is empty.
+ * Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
+ */
+export function sync(verb: Verb): Promise<number> {
+  const ends = twoPlaces(verb, "sync");
+  return withSides(verb, ends, async (sides) => {
+    const paired = pairUp(sides.from, sides.to);
+    const failures = [...sides.from.failures];
+    const toCopy = [...paired.onlyFrom, ...(await changedOf(verb, { sides, paired, failures }))];
+    const toDelete = deletionsOf(verb, { sides, paired });
+    if (verb.config.isOn("dry-run")) return sayPlan(verb, { toCopy, toDelete, failures });
+    if (toCopy.length === 0 && toDelete.length === 0 && failures.length === 0) {
+      verb.terminal.result(
+        `${shownPlace(ends.from)} -> ${shownPlace(ends.to)}: nothing to do, ${said(sides.from.taken)}`,
+        {
+          type: "done",
+          files: 0,
+          bytes: 0,
+          same: sides.from.taken.length,
+          deleted: 0,
+        },
+      );
+      return EXIT.ok;
+    }
+    const code =
+      toCopy.length === 0 ? sayFailures(verb, failures) : await move(verb, { ends, sides, toCopy, failures });
+    if (toDelete.length === 0) return code;
+    if (code !== EXIT.ok) {
+      verb.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
+      return code;
+    }
+    return removeExtra(verb, { to: ends.to, bench: sides.benches.to, entries: toDelete });
+  });
+}
+
+const said = (entries: readonly Entry[]): string =>
+  `${formatCount(entries.length)} files (${formatBytes(entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
+
+/** What the file systems of this world round a date to. */
+const SAME_DATE_MS = 2_000;
+const WIDTH = 4;
+
+async function changedOf(verb: Verb, about: { sides: Sides; paired: Paired; failures: Failure[] }): Promise<Entry[]> {
+  const { config, signal } = verb;
+  const { sides, paired, failures } = about;
+  const [always, sizeOnly] = [config.isOn("checksum"), config.isOn("size-only")];
+  if (always && sizeOnly) throw usage("--checksum", "it contradicts --size-only");
+  const changed: Entry[] = [];
+  await forEachOf(paired.both, WIDTH, async (pair) => {
+    try {
+      if (pair.from.sizeBytes === pair.to.sizeBytes) {
+        if (sizeOnly || (!always && isUntouched(pair.from, pair.to))) return;
+        if ((await compareContent({ ...pair, benches: sides.benches, signal })) === "same") return;
+      }
+      changed.push(pair.from);
+    } catch (error) {
+      if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;
+      failures.push({ name: pair.from.relative, fault: toFault(error) });
+    }
+  });
+  return changed.sort((a, b) => (a.relative < b.relative ? -1 : 1));
+}
+
+/** Whether the dates say that nothing changed since the one was made from the other. */
+function isUntouched(from: Entry, to: Entry): boolean {
+  if (from.modifiedAtMs === null || to.modifiedAtMs === null) return false;
+  // An object is dated when it was sent; a file that is older was sent as it is.
+  if (from.at === "local") return from.modifiedAtMs <= to.modifiedAtMs;
+  // A fetched file is given the date of its object.
+  if (to.at === "local") return Math.abs(from.modifiedAtMs - to.modifiedAtMs) < SAME_DATE_MS;
+  return false;
+}
+
+/** @throws Fault BAD_INPUT when removing so much, or from such a listing, is refused. */
+function deletionsOf({ config }: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Entry[] {
+  if (!config.isOn("delete") || paired.onlyTo.length === 0) return [];
+  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "sync", subject: "--delete", detail });
+  const [failure] = sides.from.failures;
+  if (failure !== undefined) {
+    throw refuse(`SRC could not be listed completely (${shownName(failure.name)}), so nothing was copied or removed`);
+  }
+  if (sides.from.all.size === 0 && !config.isOn("allow-empty")) {
+    throw refuse(
+      `SRC is empty, so all of ${said(paired.onlyTo)} would be removed; if that is meant, add --allow-empty`,
+    );
+  }
+  const most = config.number("max-delete");
+  if (most !== null && paired.onlyTo.length > most) {
+    throw refuse(`${said(paired.onlyTo)} would be removed, which is more than --max-delete ${most}`);
+  }
+  return paired.onlyTo;
+}
+
+function sayPlan(
+  verb: Verb,
+  plan: { toCopy: readonly Entry[]; toDelete: readonly Entry[]; failures: readonly Failure[] },
+): number {
+  const { terminal } = verb;
+  const lines = [
+    ...plan.toCopy.map((entry) => ({ action: "copy", entry })),
+    ...plan.toDelete.map((entry) => ({ action: "delete", entry })),
+  ];
+  for (const { action, entry } of lines) {
+    terminal.result(`${action}  ${shownName(entry.relative)}  (${formatBytes(entry.sizeBytes)})`, {
+      type: "would",
+      action,
+      name: entry.relative,
+      bytes: entry.sizeBytes,
+    });
+  }
+  terminal.say(`Would copy ${said(plan.toCopy)} and remove ${said(plan.toDelete)}.`, { type: "planned" });
+  return sayFailures(verb, plan.failures);
+}
+
+const isFile = (entry: Entry): entry is FileEntry => entry.at === "local";
+const isObject = (entry: Entry): entry is ObjectEntry => entry.at === "store";
+
+async function move(
+  verb: Verb,
+  about: { ends: { from: Address; to: Address }; sides: Sides; toCopy: readonly Entry[]; failures: Failure[] },
+): Promise<number> {
+  const { sides, toCopy, failures } = about;
+  const { from, to } = about.ends;
+  const { benches } = sides;
+  if (from.kind === "local" && to.kind === "store" && benches.to !== null) {
+    return sendEntries(verb, benches.to, { from, to, failures, entries: toCopy.filter(isFile), keyOf: keysBelow(to) });
+  }
+  const entries = toCopy.filter(isObject);
+  if (from.kind === "store" && to.kind === "local" && benches.from !== null) {
+    const pathOf = await pathsBelow(to.path, entries);
+    return fetchEntries(verb, benches.from, { from, to, failures, entries, pathOf });
+  }
+  if (from.kind === "store" && to.kind === "store" && benches.to !== null) {
+    return copyEntries(verb, benches.to, { from, to, failures, entries, keyOf: keysBelow(to) });
+  }
+  throw new Fault("INTERNAL", { op: "sync" });
+}
+
+async function removeExtra(
+  verb: Verb,
+  about: { to: Address; bench: Bench | null; entries: readonly Entry[] },
+): Promise<number> {
+  const { to, bench, entries } = about;
+  const { terminal, signal } = verb;
+  const failures =
+    to.kind === "local"
+      ? await removeFiles(to.path, { entries, signal })
+      : bench === null
+        ? []
+        : await deleteObjects(bench, {
+            keys: entries.filter(isObject).map(({ key }) => key),
+            signal,
+            onDeleted: () => undefined,
+          });
+  const failed = sayFailures(verb, failures);
+  terminal.result(`${shownPlace(to)}: ${formatCount(entries.length - failures.length)} files removed`, {
+    type: "removed",
+    deleted: entries.length - failures.length,
+    filesFailed: failures.length,
+  });
+  return failed;
+}
+
+async function removeFiles(
+  folder: string,
+  about: { entries: readonly Entry[]; signal: AbortSignal },
+): Promise<Failure[]> {
+  const root = resolve(folder);
+  const failures: Failure[] = [];
+  for (const { relative } of about.entries) {
+    if (about.signal.aborted) throw new Fault("CANCELLED");
+    const path = placeBelow(root, relative);
+    try {
+      await rm(path);
+      // A folder that this left empty goes too; one that is not, stays.
+      for (let at = dirname(path); at !== root && at.startsWith(root); at = dirname(at)) await rmdir(at);
+    } catch (error) {
+      const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
+      if (fault.context.detail !== "ENOTEMPTY") failures.push({ name: relative, fault });
+    }
+  }
+  return failures;
+}
