@@ -39,7 +39,11 @@ function live(about: {
   for (let nowMs = 0; nowMs < seconds * 1000; nowMs += stepMs) {
     if (nowMs % 1000 === 0) {
       const rttMs = link.baseRttMs + ((queue.ours + queue.others) / link.bytesPerSecond) * 1000;
-      state = stepHousehold(state, { atMs: nowMs, rttMs: rttMs + noiseMs(), movedBytes }, shareForOthers);
+      state = stepHousehold(
+        state,
+        { atMs: nowMs, rttMs: rttMs + noiseMs(), movedBytes, spanMs: 1_000 },
+        shareForOthers,
+      );
       allowed.push({ atMs: nowMs, rate: state.rate });
       if (nowMs > 0) moments.push({ second: nowMs / 1000, ours: arrived, rttMs });
       movedBytes = 0;
@@ -118,14 +122,18 @@ describe.each(links)("%s", (_, link) => {
 test("without a queue there is no limit", () => {
   let state = HOUSEHOLD_START;
   for (let second = 0; second < 60; second++) {
-    state = stepHousehold(state, { atMs: second * 1000, rttMs: 30 + (second % 3), movedBytes: 5_000_000 }, 0);
+    state = stepHousehold(
+      state,
+      { atMs: second * 1000, rttMs: 30 + (second % 3), movedBytes: 5_000_000, spanMs: 1_000 },
+      0,
+    );
   }
   expect(state.rate).toBeNull();
 });
 
 test("no answer changes nothing", () => {
-  const calm = stepHousehold(HOUSEHOLD_START, { atMs: 0, rttMs: 30, movedBytes: 0 }, 0);
-  const after = stepHousehold(calm, { atMs: 1_000, rttMs: null, movedBytes: 5_000_000 }, 0);
+  const calm = stepHousehold(HOUSEHOLD_START, { atMs: 0, rttMs: 30, movedBytes: 0, spanMs: 1_000 }, 0);
+  const after = stepHousehold(calm, { atMs: 1_000, rttMs: null, movedBytes: 5_000_000, spanMs: 1_000 }, 0);
   expect(after.rate).toBeNull();
   expect(baseRttOf(after)).toBe(30);
 });
@@ -134,7 +142,7 @@ test("a link that became longer for good is the idle link after ten minutes", ()
   let state = HOUSEHOLD_START;
   for (let second = 0; second <= 12 * 60; second++) {
     const rttMs = second < 30 ? 20 : 90;
-    state = stepHousehold(state, { atMs: second * 1000, rttMs, movedBytes: state.rate ?? 5_000_000 }, 0);
+    state = stepHousehold(state, { atMs: second * 1000, rttMs, movedBytes: state.rate ?? 5_000_000, spanMs: 1_000 }, 0);
     if (second === 120) expect(state.rate).toBeLessThan(1_000_000);
   }
   expect(baseRttOf(state)).toBe(90);

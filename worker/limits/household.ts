@@ -17,7 +17,6 @@ export interface HouseholdState {
   smoothedRttMs: number | null;
   /** Payload rates of the last seconds. */
   recent: readonly { atMs: number; bytes: number; spanMs: number }[];
-  lastAtMs: number | null;
   lastCutAtMs: number;
   /** Rate at which the queue began to grow the last time: the way back is quick up to there. */
   peak: number;
@@ -30,8 +29,9 @@ export interface HouseholdSample {
   atMs: number;
   /** Of a fresh handshake; null when there was no answer. */
   rttMs: number | null;
-  /** Our bytes since the sample before. */
+  /** Our bytes in the `spanMs` before. */
   movedBytes: number;
+  spanMs: number;
 }
 
 export const HOUSEHOLD_START: HouseholdState = {
@@ -40,7 +40,6 @@ export const HOUSEHOLD_START: HouseholdState = {
   lastRttMs: null,
   smoothedRttMs: null,
   recent: [],
-  lastAtMs: null,
   lastCutAtMs: -Infinity,
   peak: 0,
   isInflated: false,
@@ -58,20 +57,22 @@ const INFLATION_SHARE = 0.5;
 const MOST_TARGET_MS = 20;
 /** A cut shows only after the queue, and what the kernel holds already, has drained. */
 const HOLD_MS = 2_000;
+/** Without a cut for so long, whoever was there has gone. */
+const CALM_MS = 15_000;
 const MEASURE_EVERY_MS = 5 * MINUTE_MS;
 const MEASURE_MS = 8_000;
 
 /** `shareForOthers`: 0 to 0.95 of the best rate seen that is never taken. */
 export function stepHousehold(before: HouseholdState, sample: HouseholdSample, shareForOthers: number): HouseholdState {
-  const spanMs = before.lastAtMs === null ? 0 : Math.max(1, sample.atMs - before.lastAtMs);
-  const seen = remember(before, { ...sample, spanMs });
-  const { rttMs } = sample;
-  if (rttMs === null) return { ...seen, lastAtMs: sample.atMs };
+  const { atMs, rttMs } = sample;
+  const seen = remember(before, sample);
+  if (rttMs === null) return seen;
   // One late answer is no queue: the lesser of two counts.
   const steady = Math.min(rttMs, before.lastRttMs ?? rttMs);
   const smoothedRttMs = before.smoothedRttMs === null ? steady : 0.4 * before.smoothedRttMs + 0.6 * steady;
-  const next = { ...seen, lastAtMs: sample.atMs, lastRttMs: rttMs, smoothedRttMs };
-  return keepShare(spanMs === 0 ? next : steer(next, { atMs: sample.atMs, spanMs }), sample.atMs, shareForOthers);
+  const next = { ...seen, lastRttMs: rttMs, smoothedRttMs };
+  // While nothing of ours moves the queue is not ours, and nothing can be learned about what we may take.
+  return keepShare(sample.movedBytes > 0 ? steer(next, sample) : next, atMs, shareForOthers);
 }
 
 /** Round trip of the idle link: the least of the last ten minutes, ms. */
@@ -93,10 +94,13 @@ function rateOf(slots: HouseholdState["recent"]): number {
   return span === 0 ? 0 : (slots.reduce((sum, slot) => sum + slot.bytes, 0) * 1000) / span;
 }
 
-function remember(state: HouseholdState, sample: HouseholdSample & { spanMs: number }): HouseholdState {
+function remember(state: HouseholdState, sample: HouseholdSample): HouseholdState {
   const { atMs, rttMs, movedBytes, spanMs } = sample;
   const slot = { atMs, bytes: movedBytes, spanMs };
-  const recent = [...state.recent.filter((one) => atMs - one.atMs < RECENT_MS), ...(spanMs === 0 ? [] : [slot])];
+  const recent = [
+    ...state.recent.filter((one) => atMs - one.atMs < RECENT_MS),
+    ...(movedBytes > 0 && spanMs > 0 ? [slot] : []),
+  ];
   // The lesser half: a burst that only filled a queue or the kernel's buffers was no rate of the link.
   const halves = [recent.slice(0, recent.length / 2), recent.slice(recent.length / 2)];
   const isWhole = recent.reduce((sum, one) => sum + one.spanMs, 0) >= RECENT_MS * 0.7;
@@ -115,7 +119,7 @@ function remember(state: HouseholdState, sample: HouseholdSample & { spanMs: num
   return { ...state, recent, minutes };
 }
 
-function steer(state: HouseholdState, now: { atMs: number; spanMs: number }): HouseholdState {
+function steer(state: HouseholdState, now: HouseholdSample): HouseholdState {
   const { atMs, spanMs } = now;
   const base = baseRttOf(state) ?? 0;
   const queueMs = (state.smoothedRttMs ?? base) - base;
@@ -136,9 +140,10 @@ function steer(state: HouseholdState, now: { atMs: number; spanMs: number }): Ho
   if (rate === null) return { ...state, isInflated };
   // Who does not take what is allowed learns nothing about more.
   const isUsed = measured >= 0.7 * rate;
-  const seconds = spanMs / 1000;
+  const seconds = Math.min(2, spanMs / 1000);
   const room = 1 - queueMs / targetMs;
-  const isFar = rate < 0.8 * state.peak && queueMs < targetMs / 2;
+  const known = atMs - state.lastCutAtMs > CALM_MS ? bestOf(state) : state.peak;
+  const isFar = queueMs < targetMs / 2 && rate < 0.8 * known;
   const growth = isFar ? 0.12 : room * (room > 0 ? 0.02 : 0.05);
   if (growth > 0 && !isUsed) return { ...state, isInflated };
   return { ...state, isInflated, rate: Math.max(floor, rate * (1 + Math.max(-0.1, growth) * seconds)) };

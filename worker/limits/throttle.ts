@@ -1,0 +1,157 @@
+import { createBell, type Bell } from "../engine/bell.ts";
+import { systemClock, type Clock } from "../engine/clock.ts";
+import type { Limiter } from "../engine/limiter.ts";
+import type { Meter } from "../engine/meter.ts";
+import { HOUSEHOLD_START, stepHousehold, type HouseholdState } from "./household.ts";
+import { probeRtt, type RttProbe } from "./rtt-probe.ts";
+import { rateAt, type Timetable, type WallClock } from "./schedule.ts";
+import { readSetLimits, timetablesOf } from "./set-limits.ts";
+
+/**
+ * Keeps the limiters of this process at the rate that holds now: of the timetable it was started with, or of what was
+ * set meanwhile (`tidemark limit`, or a caller), and never above what the household can spare.
+ */
+export interface Throttle {
+  /** Sets the rate of an engine's limiter at once and keeps it right until the throttle closes or the returned function is called. */
+  govern(governed: Governed): () => void;
+  /** Holds at once. A direction that is null is as the worker was started; one that is left out stays. */
+  setLimits(change: { up?: Timetable | null; down?: Timetable | null }): void;
+  /** Bytes per second of timetables and settings, without the household; 0 is no limit. */
+  limits(): Record<Direction, number>;
+  close(): void;
+}
+
+type Direction = "up" | "down";
+
+export interface Governed {
+  direction: Direction;
+  /** An engine. */
+  limiter: Limiter;
+  meter: Pick<Meter, "totalBytes">;
+  /** Where the bytes go, to time handshakes with it. */
+  endpoint: string;
+}
+
+/** What a worker was started with. */
+export interface Limits {
+  up: Timetable;
+  down: Timetable;
+  wallClock: WallClock;
+  /** Household mode: share of the link that is always left to others, 0 to 0.95; null is off. */
+  shareForOthers: number | null;
+}
+
+export interface ThrottleOptions {
+  limits: Limits;
+  /** Folder in which limits may be set meanwhile. */
+  state: string;
+  /** The limit of a direction became another one: by the clock or because it was set. 0 is no limit. */
+  onChange?: (direction: Direction, bytesPerSecond: number) => void;
+  clock?: Clock;
+  /** Epoch ms. */
+  wallNow?: () => number;
+  probe?: RttProbe;
+}
+
+/** How soon a limit that was set is followed. */
+const LOOK_MS = 1_000;
+/** The wall clock may be set, or the machine sleep: a long wait would not notice. */
+const LONGEST_WAIT_MS = 30_000;
+const PROBE_MS = 1_000;
+/** A link at rest shows its own round trip. */
+const PROBE_AT_REST_MS = 4 * 60_000;
+
+/** Reads what is set and follows it from then on. Faults: READ_FAILED. */
+export async function openThrottle(options: ThrottleOptions): Promise<Throttle> {
+  const { limits, state, onChange, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
+  const stop = new AbortController();
+  const set = timetablesOf(await readSetLimits(state));
+  const bells = new Set<Bell>();
+  const now = (direction: Direction) => rateAt(set[direction] ?? limits[direction], wallNow(), limits.wallClock);
+  const known = { up: now("up").bytesPerSecond, down: now("down").bytesPerSecond };
+  const tell = (direction: Direction) => {
+    const { bytesPerSecond } = now(direction);
+    if (known[direction] === bytesPerSecond) return;
+    known[direction] = bytesPerSecond;
+    onChange?.(direction, bytesPerSecond);
+  };
+  const setLimits: Throttle["setLimits"] = ({ up, down }) => {
+    if (up !== undefined) set.up = up;
+    if (down !== undefined) set.down = down;
+    tell("up");
+    tell("down");
+    for (const bell of bells) bell.ring();
+  };
+  void followFile({ state, clock, signal: stop.signal, onSet: setLimits });
+  const follow = async (governed: Governed, signal: AbortSignal) => {
+    const { direction, limiter } = governed;
+    const bell = createBell(clock, signal);
+    bells.add(bell);
+    const household =
+      limits.shareForOthers === null ? null : createHousehold(governed, { clock, probe, share: limits.shareForOthers });
+    while (!signal.aborted) {
+      const { bytesPerSecond, changesInMs } = now(direction);
+      tell(direction);
+      limiter.setRate(lesser(bytesPerSecond, household?.rate() ?? 0));
+      const waitMs = Math.min(LONGEST_WAIT_MS, changesInMs ?? LONGEST_WAIT_MS);
+      await bell.wait(household === null ? waitMs : Math.min(PROBE_MS, waitMs));
+      if (!signal.aborted) await household?.look();
+    }
+    bells.delete(bell);
+  };
+  return {
+    setLimits,
+    limits: () => ({ up: now("up").bytesPerSecond, down: now("down").bytesPerSecond }),
+    govern: (governed) => {
+      const end = new AbortController();
+      void follow(governed, AbortSignal.any([end.signal, stop.signal]));
+      return () => end.abort();
+    },
+    close: () => stop.abort(),
+  };
+}
+
+/** 0 is no limit. */
+const lesser = (one: number, other: number): number => (one === 0 || other === 0 ? one + other : Math.min(one, other));
+
+/** Looks for another content rather than for events: those are not to be had on every file system. */
+async function followFile(about: {
+  state: string;
+  clock: Clock;
+  signal: AbortSignal;
+  onSet: Throttle["setLimits"];
+}): Promise<void> {
+  const { state, clock, signal, onSet } = about;
+  const look = async () => JSON.stringify(await readSetLimits(state).catch(() => null));
+  let known = await look();
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    const seen = await look();
+    if (signal.aborted || seen === known || seen === "null") continue;
+    known = seen;
+    onSet(timetablesOf(await readSetLimits(state)));
+  }
+}
+
+function createHousehold(governed: Governed, about: { clock: Clock; probe: RttProbe; share: number }) {
+  const { clock, probe, share } = about;
+  let state: HouseholdState = HOUSEHOLD_START;
+  let movedBefore = governed.meter.totalBytes;
+  let lookedAt = clock.now();
+  let probedAt = -Infinity;
+  return {
+    /** 0 is no limit. */
+    rate: () => state.rate ?? 0,
+    look: async () => {
+      const before = { atMs: lookedAt, totalBytes: movedBefore };
+      lookedAt = clock.now();
+      movedBefore = governed.meter.totalBytes;
+      const movedBytes = movedBefore - before.totalBytes;
+      if (movedBytes === 0 && lookedAt - probedAt < PROBE_AT_REST_MS) return;
+      probedAt = lookedAt;
+      const rttMs = await probe(governed.endpoint);
+      const sample = { atMs: lookedAt, rttMs, movedBytes, spanMs: lookedAt - before.atMs };
+      state = stepHousehold(state, sample, share);
+    },
+  };
+}
