@@ -5,6 +5,8 @@ import { z } from "zod";
 const counters = z.object({
   requests: z.number(),
   receivedBytes: z.number(),
+  sentBytes: z.number(),
+  inFlight: z.number(),
   connectionsOpened: z.number(),
   maxInFlight: z.number(),
   targets: z.array(
@@ -46,3 +48,48 @@ export const armFault = (store: Controlled, rule: Record<string, unknown>): Prom
   ask(store, { method: "POST", path: "/rules", body: rule });
 
 export const clearFaults = (store: Controlled): Promise<unknown> => ask(store, { method: "DELETE", path: "/rules" });
+
+const armed = z.object({ rules: z.array(z.object({ id: z.string(), fired: z.number() })) });
+
+/** The armed faults, and how often each did happen. */
+export const readFaults = async (store: Controlled): Promise<{ id: string; fired: number }[]> =>
+  armed.parse(await ask(store, { method: "GET", path: "/rules" })).rules;
+
+const log = z.object({
+  requests: z.array(
+    z.object({
+      atMs: z.number(),
+      durationMs: z.number(),
+      operation: z.string(),
+      key: z.string(),
+      partNumber: z.number().optional(),
+      status: z.number(),
+      receivedBytes: z.number(),
+      sentBytes: z.number(),
+      faults: z.array(z.string()),
+      headerNames: z.array(z.string()),
+    }),
+  ),
+});
+export type LoggedRequest = z.infer<typeof log>["requests"][number];
+
+/** Every request since the counters were reset, in the order they ended. */
+export const readLog = async (store: Controlled): Promise<LoggedRequest[]> =>
+  log.parse(await ask(store, { method: "GET", path: "/log" })).requests;
+
+export const resetCounters = (store: Controlled): Promise<unknown> =>
+  ask(store, { method: "DELETE", path: "/counters" });
+
+/** Moves the store's clock. */
+export const setClock = (store: Controlled, offsetMs: number): Promise<unknown> =>
+  ask(store, { method: "PUT", path: "/clock", body: { offsetMs } });
+
+/** A further key pair, which may be temporary. */
+export const addCredential = (
+  store: Controlled,
+  credential: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
+): Promise<unknown> => ask(store, { method: "PUT", path: "/credentials", body: credential });
+
+/** Resets every connection of the store. */
+export const resetConnections = (store: Controlled): Promise<unknown> =>
+  ask(store, { method: "POST", path: "/reset-connections" });
