@@ -67,7 +67,11 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
     if ((!isShort && !arg.startsWith("--")) || spec === undefined || !isFlag(name)) throw unknownFlag(command, name);
     let value = equals < 0 ? null : arg.slice(equals + 1);
     if (spec.kind === "switch") value ??= "true";
-    else if (value === null) {
+    else if (spec.kind === "share" && value === null) {
+      // The share may be left out: `--household`, `--household 20%`.
+      if (/^\d+%$/.test(args[at + 1] ?? "")) value = args[++at] ?? "";
+      else value = "true";
+    } else if (value === null) {
       value = args[++at] ?? null;
       if (value === null) throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
     }

@@ -3,6 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { parseDuration, parseSize } from "#protocol/units.ts";
 import type { Rule } from "./cli.ts";
 import { envName, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**
  * What is set, by whom. Precedence: flag, environment, file named by `..._FILE` (secrets), names other tools use, default.
@@ -26,6 +27,10 @@ export interface Config {
   size(name: FlagName): number | null;
   durationMs(name: FlagName): number;
   count(name: FlagName): number;
+  /** Bytes per second by time of day; no limit when it is not set. */
+  limit(name: FlagName): Timetable;
+  /** 0 to 0.95; 0 when it is on without a share, null when it is off. */
+  share(name: FlagName): number | null;
   /** A whole number from 0, or null. */
   number(name: FlagName): number | null;
   /** --include and --exclude in their order. From the environment: what is excluded first. */
@@ -71,18 +76,23 @@ export function resolveConfig(input: {
     size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
     durationMs: (name) => reading(name, parseDuration) ?? 0,
     count: (name) => reading(name, parseCount) ?? 0,
+    limit: (name) => reading(name, parseTimetable) ?? NO_LIMIT,
+    share: (name) => reading(name, parseShare),
     number: (name) => reading(name, parseWhole),
     rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
   };
   for (const { name, spec } of settings) readOnce(config, name, spec);
+  reading("time-zone", wallClockOf);
   return config;
 }
 
 /** Reads every value once, so that a bad one is refused before anything starts. */
 function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
-  if (spec.kind === "size" || spec.kind === "rate") config.size(name);
+  if (spec.kind === "size") config.size(name);
   if (spec.kind === "duration") config.durationMs(name);
   if (spec.kind === "count") config.count(name);
+  if (spec.kind === "limit") config.limit(name);
+  if (spec.kind === "share") config.share(name);
   if (spec.kind === "number") config.number(name);
 }
 
@@ -91,6 +101,14 @@ const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text
 function parseWhole(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value);
   throw new Fault("BAD_INPUT", { detail: "a whole number" });
+}
+
+function parseShare(value: string): number | null {
+  if (isOn(value)) return 0;
+  if (["false", "0", "no", "off"].includes(value.toLowerCase())) return null;
+  const percent = Number(/^(\d{1,2})%?$/.exec(value)?.[1] ?? Number.NaN);
+  if (percent >= 1 && percent <= 95) return percent / 100;
+  throw new Fault("BAD_INPUT", { detail: "on, off, or the share that is left to others, 1% to 95%" });
 }
 
 function parseCount(value: string): number {

@@ -33,6 +33,10 @@ export const COMMANDS = {
     usage: "tidemark presign s3://bucket/key",
     says: "Print a URL that opens one object without keys. Whoever has it may use it until it expires.",
   },
+  limit: {
+    usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
+    says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
+  },
   config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
   version: { usage: "tidemark version", says: "Show the version." },
   help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
@@ -42,7 +46,18 @@ export const isCommand = (text: string): text is CommandName => Object.hasOwn(CO
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
 /** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
-type FlagKind = "text" | "secret" | "size" | "rate" | "duration" | "count" | "number" | "switch" | "list" | "rules";
+type FlagKind =
+  | "text"
+  | "secret"
+  | "size"
+  | "limit"
+  | "share"
+  | "duration"
+  | "count"
+  | "number"
+  | "switch"
+  | "list"
+  | "rules";
 
 export interface FlagSpec {
   kind: FlagKind;
@@ -76,7 +91,7 @@ export const FLAGS = {
   name: { kind: "text", commands: ["agent"], value: "NAME", says: "Name of this node; the host's name when left out." },
   state: {
     kind: "text",
-    commands: MOVING,
+    commands: [...MOVING, "limit"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -106,18 +121,42 @@ export const FLAGS = {
     says: "Free text shown with the node. May be given several times.",
   },
   "limit-up": {
-    kind: "rate",
+    kind: "limit",
     commands: MOVING,
-    value: "RATE",
+    value: "LIMIT",
     default: "0",
-    says: "Most bytes per second up, for example 4MB; 0 is no limit.",
+    says: "Most bytes per second up: 4MB, or by time of day 08:00-18:00=2MB,18:00-23:00=5MB,off (also 08:00,2M 18:00,5M 23:00,off). 0 is no limit.",
   },
   "limit-down": {
-    kind: "rate",
+    kind: "limit",
     commands: READING,
-    value: "RATE",
+    value: "LIMIT",
     default: "0",
-    says: "Most bytes per second down; 0 is no limit.",
+    says: "Most bytes per second down, like --limit-up.",
+  },
+  "time-zone": {
+    kind: "text",
+    commands: READING,
+    value: "ZONE",
+    says: "Time zone of the times in limits, for example Europe/Berlin; the machine's when left out.",
+  },
+  household: {
+    kind: "share",
+    commands: READING,
+    value: "[SHARE]",
+    says: "Leave the link to the people at home: slow down as soon as their connections would have to wait. With a share, for example 20%, that much is never taken.",
+  },
+  up: {
+    kind: "limit",
+    commands: ["limit"],
+    value: "LIMIT",
+    says: "Set the limit up, as in --limit-up; off is no limit.",
+  },
+  down: { kind: "limit", commands: ["limit"], value: "LIMIT", says: "Set the limit down, as in --limit-up." },
+  reset: {
+    kind: "switch",
+    commands: ["limit"],
+    says: "Take back what was set: workers keep to the limits they were started with.",
   },
   concurrency: {
     kind: "count",
@@ -274,11 +313,11 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: ["agent", ...STORE, "config", "version"],
+    commands: ["agent", ...STORE, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: ["agent", ...STORE, "config", "version", "help"], says: "Show help." },
+  help: { kind: "switch", commands: ["agent", ...STORE, "limit", "config", "version", "help"], says: "Show help." },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

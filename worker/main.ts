@@ -78,6 +78,7 @@ const VERBS = {
   cat: async () => (await import("./verbs/cat.ts")).cat,
   rm: async () => (await import("./verbs/rm.ts")).remove,
   presign: async () => (await import("./verbs/presign.ts")).presignPlace,
+  limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
 } as const;
 
 /** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */

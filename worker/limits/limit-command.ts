@@ -1,0 +1,39 @@
+import { formatRate } from "#protocol/units.ts";
+import type { Config } from "../config.ts";
+import { stateFolder } from "../host/state-folder.ts";
+import type { Terminal } from "../terminal.ts";
+import { NOTHING_SET, readSetLimits, writeSetLimits, type SetLimits } from "./set-limits.ts";
+import { parseTimetable } from "./schedule.ts";
+
+/**
+ * `tidemark limit`: sets the limits of the workers that run on this machine, or shows what is set.
+ * Returns the exit code. Faults: BAD_INPUT, FOLDER_UNWRITABLE, those of the disk.
+ */
+export async function setLimitsOfMachine(command: {
+  config: Config;
+  terminal: Terminal;
+  home: string | null;
+}): Promise<number> {
+  const { config, terminal, home } = command;
+  const state = await stateFolder(config.text("state"), home);
+  const before = config.isOn("reset") ? NOTHING_SET : await readSetLimits(state);
+  const after = { up: config.text("up") ?? before.up, down: config.text("down") ?? before.down };
+  const isChange = config.isOn("reset") || config.text("up") !== null || config.text("down") !== null;
+  if (isChange) await writeSetLimits(state, after);
+  const follows = isChange ? " Workers that run follow within a second." : "";
+  terminal.result(`${sentenceOf(after)}${follows}`, { type: "limits", ...after, state });
+  return 0;
+}
+
+function sentenceOf(limits: SetLimits): string {
+  const { up, down } = limits;
+  if (up === null && down === null) return "No limit is set: workers keep to those they were started with.";
+  return `Up: ${shown(up)}. Down: ${shown(down)}.`;
+}
+
+function shown(text: string | null): string {
+  if (text === null) return "as the worker was started";
+  const { windows, otherwiseBytesPerSecond } = parseTimetable(text);
+  if (windows.length > 0) return text;
+  return otherwiseBytesPerSecond === 0 ? "no limit" : formatRate(otherwiseBytesPerSecond, "bytes");
+}

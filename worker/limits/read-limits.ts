@@ -1,0 +1,13 @@
+import type { Config } from "../config.ts";
+import { wallClockOf } from "./schedule.ts";
+import type { Limits } from "./throttle.ts";
+
+/** The limits a worker is started with. Where a command has no such flags there are none. Faults: BAD_INPUT. */
+export function readLimits(config: Config): Limits {
+  return {
+    up: config.limit("limit-up"),
+    down: config.limit("limit-down"),
+    wallClock: wallClockOf(config.text("time-zone")),
+    shareForOthers: config.share("household"),
+  };
+}
