@@ -104,11 +104,12 @@ export class Connection {
       scratch,
       now,
       onHead: () => this.#headCame(),
-      onHold: () => this.#silence.hold(),
-      onGoOn: () => {
-        this.#silence.goOn();
-        this.#flow?.wake();
+      onHold: () => {
+        this.#silence.hold();
+        this.#socket.pause();
       },
+      onGoOn: () => this.#silence.goOn(),
+      onHungry: () => this.#flow?.wake(),
       onEnough: () => this.#enough(),
       onOver: () => this.#over(),
       onFault: (error) => this.#failed(error),
@@ -150,13 +151,13 @@ export class Connection {
     if (this.#isOverWhenSent) this.#over();
   }
 
-  /** Bytes came; false stops reading. */
-  #read(count: number): boolean {
+  /** Bytes came. Returns that reading goes on, for `onread`; what stops it is a pause of the socket. */
+  #read(count: number): true {
     const [receiving, flow] = [this.#receiving, this.#flow];
     if (this.#state !== "busy" || receiving === null || flow === null) {
       // Nothing was asked for.
       this.drop();
-      return false;
+      return true;
     }
     if (this.#askedAt !== null) {
       this.#shared.trips.add(this.#shared.now() - this.#askedAt);
@@ -167,11 +168,11 @@ export class Connection {
       receiving.take(count);
     } catch (error) {
       this.#failed(error);
-      return false;
+      return true;
     }
     // After the sink, whose time is not the network's.
     this.#silence.touch();
-    return !receiving.isHeld;
+    return true;
   }
 
   /** An answer while the request is still going out: the rest is not sent. */
@@ -268,7 +269,9 @@ export class Connection {
     this.#flow?.stop();
     this.#receiving?.stop();
     this.#sending?.stop();
-    this.#socket.destroy();
+    // What the kernel holds of a request that is of no use any more shall not go over the link. TLS sockets cannot do that.
+    if (this.#sending !== null && !this.origin.isTls) this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
     this.#owner.onGone(this, fault);
   }
 

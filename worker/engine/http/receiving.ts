@@ -17,9 +17,11 @@ export interface ReceivingOptions {
   now: () => number;
   /** The head of the final answer is there. */
   onHead(): void;
-  /** The sink has a promise out. */
+  /** The sink has a promise out: nothing more shall be read. */
   onHold(): void;
   onGoOn(): void;
+  /** The sink has taken everything and can take more. */
+  onHungry(): void;
   onEnough(): void;
   /** Everything has been delivered. */
   onOver(): void;
@@ -173,9 +175,12 @@ export class Receiving {
     if (this.#start === this.#end) this.waitingSince = this.#options.now();
     this.#end += count;
     const room = this.#options.buffers.sizeBytes - this.#end;
-    if (room < LITTLE_ROOM_BYTES && !this.#isHeld) this.deliver();
-    // Cannot happen while the sizes in buffers.ts hold; silence would lose bytes.
-    if (room === 0 && this.#isHeld) throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
+    if (!this.#isHeld) {
+      if (room < LITTLE_ROOM_BYTES) this.deliver();
+    } else if (room === 0 && !this.#isEnded) {
+      // Cannot happen while the sizes in buffers.ts hold.
+      throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
+    }
   }
 
   /** Hands the sink what has gathered, unless it is busy. */
@@ -214,6 +219,7 @@ export class Receiving {
       this.#options.onGoOn();
       this.deliver();
       if (this.#isEnded) this.#finish();
+      else if (!this.#isHeld) this.#options.onHungry();
     } catch (error) {
       this.#options.onFault(error);
     }

@@ -1,88 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { Fault, isFault } from "#protocol/fault.ts";
-import { createBuffers, type Buffers } from "./buffers.ts";
-import { openPeer, type Link, type Peer } from "./scripted-peer.ts";
-import { createWire, type Exchange, type Sink, type UploadBody, type Wire, type WireOptions } from "./wire.ts";
-
-const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-const never = new AbortController().signal;
-const releasers: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  while (releasers.length > 0) await releasers.pop()?.();
-});
-
-async function peer(serve: (link: Link) => Promise<void> | void): Promise<Peer> {
-  const opened = await openPeer(serve);
-  releasers.push(() => opened.close());
-  return opened;
-}
-
-/** Answers every request of every connection with `answer`. */
-const answering = (answer: string | Buffer) =>
-  peer(async (link) => {
-    while ((await link.request()) !== null) await link.write(answer);
-  });
-
-function wire(options: Partial<WireOptions> = {}): Wire & { buffers: Buffers } {
-  const buffers = createBuffers({ sizeBytes: 128 * 1024, spare: 4 });
-  const made = createWire({ connections: 4, idleMs: 5_000, buffers, ...options });
-  releasers.push(() => made.close());
-  return Object.assign(made, { buffers });
-}
-
-const get = (url: string, rest: Partial<Exchange> = {}): Exchange => ({
-  request: { method: "GET", url, headers: {} },
-  op: "GetObject",
-  subject: "key",
-  signal: never,
-  ...rest,
-});
-const put = (url: string, body: Buffer | UploadBody, rest: Partial<Exchange> = {}): Exchange => ({
-  ...get(url),
-  request: { method: "PUT", url, headers: {} },
-  body,
-  ...rest,
-});
-
-interface Collected extends Sink {
-  bytesOf(): Buffer;
-}
-function collect(): Collected {
-  const chunks: Buffer[] = [];
-  return {
-    head: () => undefined,
-    bytes: (chunk) => void chunks.push(Buffer.from(chunk)),
-    bytesOf: () => Buffer.concat(chunks),
-  };
-}
-
-function upload(bytes: Buffer): UploadBody & { sentBytes: number; starts: number } {
-  return {
-    lengthBytes: bytes.length,
-    sentBytes: 0,
-    starts: 0,
-    read(into, at) {
-      if (at === 0) this.starts++;
-      return bytes.copy(into, 0, at, at + into.length);
-    },
-    sent(count) {
-      this.sentBytes += count;
-    },
-    bytesPerSecond: () => 100e6,
-  };
-}
-
-const faultOf = async (work: Promise<unknown>): Promise<Fault> => {
-  const error: unknown = await work.then(
-    () => new Error("no fault"),
-    (reason: unknown) => reason,
-  );
-  if (isFault(error)) return error;
-  throw error;
-};
-const codeOf = async (work: Promise<unknown>): Promise<string> => (await faultOf(work)).code;
+import { describe, expect, it, vi } from "vitest";
+import { Fault } from "#protocol/fault.ts";
+import { answering, codeOf, collect, faultOf, get, OK, peer, put, upload, wire } from "./wire-tester.ts";
+import type { Sink } from "./wire.ts";
 
 describe("an exchange", () => {
   it("sends host, headers and path as they were signed, and nothing that was not asked for", async () => {
@@ -95,6 +15,7 @@ describe("an exchange", () => {
       method: "GET" as const,
       url: `${server.url}/a%20b/c?x=1&y=%2F`,
       headers: { "x-amz-date": "now" },
+      expiresAt: 0,
     };
     const answer = await wire().send(get(server.url, { request, headers: { range: "bytes=0-1" } }));
     expect(answer.status).toBe(200);
@@ -131,7 +52,7 @@ describe("an exchange", () => {
   it("reads the answer to HEAD without waiting for the body it speaks of", async () => {
     const server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nETag: "e"\r\n\r\n');
     const one = wire();
-    const request = { method: "HEAD" as const, url: server.url, headers: {} };
+    const request = { method: "HEAD" as const, url: server.url, headers: {}, expiresAt: 0 };
     for (let turn = 0; turn < 3; turn++) {
       const answer = await one.send(get(server.url, { request }));
       expect(answer.headers["content-length"]).toBe("1000000");
@@ -226,9 +147,9 @@ describe("bodies of answers", () => {
   });
 
   it.each([
-    ["by length", "Content-Length: 500000", "", "TRUNCATED"],
-    ["in chunks", "Transfer-Encoding: chunked", "7a120\r\n", "TRUNCATED"],
-  ])("that are cut short are never whole: %s", async (_what, header, prefix, code) => {
+    ["by length", "Content-Length: 500000", ""],
+    ["in chunks", "Transfer-Encoding: chunked", "7a120\r\n"],
+  ])("that are cut short are never whole: %s", async (_what, header, prefix) => {
     const server = await peer(async (link) => {
       await link.request();
       await link.write(`HTTP/1.1 206 Partial\r\n${header}\r\n\r\n${prefix}`);
@@ -237,10 +158,10 @@ describe("bodies of answers", () => {
     });
     const one = wire();
     const sink = collect();
-    expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe(code);
+    expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("TRUNCATED");
     // What did come was handed on, so that the rest can be asked for.
     expect(sink.bytesOf().length).toBe(300_000);
-    expect(await codeOf(one.send(get(server.url)))).toBe(code);
+    expect(await codeOf(one.send(get(server.url)))).toBe("TRUNCATED");
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
   });
 

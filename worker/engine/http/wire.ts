@@ -57,7 +57,7 @@ const IDLE_MS = 15_000;
 const CONNECT_MS = 8_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
-const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 4 };
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 16 };
 const MOST_CHECK_MS = 500;
 
 export function createWire(options: WireOptions): Wire {
@@ -83,11 +83,13 @@ export function createWire(options: WireOptions): Wire {
   });
   /** How to fail each request under way. */
   const underWay = new Set<(fault: Fault) => void>();
+  let isClosed = false;
 
   const exchangeOnce = (exchange: Exchange, sink: Sink | null): Promise<HttpAnswer> =>
     new Promise((resolve, reject) => {
       const { request, body, signal, op, subject } = exchange;
       if (signal.aborted) throw reasonOf(signal);
+      if (isClosed) throw new Fault("CANCELLED", { op, subject });
       const url = new URL(request.url);
       const origin = originOf(url);
       let leave: () => void = () => undefined;
@@ -161,6 +163,7 @@ export function createWire(options: WireOptions): Wire {
       return pool.open;
     },
     close: async () => {
+      isClosed = true;
       for (const end of underWay) end(new Fault("CANCELLED"));
       pool.close();
     },
