@@ -42,6 +42,18 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
+      {
+        test: {
+          name: "faults",
+          include: ["e2e/faults/**/*.test.ts"],
+          testTimeout: 240_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 20_000 } },
+          // Most of a trial is waiting: for a watchdog, for a link that comes back.
+          maxConcurrency: 5,
+          fileParallelism: false,
+        },
+      },
     ],
   },
 });

@@ -1,0 +1,38 @@
+import { openRig, type Rig, type RigOptions } from "./rig.ts";
+
+/** Rigs that trials take and give back, so that several can run side by side and none shares a store with another. */
+export interface RigPool {
+  /** Runs `work` with a rig whose store departs from AWS as `quirks` says. */
+  use<T>(quirks: string | undefined, work: (rig: Rig) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export function createRigPool(options: Omit<RigOptions, "quirks">): RigPool {
+  const free: Rig[] = [];
+  const all = new Set<Rig>();
+  const take = async (quirks: string | undefined) => {
+    const known = quirks === undefined ? free.pop() : undefined;
+    if (known !== undefined) return known;
+    const rig = await openRig({ ...options, ...(quirks === undefined ? {} : { quirks }) });
+    all.add(rig);
+    return rig;
+  };
+  return {
+    use: async (quirks, work) => {
+      const rig = await take(quirks);
+      try {
+        return await work(rig);
+      } finally {
+        if (quirks === undefined) free.push(rig);
+        else {
+          all.delete(rig);
+          await rig.close();
+        }
+      }
+    },
+    close: async () => {
+      await Promise.all([...all].map((rig) => rig.close()));
+      all.clear();
+    },
+  };
+}
