@@ -30,6 +30,8 @@ export function createBenches(parts: { options: AgentOptions; hub: Hub; session:
       traits,
       retrier,
       connections: options.connections,
+      // Each direction its half.
+      memoryBytes: Math.floor(options.memoryBytes / 2),
       signerNow: session.hubNow,
       idleMs: options.idleMs,
     };
@@ -54,7 +56,7 @@ export function createBenches(parts: { options: AgentOptions; hub: Hub; session:
       return trips.length === 0 ? null : Math.min(...trips);
     },
     close: async () => {
-      await Promise.all([made?.up.wire.close(), made?.down.wire.close()]);
+      await Promise.all([made?.up.close(), made?.down.close()]);
     },
   };
 }

@@ -12,7 +12,10 @@ export interface AgentOptions {
   settleMs: number;
   limitUp: number;
   limitDown: number;
-  connections: number;
+  /** Null: found out while bytes move. */
+  connections: number | null;
+  /** Most memory for the buffers of both directions. */
+  memoryBytes: number;
   partBytes: number | null;
   patienceMs: number;
   /** A connection without a byte for this long is given up. */
@@ -20,15 +23,9 @@ export interface AgentOptions {
 }
 
 const MIB = 1024 * 1024;
-/** Node itself, the code, journals and signatures. */
-const BASE_BYTES = 64 * MIB;
-/** Buffers of one connection in each direction, and what the socket keeps. */
-const CONNECTION_BYTES = 2 * MIB;
-
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
-  const memoryBytes = config.size("memory") ?? 128 * MIB;
-  const affordable = Math.max(1, Math.floor((memoryBytes - BASE_BYTES) / CONNECTION_BYTES));
+  const connections = config.count("concurrency");
   return {
     hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
     token: config.text("token"),
@@ -37,7 +34,8 @@ export function readAgentOptions(config: Config): AgentOptions {
     settleMs: config.durationMs("settle"),
     limitUp: config.size("limit-up") ?? 0,
     limitDown: config.size("limit-down") ?? 0,
-    connections: Math.min(config.count("concurrency"), affordable),
+    connections: connections === 0 ? null : connections,
+    memoryBytes: config.size("memory") ?? 128 * MIB,
     partBytes: config.size("part-size"),
     patienceMs: config.durationMs("retry-for"),
     idleMs: config.durationMs("stall-after"),

@@ -162,8 +162,7 @@ export const FLAGS = {
     kind: "count",
     commands: [...READING, "rm"],
     value: "N",
-    default: "8",
-    says: "Parts that move at a time.",
+    says: "Requests that move bytes at a time; found out while they do, up to 96, when left out.",
   },
   "part-size": {
     kind: "size",
@@ -176,7 +175,7 @@ export const FLAGS = {
     commands: READING,
     value: "SIZE",
     default: "128MiB",
-    says: "Most memory for buffers; lowers the number of connections when it does not suffice.",
+    says: "Most memory for buffers, 64 to 256 KiB per connection whatever the part size; fewer connections when it does not suffice.",
   },
   "retry-for": {
     kind: "duration",

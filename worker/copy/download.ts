@@ -6,7 +6,7 @@ import { combineCrc32 } from "#storage/crc32.ts";
 import { planParts } from "#storage/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { callStore, type Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { syncFolder } from "../engine/journal.ts";
 import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
@@ -58,7 +58,7 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
       if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
     }
   };
-  await forEachOf(job.files, engine.connections, (file) =>
+  await forEachOf(job.files, MOST_LANES, (file) =>
     orElse(file, async () => void planned.push(await planOne(engine, job, { file, patience }))),
   );
   planned.sort((a, b) => (a.key < b.key ? -1 : 1));
@@ -74,7 +74,8 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
       await assertRoom(dirname(first.path), tally.bytesTotal - staged(job, planned, memory));
     }
     job.onStart(tally);
-    await forEachOf([...planned.entries()], engine.connections, ([fileIndex, file]) =>
+    const isSmall = ([, { pieces }]: [number, Planned]) => pieces.length <= 1;
+    await forEachFile([...planned.entries()], isSmall, ([fileIndex, file]) =>
       orElse(file, async () => {
         await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
         tally.fileDone();
@@ -104,10 +105,8 @@ async function planOne(
   job: DownloadJob,
   about: { file: FileToDownload; patience: Patience },
 ): Promise<Planned> {
-  const { file, patience } = about;
-  const head = await withRetry(engine.retrier, { signal: job.signal, patience }, () =>
-    callStore(engine, { operation: { op: "head", key: file.key }, signal: job.signal }, readHead),
-  );
+  const { file } = about;
+  const head = await factsOf(engine, job, about);
   const { parts } = planParts({
     sizeBytes: head.sizeBytes,
     traits: engine.traits,
@@ -122,6 +121,20 @@ async function planOne(
     etag: head.etag,
   }));
   return { ...file, sizeBytes: head.sizeBytes, crc32: head.crc32, pieces };
+}
+
+/** What is known of the object; asked for when nobody has listed it just now. */
+async function factsOf(
+  engine: Engine,
+  job: DownloadJob,
+  about: { file: FileToDownload; patience: Patience },
+): Promise<{ sizeBytes: number; etag: string; crc32: string | null }> {
+  const { file, patience } = about;
+  const { sizeBytes, etag, crc32 = null } = file;
+  if (sizeBytes !== undefined && etag !== undefined) return { sizeBytes, etag, crc32 };
+  return withRetry(engine.retrier, { signal: job.signal, patience }, () =>
+    callStore(engine, { operation: { op: "head", key: file.key }, signal: job.signal }, readHead),
+  );
 }
 
 async function downloadOne(

@@ -2,7 +2,7 @@ import { toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planParts } from "#storage/plan.ts";
 import { callStore, type Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
@@ -71,7 +71,8 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
       });
       tally.fileDone();
     };
-    await forEachOf([...planned.entries()], engine.connections, async ([fileIndex, file]) => {
+    const isSmall = ([, { plan }]: [number, (typeof planned)[number]]) => plan.parts.length <= 1;
+    await forEachFile([...planned.entries()], isSmall, async ([fileIndex, file]) => {
       try {
         await sendOne(fileIndex, file);
       } catch (error) {

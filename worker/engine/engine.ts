@@ -5,31 +5,41 @@ import { S3_NAMES } from "#storage/signing.ts";
 import type { RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { createGate, type Gate } from "./gate.ts";
+import { createHedges, type Hedges } from "./hedge.ts";
+import { createHelm, type Helm } from "./helm.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
 import { createSignatures, type Signatures } from "./signatures.ts";
-import { createWire, type Exchange, type Sink, type UploadBody, type Wire } from "./wire.ts";
+import { createWire, type Exchange, type Sink, type UploadBody, type Wire } from "./http/wire.ts";
 
 /**
- * What moves bytes in one direction: connections, the gate that bounds them, limiter, meter, signatures and the way to
- * retry. `send` and `receive` use it and cannot tell whether the signatures come from keys in the environment or from a hub.
+ * What moves bytes in one direction: connections, the gate that bounds them, the helm that sets its width, limiter, meter,
+ * signatures and the way to retry. `send` and `receive` use it and cannot tell whether the signatures come from keys in
+ * the environment or from a hub.
  */
 export interface Engine {
   wire: Wire;
   gate: Gate;
+  helm: Helm;
+  hedges: Hedges;
   limiter: Limiter;
   meter: Meter;
   signatures: Signatures;
   retrier: Retrier;
   traits: StoreTraits;
-  connections: number;
+  close(): Promise<void>;
 }
 
 export interface EngineOptions {
   source: RequestSource;
   traits: StoreTraits;
-  connections: number;
+  /** How many parts move at a time; null: found out while they do. */
+  connections: number | null;
+  /** Where to begin when that is found out: what was best the last time. */
+  firstConnections?: number;
+  /** Most memory for buffers of this direction. */
+  memoryBytes?: number;
   limitBytesPerSecond: number;
   /** Epoch ms by the signer's clock. */
   signerNow: () => number;
@@ -39,19 +49,55 @@ export interface EngineOptions {
   idleMs?: number;
 }
 
+/** Stores and home routers count connections; beyond this more of them never helped. */
+const MOST_CONNECTIONS = 96;
+const FIRST_CONNECTIONS = 10;
+const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
+const BUFFER_BYTES = 256 * 1024;
+const LEAST_BUFFER_BYTES = 64 * 1024;
+/** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
+const SPARE_CONNECTIONS = 4;
+
 export function createEngine(options: EngineOptions): Engine {
   const clock = options.clock ?? systemClock;
-  const { connections, traits, idleMs } = options;
+  const { traits, idleMs } = options;
+  const memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
+  // What memory does not suffice for with large buffers, it may with small ones; then there are fewer connections.
+  const fits = Math.max(1, Math.floor(memoryBytes / LEAST_BUFFER_BYTES) - SPARE_CONNECTIONS);
+  const most = Math.min(options.connections ?? MOST_CONNECTIONS, fits);
+  const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
+  const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
+  const first = Math.min(most, options.connections ?? options.firstConnections ?? FIRST_CONNECTIONS);
+  const wire = createWire({
+    connections: first + SPARE_CONNECTIONS,
+    bufferBytes,
+    ...(idleMs === undefined ? {} : { idleMs }),
+  });
+  const meter = createMeter(clock.now);
+  const gate = createGate(first);
+  const helm = createHelm({
+    clock,
+    gate,
+    meter,
+    rttMs: () => wire.rttMs(),
+    limits: { first, most },
+    onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
+  });
+  gate.onEntered(helm.wake);
   return {
-    // Two more than parts may move at a time, so that a HEAD or a Complete never waits behind a part.
-    wire: createWire({ connections: connections + 2, ...(idleMs === undefined ? {} : { idleMs }) }),
-    gate: createGate(connections),
+    wire,
+    gate,
+    helm,
+    hedges: createHedges({ clock, gate }),
     limiter: createLimiter(clock, options.limitBytesPerSecond),
-    meter: createMeter(clock.now),
+    meter,
     signatures: createSignatures(options.source, options.signerNow),
     retrier: options.retrier ?? createRetrier(clock),
     traits,
-    connections,
+    close: async () => {
+      helm.stop();
+      await wire.close();
+    },
   };
 }
 
@@ -59,7 +105,7 @@ export interface Call {
   operation: Operation;
   signal: AbortSignal;
   body?: Buffer | UploadBody;
-  headers?: Exchange["headers"];
+  headers?: Record<string, string>;
   sink?: Sink;
 }
 
@@ -90,8 +136,15 @@ export async function callStore<T>(
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
     return result;
   } catch (error) {
+    if (isFault(error) && error.code === "THROTTLED") engine.helm.throttled();
     throw asExpired(error, { engine, operation, request });
   }
+}
+
+/** Opens connections while the first call of a transfer is still on its way. Costs nothing when they are open. */
+export async function warmUp(engine: Engine, operation: Operation, count = engine.gate.width): Promise<void> {
+  const request = await engine.signatures.request(operation);
+  engine.wire.warm(request.url, Math.min(count, engine.gate.width));
 }
 
 /** Stores say "access denied" for a presigned request that came too late; only its date tells the two apart. */

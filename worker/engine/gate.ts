@@ -1,77 +1,107 @@
 import { reasonOf, throwIfAborted } from "./clock.ts";
 
-/** At most `size` holders at a time; the others wait in line. One gate per direction is what bounds connections and memory. */
+/**
+ * Who may use a connection. Its width may change while it is in use: nobody is thrown out, and the next ones wait until
+ * there is room again. Small files (a single part) have a line of their own: they take turns with the parts of large
+ * files, and two of them always get through, so that a file of 5 kB never waits behind one of 50 GB.
+ */
 export interface Gate {
-  run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  run<T>(wants: Wants, work: () => Promise<T>): Promise<T>;
+  setWidth(width: number): void;
+  /** Told whenever somebody asks to be let in. */
+  onEntered(listener: () => void): void;
+  readonly width: number;
   readonly held: number;
+  readonly waiting: number;
 }
 
-export function createGate(size: number): Gate {
-  let held = 0;
-  const line: (() => void)[] = [];
+export interface Wants {
+  signal: AbortSignal;
+  size: "small" | "large";
+}
 
-  const enter = (signal: AbortSignal) =>
+/** Small files get through even when large ones hold every place. */
+const SPARE_FOR_SMALL = 2;
+
+interface Line {
+  held: number;
+  waiting: Set<() => void>;
+}
+
+export function createGate(initial: number): Gate {
+  let width = initial;
+  const lines: Record<Wants["size"], Line> = {
+    small: { held: 0, waiting: new Set() },
+    large: { held: 0, waiting: new Set() },
+  };
+  const { small, large } = lines;
+  let lastWasSmall = false;
+  let entered: () => void = () => undefined;
+
+  const held = () => small.held + large.held;
+  const hasRoom = (size: Wants["size"]): boolean =>
+    held() < width || (size === "small" && small.held < SPARE_FOR_SMALL);
+  /** Both lines in turns while there is room; the spare places only for the small ones. */
+  const admit = () => {
+    for (;;) {
+      const wantsSmall = small.waiting.size > 0 && (!lastWasSmall || large.waiting.size === 0);
+      const size = wantsSmall ? "small" : "large";
+      const admitted = letIn(size) || letIn(size === "small" ? "large" : "small");
+      if (!admitted) return;
+    }
+  };
+  const letIn = (size: Wants["size"]): boolean => {
+    const line = lines[size];
+    const [go] = line.waiting;
+    if (go === undefined || !hasRoom(size)) return false;
+    line.waiting.delete(go);
+    line.held++;
+    lastWasSmall = size === "small";
+    go();
+    return true;
+  };
+  const enter = ({ signal, size }: Wants) =>
     new Promise<void>((resolve, reject) => {
-      if (held < size) {
-        held++;
-        resolve();
-        return;
-      }
+      const { waiting } = lines[size];
       const go = () => {
         signal.removeEventListener("abort", leave);
         resolve();
       };
       const leave = () => {
-        const place = line.indexOf(go);
-        if (place >= 0) line.splice(place, 1);
+        waiting.delete(go);
         reject(reasonOf(signal));
       };
-      line.push(go);
+      waiting.add(go);
       signal.addEventListener("abort", leave, { once: true });
+      admit();
     });
-  const exit = () => {
-    const next = line.shift();
-    if (next === undefined) held--;
-    else next();
-  };
   return {
-    get held() {
-      return held;
+    get width() {
+      return width;
     },
-    run: async (signal, work) => {
-      throwIfAborted(signal);
-      await enter(signal);
+    get held() {
+      return held();
+    },
+    get waiting() {
+      return small.waiting.size + large.waiting.size;
+    },
+    onEntered: (listener) => {
+      entered = listener;
+    },
+    setWidth: (next) => {
+      width = Math.max(1, next);
+      admit();
+    },
+    run: async (wants, work) => {
+      throwIfAborted(wants.signal);
+      entered();
+      await enter(wants);
       try {
         return await work();
       } finally {
-        exit();
+        lines[wants.size].held--;
+        admit();
       }
     },
   };
-}
-
-/**
- * Runs `work` for every item, at most `width` at a time, in order. Waits for those under way when one fails, and then
- * throws the first failure: what the others acknowledge in the meantime is kept.
- */
-export async function forEachOf<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  const failures: unknown[] = [];
-  const lane = async () => {
-    while (next < items.length && failures.length === 0) {
-      const item = items[next++];
-      if (item === undefined) continue;
-      try {
-        await work(item);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-  if (failures.length > 0) throw failures[0];
 }

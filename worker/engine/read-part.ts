@@ -1,87 +1,115 @@
-import type { FileHandle } from "node:fs/promises";
+import { read as readLater, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import { diskFault } from "./disk-fault.ts";
 
 /**
- * A part is read from the open file with positioned reads into a small ring of buffers, so a part can be sent again at
- * any time and the memory of a connection is `RING x CHUNK_BYTES` whatever the part size is.
+ * Parts are read from the file at their offset, as often as needed, and never kept in memory: a part can be sent again at
+ * any time, and memory is one buffer per connection whatever the part size is.
  */
-
-const CHUNK_BYTES = 128 * 1024;
-/** The HTTP client holds at most two chunks; two more keep the disk one step ahead. */
-const RING = 4;
-
 export interface PartSlice {
-  handle: FileHandle;
+  fd: number;
   /** For faults. */
   path: string;
   offset: number;
   length: number;
 }
 
-const spare: Buffer[][] = [];
-const takeRing = (): Buffer[] => spare.pop() ?? Array.from({ length: RING }, () => Buffer.allocUnsafeSlow(CHUNK_BYTES));
-
-export interface PartReader {
-  chunks: AsyncGenerator<Buffer>;
-  /** Gives the buffers back. Only after the store answered: until then the socket may still hold some. */
-  release(): void;
-}
+/** A read that takes longer than this came from a slow disk; nothing else may wait for the next ones. */
+const SLOW_READ_MS = 3;
+const READS_LATER = 64;
+let readsToDoLater = 0;
 
 /**
- * Yields exactly `length` bytes. Each chunk is valid until the fourth after it is asked for.
- * `crc32Hex` is what the bytes must add up to. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter, or its bytes differ).
+ * Fills `into` from the file at `position`. At once while reads come from memory, which costs a tenth of a hand-over to
+ * another thread; in another thread for a while after one had to wait for a disk.
+ * Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter).
  */
-export function readPart(slice: PartSlice, crc32Hex: string): PartReader {
-  const ring = takeRing();
-  const chunks = async function* () {
-    let sum = 0;
-    let done = 0;
-    for (let turn = 0; done < slice.length; turn++) {
-      const buffer = ring[turn % RING];
-      if (buffer === undefined) return;
-      const chunk = buffer.subarray(0, Math.min(CHUNK_BYTES, slice.length - done));
-      await readFully(slice, chunk, slice.offset + done);
-      done += chunk.length;
-      sum = crc32(chunk, sum);
-      // The last chunk is held back when the sum is wrong, so the store never gets a complete wrong part.
-      if (done === slice.length && sum !== Number.parseInt(crc32Hex, 16)) {
-        throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
-      }
-      yield chunk;
-    }
-  };
-  return { chunks: chunks(), release: () => void spare.push(ring) };
-}
-
-/** CRC32 of a slice as eight hex digits. Faults: READ_FAILED, SOURCE_CHANGED. */
-export async function checksumSlice(slice: PartSlice): Promise<string> {
-  const ring = takeRing();
-  const buffer = ring[0] ?? Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  let sum = 0;
-  try {
-    for (let done = 0; done < slice.length;) {
-      const chunk = buffer.subarray(0, Math.min(CHUNK_BYTES, slice.length - done));
-      await readFully(slice, chunk, slice.offset + done);
-      sum = crc32(chunk, sum);
-      done += chunk.length;
-    }
-  } finally {
-    spare.push(ring);
+function readFully(slice: PartSlice, into: Buffer, position: number): void | Promise<void> {
+  if (readsToDoLater > 0) {
+    readsToDoLater--;
+    return readFullyLater(slice, into, position);
   }
-  return sum.toString(16).padStart(8, "0");
-}
-
-async function readFully(slice: PartSlice, into: Buffer, position: number): Promise<void> {
+  const startedAt = performance.now();
   try {
     for (let filled = 0; filled < into.length;) {
-      const { bytesRead } = await slice.handle.read(into, filled, into.length - filled, position + filled);
-      if (bytesRead === 0)
-        throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "it became shorter" });
+      const bytesRead = readSync(slice.fd, into, filled, into.length - filled, position + filled);
+      if (bytesRead === 0) throw shorter(slice);
       filled += bytesRead;
     }
   } catch (error) {
     throw diskFault(error, { op: "read", subject: slice.path, otherwise: "READ_FAILED" });
   }
+  if (performance.now() - startedAt > SLOW_READ_MS) readsToDoLater = READS_LATER;
+}
+
+async function readFullyLater(slice: PartSlice, into: Buffer, position: number): Promise<void> {
+  for (let filled = 0; filled < into.length;) {
+    const at = position + filled;
+    const bytesRead = await new Promise<number>((resolve, reject) => {
+      readLater(slice.fd, into, filled, into.length - filled, at, (error, count) => {
+        if (error === null) resolve(count);
+        else reject(diskFault(error, { op: "read", subject: slice.path, otherwise: "READ_FAILED" }));
+      });
+    });
+    if (bytesRead === 0) throw shorter(slice);
+    filled += bytesRead;
+  }
+}
+
+const shorter = ({ path }: PartSlice) =>
+  new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "it became shorter" });
+
+/** Reads a part in order for sending; may start over at 0. */
+export interface PartReader {
+  /** As `UploadBody.read`. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter, or its bytes differ from `crc32Hex`). */
+  read(into: Buffer, at: number): number | Promise<number>;
+}
+
+/**
+ * `crc32Hex` is what the bytes must add up to, or null where the store is told the sum and compares it itself: then
+ * the bytes need not be summed a second time.
+ */
+export function createPartReader(slice: PartSlice, crc32Hex: string | null): PartReader {
+  let sum = 0;
+  const took = (into: Buffer, at: number): number => {
+    if (crc32Hex === null) return into.length;
+    sum = crc32(into, at === 0 ? 0 : sum);
+    // The last bytes are held back when the sum is wrong, so the store never gets a complete wrong part.
+    if (at + into.length === slice.length && sum !== Number.parseInt(crc32Hex, 16)) {
+      throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
+    }
+    return into.length;
+  };
+  return {
+    read: (whole, at) => {
+      const into = whole.subarray(0, Math.min(whole.length, slice.length - at));
+      const reading = readFully(slice, into, slice.offset + at);
+      return reading === undefined ? took(into, at) : reading.then(() => took(into, at));
+    },
+  };
+}
+
+const SUM_BYTES = 256 * 1024;
+/** Summing this much takes about a millisecond; then others have their turn. */
+const SUM_AT_A_TIME_BYTES = 2 * 1024 * 1024;
+const spare: Buffer[] = [];
+
+/** CRC32 of a slice as eight hex digits. Faults: READ_FAILED, SOURCE_CHANGED. */
+export async function checksumSlice(slice: PartSlice): Promise<string> {
+  const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(SUM_BYTES);
+  let sum = 0;
+  try {
+    for (let done = 0; done < slice.length;) {
+      const chunk = buffer.subarray(0, Math.min(SUM_BYTES, slice.length - done));
+      const reading = readFully(slice, chunk, slice.offset + done);
+      if (reading !== undefined) await reading;
+      sum = crc32(chunk, sum);
+      done += chunk.length;
+      if (done % SUM_AT_A_TIME_BYTES === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+  } finally {
+    spare.push(buffer);
+  }
+  return sum.toString(16).padStart(8, "0");
 }

@@ -80,7 +80,7 @@ async function verifiedSum(
 ): Promise<string | null> {
   const { file, piece, remembered } = about;
   if (remembered === null || (piece.crc32 !== null && piece.crc32 !== remembered)) return null;
-  const sum = await checksumSlice({ handle, path: file.path, offset: piece.fileOffset, length: piece.length });
+  const sum = await checksumSlice({ fd: handle.fd, path: file.path, offset: piece.fileOffset, length: piece.length });
   return sum === remembered ? sum : null;
 }
 

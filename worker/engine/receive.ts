@@ -6,14 +6,16 @@ import { checkRange } from "#storage/answers.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { diskFault } from "./disk-fault.ts";
 import { callStore, type Engine } from "./engine.ts";
-import { forEachOf } from "./gate.ts";
+import { MOST_LANES } from "./for-each.ts";
+import type { Sink } from "./http/wire.ts";
+import type { Lane } from "./limiter.ts";
 import { withRetry, type Patience } from "./retry.ts";
+import { createSpanQueue, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
 import type { PartState } from "./tally.ts";
-import type { Sink } from "./wire.ts";
 
 /**
  * Ranges of objects to positions of a file. Every byte is counted and summed while it is in hand; a range that was cut
- * short goes on where it stopped, under the same ETag, so two versions of an object are never mixed. A range whose sum
+ * short goes on where it stopped, under the same ETag, so two versions of an object are never mixed. A piece whose sum
  * is wrong is fetched again, twice; then the whole download fails and nothing is put in place.
  */
 export interface Piece {
@@ -43,21 +45,141 @@ export interface ReceiveJob {
   onRetry(fault: Fault): void;
 }
 
+type PieceSpan = Span<Piece>;
+
+/** Wrong bytes are fetched again twice; a third time means that they will stay wrong. */
+const MOST_MISMATCHES = 2;
+/** A file of one piece up to this size counts as small: it does not wait behind large ones. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+const LEAST_BYTES_PER_LANE = 512 * 1024;
+const LOOK_AGAIN_MS = 250;
+
 /**
- * Fetches all pieces, as many at a time as the engine's gate lets through.
+ * Fetches all pieces, as many requests at a time as the engine's gate lets through.
  * Faults: OBJECT_CHANGED, RANGE_IGNORED, SIZE_MISMATCH, CHECKSUM_MISMATCH, NO_SPACE, WRITE_FAILED, those of the store, CANCELLED.
  */
-export async function receivePieces(engine: Engine, job: ReceiveJob): Promise<void> {
-  await forEachOf(job.pieces, engine.connections, (piece) =>
-    engine.gate.run(job.signal, () => receivePiece(engine, job, piece)),
-  );
+export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise<void> {
+  if (wanted.pieces.length === 0) return;
+  const stop = new AbortController();
+  const job: ReceiveJob = { ...wanted, signal: AbortSignal.any([wanted.signal, stop.signal]) };
+  const queue = createSpanQueue(job.pieces);
+  const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
+  const lanes = Math.min(MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
+  const failures: unknown[] = [];
+  const idle = createIdle(engine, () => queue.isDone || failures.length > 0);
+
+  const lane = async () => {
+    while (!queue.isDone && failures.length === 0) {
+      try {
+        const worked = await engine.gate.run({ signal: job.signal, size }, async () => {
+          const now = engine.retrier.clock.now();
+          if (failures.length > 0) return null;
+          const span = queue.take({ width: engine.gate.width, now, rttMs: engine.wire.rttMs() ?? 0 });
+          if (span === null) return null;
+          await fetchSpan(engine, job, span);
+          return span;
+        });
+        if (worked === null) await idle.wait();
+        else await settle(job, queue, worked);
+      } catch (error) {
+        failures.push(error);
+        // Nothing is put in place any more, so nobody needs to finish.
+        stop.abort(error);
+      } finally {
+        idle.wakeIfOver();
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: lanes }, lane));
+  } finally {
+    idle.stop();
+  }
+  if (failures.length > 0) throw failures[0];
 }
 
-async function receivePiece(engine: Engine, job: ReceiveJob, piece: Piece): Promise<void> {
+/** Those for whom there is nothing to fetch: one of them looks again now and then, whether somebody has become slow. */
+function createIdle(engine: Engine, isOver: () => boolean) {
+  const sleepers = new Set<() => void>();
+  const wake = (count: number) => {
+    for (const wakeOne of [...sleepers].slice(0, count)) wakeOne();
+  };
+  const timer = setInterval(() => {
+    if (engine.gate.waiting === 0) wake(Math.max(0, engine.gate.width - engine.gate.held));
+  }, LOOK_AGAIN_MS).unref();
+  return {
+    wait: () =>
+      isOver()
+        ? Promise.resolve()
+        : new Promise<void>((resolve) => {
+            const wakeOne = () => {
+              sleepers.delete(wakeOne);
+              resolve();
+            };
+            sleepers.add(wakeOne);
+          }),
+    wakeIfOver: () => {
+      if (isOver()) wake(sleepers.size);
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/** When the piece is complete: right, and remembered; or wrong, and fetched again. */
+async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<void> {
+  if (!queue.finish(span)) return;
+  const { of } = span;
+  const { piece } = of;
+  const sum = queue.sumOf(of);
+  if (piece.crc32 === null || piece.crc32 === sum) {
+    await job.onDone(piece, sum);
+    return;
+  }
+  const fault = new Fault("CHECKSUM_MISMATCH", {
+    op: "GetObject",
+    subject: piece.key,
+    detail: `at byte ${piece.objectOffset}`,
+  });
+  if (of.mismatches >= MOST_MISMATCHES) throw fault;
+  job.onMoved(-queue.startOver(of));
+  job.onPiece(piece, "waiting");
+  job.onRetry(fault);
+}
+
+async function fetchSpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Promise<void> {
   const { signal, patience, onRetry } = job;
-  let received = 0;
-  let sum = 0;
+  const { piece } = span.of;
   const lane = engine.limiter.lane({ isOpen: true });
+  await withRetry(engine.retrier, { signal, patience, onRetry }, async () => {
+    job.onPiece(piece, "moving");
+    try {
+      await fetchRest(engine, job, { span, lane });
+    } catch (error) {
+      if (leftOf(span) <= 0) return;
+      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forget(job, span);
+      if (isStillAlone(span.of)) job.onPiece(piece, "waiting");
+      throw error;
+    }
+  });
+}
+
+const leftOf = (span: PieceSpan): number => span.to - span.from - span.received;
+const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
+
+function forget(job: ReceiveJob, span: PieceSpan): void {
+  job.onMoved(-span.received);
+  span.received = 0;
+  span.crc = 0;
+}
+
+/** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
+async function fetchRest(engine: Engine, job: ReceiveJob, about: { span: PieceSpan; lane: Lane }): Promise<void> {
+  const { span, lane } = about;
+  const { piece } = span.of;
+  const length = leftOf(span);
+  if (length <= 0) return;
+  const offset = piece.objectOffset + span.from + span.received;
   const operation: Operation = {
     op: "get",
     key: piece.key,
@@ -65,68 +187,43 @@ async function receivePiece(engine: Engine, job: ReceiveJob, piece: Piece): Prom
     length: piece.length,
     etag: engine.traits.trustEtag ? piece.etag : null,
   };
-  const sinkOf = (offset: number, length: number): Sink => ({
+  const sink: Sink = {
     head: (answer) => checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key }),
-    bytes: async (chunk, watchdog) => {
-      if (received + chunk.length > piece.length) {
+    bytes: (chunk) => {
+      const wanted = leftOf(span);
+      if (chunk.length > length - received) {
         throw new Fault("UNEXPECTED_ANSWER", {
           op: "GetObject",
           subject: piece.key,
           detail: "more bytes than were asked for",
         });
       }
-      writeAll(job, chunk, piece.fileOffset + received);
-      sum = crc32(chunk, sum);
       received += chunk.length;
+      const own = chunk.length > wanted ? chunk.subarray(0, Math.max(0, wanted)) : chunk;
+      writeAll(job, own, piece.fileOffset + span.from + span.received);
+      span.crc = crc32(own, span.crc);
+      span.received += own.length;
+      span.movedAt = engine.retrier.clock.now();
       engine.meter.add(chunk.length);
-      job.onMoved(chunk.length);
-      patience.progressed();
-      watchdog.pause();
-      await lane.take(chunk.length, watchdog.signal);
-      watchdog.touch();
+      job.onMoved(own.length);
+      job.patience.progressed();
+      if (leftOf(span) <= 0 && received < length) return "enough";
+      const unpaid = chunk.length - lane.tryTake(chunk.length);
+      return unpaid === 0 ? undefined : lane.take(unpaid, signal);
     },
-  });
-  const startAgain = () => {
-    job.onMoved(-received);
-    received = 0;
-    sum = 0;
   };
-  const fetchRest = async () => {
-    job.onPiece(piece, "moving");
-    const offset = piece.objectOffset + received;
-    const length = piece.length - received;
-    if (length > 0) {
-      // The range is sent but not signed, so the rest can be fetched under the same signature.
-      const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-      const sink = sinkOf(offset, length);
-      await callStore(engine, { operation, signal, headers, sink }, (answer) => {
-        if (answer.status < 200 || answer.status > 299) {
-          throw faultOfAnswer({ op: "GetObject", subject: piece.key, answer });
-        }
-      });
-    }
-    if (received < piece.length) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
-    const hex = sum.toString(16).padStart(8, "0");
-    if (piece.crc32 !== null && piece.crc32 !== hex) {
-      startAgain();
-      throw new Fault("CHECKSUM_MISMATCH", {
-        op: "GetObject",
-        subject: piece.key,
-        detail: `at byte ${piece.objectOffset}`,
-      });
-    }
-    return hex;
-  };
-  const hex = await withRetry(engine.retrier, { signal, patience, onRetry }, async () => {
-    try {
-      return await fetchRest();
-    } catch (error) {
-      job.onPiece(piece, "waiting");
-      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") startAgain();
-      throw error;
+  let received = 0;
+  const drop = new AbortController();
+  span.drop = () => drop.abort();
+  const signal = AbortSignal.any([job.signal, drop.signal]);
+  // The range is sent but not signed, so any part of the piece can be fetched under the same signature.
+  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
+  await callStore(engine, { operation, signal, headers, sink }, (answer) => {
+    if (answer.status < 200 || answer.status > 299) {
+      throw faultOfAnswer({ op: "GetObject", subject: piece.key, answer });
     }
   });
-  await job.onDone(piece, hex);
+  if (leftOf(span) > 0) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
 }
 
 /** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */

@@ -15,13 +15,13 @@ import {
 import type { PartPlan, PlannedPart } from "#storage/plan.ts";
 import { diskFault } from "./disk-fault.ts";
 import { callStore, type Engine } from "./engine.ts";
-import { forEachOf } from "./gate.ts";
+import { forEachOf, MOST_LANES } from "./for-each.ts";
 import { assertUnchanged, type FileIdentity } from "./identity.ts";
 import type { Lane } from "./limiter.ts";
-import { checksumSlice, readPart as readPartOfFile, type PartSlice } from "./read-part.ts";
+import { checksumSlice, createPartReader, type PartSlice } from "./read-part.ts";
 import type { PartState } from "./tally.ts";
 import { withRetry, type Attempting, type Patience } from "./retry.ts";
-import type { UploadBody } from "./wire.ts";
+import type { UploadBody } from "./http/wire.ts";
 
 /**
  * One file to one object. A part that the store acknowledged is remembered before anything else happens, so a killed
@@ -136,7 +136,7 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
     try {
       await ensureUpload(engine, job);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
-      await forEachOf(missing, engine.connections, (part) => sendPart(engine, job, { part, handle }));
+      await forEachOf(missing, MOST_LANES, (part) => sendPart(engine, job, { part, handle }));
       await assertUnchanged(handle, job.identity, job.path);
       return await complete(engine, job);
     } catch (error) {
@@ -206,8 +206,9 @@ export function partOperation(
 async function sendPart(engine: Engine, job: SendJob, about: { part: PlannedPart; handle: FileHandle }): Promise<void> {
   const { part, handle } = about;
   const { signal } = job.watch;
-  const slice: PartSlice = { handle, path: job.path, offset: part.offset, length: part.length };
-  await engine.gate.run(signal, async () => {
+  const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
+  const size = job.plan.parts.length === 1 ? "small" : "large";
+  const sent = await engine.gate.run({ signal, size }, async () => {
     const crc32 = job.knownCrc(part) ?? (await checksumSlice(slice));
     const operation = partOperation(job, { part, uploadId: job.memory.uploadId, crc32 });
     // One for all tries: a part that has to go again keeps its place.
@@ -215,33 +216,44 @@ async function sendPart(engine: Engine, job: SendJob, about: { part: PlannedPart
     const etag = await withRetry(engine.retrier, attempting(job), async () => {
       await assertUnchanged(handle, job.identity, job.path);
       job.watch.onPart(part, "moving");
-      const flow = meteredBody(engine, job, { slice, crc32, lane });
+      const attempt = async (own: { signal: AbortSignal; isHedge: boolean }) => {
+        const flow = meteredBody(engine, job, { slice, crc32, lane, ...own });
+        try {
+          const sentEtag = await putOnce(engine, job, { operation, body: flow.body, signal: own.signal });
+          flow.arrived();
+          return sentEtag;
+        } catch (error) {
+          flow.takeBack();
+          throw error;
+        }
+      };
       try {
-        return await putOnce(engine, job, { operation, body: flow.body });
+        // Twice the same part is only harmless where equal bytes have equal ETags.
+        const mayHedge = operation.op === "part" && engine.traits.trustEtag;
+        if (!mayHedge) return await attempt({ signal, isHedge: false });
+        return await engine.hedges.run({ signal, lengthBytes: part.length, attempt });
       } catch (error) {
-        flow.takeBack();
         job.watch.onPart(part, "waiting");
         throw error;
-      } finally {
-        flow.release();
       }
     });
-    await job.memory.acknowledge(part.partNumber, { etag, crc32 });
-    job.watch.patience.progressed();
-    job.watch.onPart(part, "done");
+    return { etag, crc32 };
   });
+  // The connection goes on with the next part while this one is being written down.
+  await job.memory.acknowledge(part.partNumber, sent);
+  job.watch.patience.progressed();
+  job.watch.onPart(part, "done");
 }
 
 async function putOnce(
   engine: Engine,
   job: SendJob,
-  about: { operation: Operation; body: UploadBody },
+  about: { operation: Operation; body: UploadBody; signal: AbortSignal },
 ): Promise<string> {
-  const { operation, body } = about;
-  const call = { operation, signal: job.watch.signal, body };
-  if (operation.op !== "put") return (await callStore(engine, call, readPart)).etag;
+  const { operation } = about;
+  if (operation.op !== "put") return (await callStore(engine, about, readPart)).etag;
   try {
-    return (await callStore(engine, call, readPut)).etag;
+    return (await callStore(engine, about, readPut)).etag;
   } catch (error) {
     // An earlier try of ours may have arrived although its answer did not.
     if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
@@ -251,32 +263,47 @@ async function putOnce(
   }
 }
 
-/** A body that waits for the limiter, counts what it hands over, and can take the count back. */
-function meteredBody(engine: Engine, job: SendJob, about: { slice: PartSlice; crc32: string; lane: Lane }) {
-  const { slice, crc32, lane } = about;
-  let reader: ReturnType<typeof readPartOfFile> | null = null;
+interface Flow {
+  slice: PartSlice;
+  crc32: string;
+  lane: Lane;
+  signal: AbortSignal;
+  isHedge: boolean;
+}
+
+/**
+ * A body that waits for the limiter and counts what it hands over. The second try of a part is only counted as traffic:
+ * its bytes are on the screen already.
+ */
+function meteredBody(engine: Engine, job: SendJob, flow: Flow) {
+  const { slice, crc32, lane, signal, isHedge } = flow;
+  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
+  const reader = createPartReader(slice, engine.traits.checksum === "none" ? crc32 : null);
   let moved = 0;
   const body: UploadBody = {
     lengthBytes: slice.length,
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
-    chunks: async function* (watchdog) {
-      reader = readPartOfFile(slice, crc32);
-      for await (const chunk of reader.chunks) {
-        watchdog.pause();
-        await lane.take(chunk.length, watchdog.signal);
-        watchdog.touch();
-        yield chunk;
-        // Asked for the next one: this one is in the kernel's hands.
-        moved += chunk.length;
-        engine.meter.add(chunk.length);
-        job.watch.onMoved(chunk.length);
-      }
+    read: (into, at) => {
+      const wanted = Math.min(into.length, slice.length - at);
+      const allowed = lane.tryTake(wanted);
+      if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
+      return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
+    },
+    sent: (bytes) => {
+      if (bytes > 0) engine.meter.add(bytes);
+      moved += bytes;
+      if (!isHedge) job.watch.onMoved(bytes);
     },
   };
   return {
     body,
-    takeBack: () => job.watch.onMoved(-moved),
-    release: () => reader?.release(),
+    takeBack: () => {
+      if (!isHedge) job.watch.onMoved(-moved);
+    },
+    /** The first try's bytes were taken back when it was dropped in favour of this one. */
+    arrived: () => {
+      if (isHedge) job.watch.onMoved(slice.length);
+    },
   };
 }
 

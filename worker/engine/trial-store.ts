@@ -88,7 +88,7 @@ export async function openTrialStore(): Promise<TrialStore> {
       return engine;
     },
     close: async () => {
-      for (const engine of engines) await engine.wire.close();
+      for (const engine of engines) await engine.close();
       const ended = once(child, "exit");
       child.kill("SIGKILL");
       await ended;

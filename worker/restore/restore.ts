@@ -6,7 +6,7 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import { jitter } from "../engine/breaker.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachFile } from "../engine/for-each.ts";
 import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
@@ -58,7 +58,8 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   try {
     await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, memory)));
     const patience = createPatience(engine.retrier.clock);
-    await forEachOf([...files.entries()], engine.connections, async ([fileIndex, { file, place }]) => {
+    const isSmall = ([, { file }]: [number, Placed]) => file.extents.length <= 1;
+    await forEachFile([...files.entries()], isSmall, async ([fileIndex, { file, place }]) => {
       await makeParents(places.staging, place);
       await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
       await setDate(place, file.mtimeMs);

@@ -166,7 +166,7 @@ async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | 
     sentBytes: tally?.sentBytes ?? 0,
     startedAt: Math.round(item.at),
     retries: tally?.retries ?? 0,
-    connections: parts.engine()?.connections ?? 0,
+    connections: parts.engine()?.gate.width ?? 0,
     startedBy: "operator",
     fault,
   });

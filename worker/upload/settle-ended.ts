@@ -39,7 +39,7 @@ export async function settleEnded(parts: EndParts, id: string): Promise<void> {
     sentBytes: item.sentBytes,
     startedAt: item.startedAt ?? item.capturedAt,
     retries: item.retries,
-    connections: parts.bench()?.engine.connections ?? 0,
+    connections: parts.bench()?.engine.gate.width ?? 0,
     startedBy: item.startedBy,
     fault: item.fault,
   });

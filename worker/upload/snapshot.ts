@@ -138,7 +138,7 @@ async function secure(
     throw copyFault(error, file.path);
   });
   try {
-    for (const { offset, length } of parts) sums.push(await checksumSlice({ handle, path: at, offset, length }));
+    for (const { offset, length } of parts) sums.push(await checksumSlice({ fd: handle.fd, path: at, offset, length }));
   } finally {
     await handle.close();
   }

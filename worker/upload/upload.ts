@@ -8,7 +8,7 @@ import { nodeName, type NodeName } from "#protocol/names.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { planParts, type PartPlan } from "#storage/plan.ts";
 import type { Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { openSendJournal, type SendJournal } from "../engine/send-journal.ts";
 import { abandonUpload, beginUpload, partOperation, sendFile, type SendJob } from "../engine/send.ts";
@@ -87,7 +87,8 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
     );
     await signAhead(engine, sends);
     const files: Manifest["files"] = [];
-    await forEachOf([...sends.entries()], engine.connections, async ([index, send]) => {
+    const isSmall = ([, { plan }]: [number, SendJob]) => plan.parts.length <= 1;
+    await forEachFile([...sends.entries()], isSmall, async ([index, send]) => {
       const extents = await sendFile(engine, send);
       const file = capture.files[index];
       if (file === undefined) return;
@@ -151,7 +152,7 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
   const todo = sends.filter(({ memory, plan }) => memory.sentEtag === null && plan.parts.length > 0);
   await forEachOf(
     todo.filter(({ memory, plan }) => plan.parts.length > 1 && memory.uploadId === null),
-    engine.connections,
+    MOST_LANES,
     (send) => beginUpload(engine, send),
   );
   const operations: Operation[] = [];

@@ -36,7 +36,7 @@ export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench
     return await work(bench);
   } finally {
     verb.terminal.close();
-    await bench.engine.wire.close();
+    await bench.engine.close();
   }
 }
 

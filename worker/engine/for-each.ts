@@ -1,0 +1,49 @@
+/** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */
+export const MOST_LANES = 96;
+
+/**
+ * Runs `work` for every item, at most `width` at a time, in order. Waits for those under way when one fails, and then
+ * throws the first failure: what the others acknowledge in the meantime is kept.
+ */
+export async function forEachOf<T>(
+  items: readonly T[],
+  width: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  const failures: unknown[] = [];
+  const lane = async () => {
+    while (next < items.length && failures.length === 0) {
+      const item = items[next++];
+      if (item === undefined) continue;
+      try {
+        await work(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  if (failures.length > 0) throw failures[0];
+}
+
+/**
+ * Files side by side: many small ones at a time, because each costs a round trip and next to no bytes, and beside them
+ * the large ones in their order, so that the first of them is whole early. Otherwise as `forEachOf`.
+ */
+export async function forEachFile<T>(
+  files: readonly T[],
+  isSmall: (file: T) => boolean,
+  work: (file: T) => Promise<void>,
+): Promise<void> {
+  const small = files.filter(isSmall);
+  const large = files.filter((file) => !isSmall(file));
+  const both = await Promise.allSettled([
+    forEachOf(small, MOST_LANES, work),
+    forEachOf(large, LARGE_FILES_AT_A_TIME, work),
+  ]);
+  for (const one of both) if (one.status === "rejected") throw one.reason;
+}
+
+/** Files of two or three parts have to fill a wide gate too. */
+const LARGE_FILES_AT_A_TIME = 32;

@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import { govern, startGovernor, type GovernorSample, type GovernorState } from "./governor.ts";
+
+const MIB = 1024 * 1024;
+const limits = { first: 10, most: 96 };
+
+/** A link on which `rateOf(width)` bytes per second move; looked at every 60 ms. */
+function simulate(options: {
+  seconds: number;
+  rateOf: (width: number, at: number) => number;
+  rttMs?: number;
+  isHungry?: (at: number) => boolean;
+  throttledAt?: readonly number[];
+  from?: GovernorState;
+}) {
+  const { seconds, rateOf, rttMs = 40, isHungry = () => true } = options;
+  let state = options.from ?? startGovernor(limits, 0);
+  const widths: number[] = [];
+  let bytes = state.windowBytes;
+  let throttles = [...(options.throttledAt ?? [])];
+  for (let at = 60; at <= seconds * 1000; at += 60) {
+    bytes += rateOf(state.width, at) * 0.06;
+    const isThrottled = throttles[0] !== undefined && throttles[0] <= at;
+    if (isThrottled) throttles = throttles.slice(1);
+    const sample: GovernorSample = { at, bytes, isHungry: isHungry(at), rttMs, isThrottled };
+    state = govern(state, sample, limits);
+    widths.push(state.width);
+  }
+  return { state, widths, last: state.width };
+}
+
+describe("the number of connections", () => {
+  test("starts with ten and never leaves its limits", () => {
+    const { widths } = simulate({ seconds: 20, rateOf: (width) => width * MIB });
+    expect(widths[0]).toBe(10);
+    expect(Math.max(...widths)).toBe(96);
+  });
+
+  test("reaches the most within two seconds on a lossy link, where every connection adds its own rate", () => {
+    const { widths } = simulate({ seconds: 2, rateOf: (width) => width * 1.3 * MIB });
+    expect(widths.at(-1)).toBe(96);
+  });
+
+  test("stops growing on a link that ten can fill, and gives back what does not help", () => {
+    const { widths, last } = simulate({ seconds: 90, rateOf: (width) => Math.min(width, 10) * 2 * MIB });
+    expect(Math.max(...widths.slice(0, 60))).toBeLessThanOrEqual(40);
+    expect(last).toBeLessThanOrEqual(16);
+    expect(last).toBeGreaterThanOrEqual(8);
+  });
+
+  test("stays at a rate near the best one while it tries fewer and more", () => {
+    const rateOf = (width: number) => Math.min(width, 30) * MIB;
+    const { widths } = simulate({ seconds: 120, rateOf });
+    const later = widths.slice(200).map(rateOf);
+    const mean = later.reduce((sum, rate) => sum + rate, 0) / later.length;
+    expect(mean / rateOf(96)).toBeGreaterThan(0.95);
+  });
+
+  test("finds more when the link becomes one that wants more", () => {
+    const { last } = simulate({
+      seconds: 240,
+      rateOf: (width, at) => (at < 60_000 ? Math.min(width, 10) : Math.min(width, 60)) * MIB,
+    });
+    expect(last).toBeGreaterThan(40);
+  });
+
+  test("does not grow while nothing is waiting for a connection", () => {
+    const { last } = simulate({ seconds: 10, rateOf: (width) => width * MIB, isHungry: () => false });
+    expect(last).toBe(10);
+  });
+
+  test("waits for the first byte before it judges", () => {
+    const { widths } = simulate({ seconds: 3, rateOf: (width, at) => (at < 2_000 ? 0 : Math.min(width, 10) * MIB) });
+    expect(new Set(widths.slice(0, 30))).toEqual(new Set([10]));
+  });
+});
+
+describe("a store that throttles", () => {
+  test("halves it at once, once per second however many answers say so", () => {
+    const ramped = simulate({ seconds: 5, rateOf: (width) => Math.min(width, 40) * MIB });
+    const before = ramped.last;
+    const sample = { bytes: ramped.state.windowBytes + MIB, isHungry: true, rttMs: 40, isThrottled: true };
+    const once = govern(ramped.state, { ...sample, at: 5_100 }, limits);
+    expect(once.width).toBe(Math.floor(before / 2));
+    expect(govern(once, { ...sample, at: 5_200 }, limits).width).toBe(once.width);
+    expect(govern(once, { ...sample, at: 6_200 }, limits).width).toBe(Math.floor(once.width / 2));
+  });
+
+  test("gets them back one by one, below where it throttled", () => {
+    const throttledAt = Array.from({ length: 5 }, (_, index) => 3_000 + index * 1_100);
+    const { widths } = simulate({ seconds: 60, rateOf: (width) => width * MIB, throttledAt });
+    const least = Math.min(...widths);
+    expect(least).toBeLessThanOrEqual(4);
+    const after = widths.slice(widths.lastIndexOf(least));
+    expect(Math.max(...after)).toBeGreaterThan(least + 2);
+    for (const [index, width] of after.entries()) expect(width - (after[index - 1] ?? width)).toBeLessThanOrEqual(2);
+  });
+
+  test("never leaves none", () => {
+    const throttledAt = Array.from({ length: 30 }, (_, index) => index * 1_100);
+    expect(simulate({ seconds: 35, rateOf: () => MIB, throttledAt }).last).toBeGreaterThanOrEqual(1);
+  });
+});

@@ -1,0 +1,174 @@
+/**
+ * How many connections a direction uses. It starts with a few, doubles while that makes the transfer faster (a lossy or
+ * long link wants many), and stops when it does not. Later it tries a few more or a few less now and then, and stays with
+ * what is fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
+ * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
+ *
+ * Pure: a state and a sample give the next state, so every rule can be tested without a clock.
+ */
+export interface GovernorState {
+  readonly width: number;
+  readonly phase: "ramp" | "steady" | "trial" | "recover";
+  /** Where the present window began. */
+  readonly windowAt: number;
+  readonly windowBytes: number;
+  /** Best rate seen while ramping; the rate to beat in a trial. Bytes per second. */
+  readonly rate: number;
+  /** Windows in a row that brought nothing. */
+  readonly flat: number;
+  /** Width before the trial. */
+  readonly widthBefore: number;
+  /** A trial is judged only after this. */
+  readonly settledAt: number;
+  readonly nextTrialAt: number;
+  readonly trialEveryMs: number;
+  readonly lastTrial: "more" | "less";
+  /** Not above this until then: a store throttled there. */
+  readonly ceiling: number;
+  readonly ceilingUntil: number;
+  readonly throttledAt: number;
+}
+
+export interface GovernorSample {
+  /** Milliseconds, only going up. */
+  at: number;
+  /** Bytes moved since the beginning. */
+  bytes: number;
+  /** There is more to do than connections to do it. */
+  isHungry: boolean;
+  rttMs: number;
+  isThrottled: boolean;
+}
+
+export interface GovernorLimits {
+  first: number;
+  most: number;
+}
+
+/** A doubling has to bring this much in one of the windows after it. */
+const RAMP_GAIN = 1.15;
+const FLAT_WINDOWS = 3;
+/** A trial of more connections has to bring this much; one of fewer may cost at most this. */
+const MORE_GAIN = 1.05;
+const LESS_COST = 0.98;
+const TRIAL_EVERY_MS = 6_000;
+const LONGEST_TRIAL_EVERY_MS = 120_000;
+const CEILING_MS = 60_000;
+const THROTTLE_PAUSE_MS = 1_000;
+
+export const startGovernor = (limits: GovernorLimits, at: number): GovernorState => ({
+  width: Math.max(1, Math.min(limits.first, limits.most)),
+  phase: "ramp",
+  windowAt: at,
+  windowBytes: 0,
+  rate: 0,
+  flat: 0,
+  widthBefore: limits.first,
+  settledAt: 0,
+  nextTrialAt: 0,
+  trialEveryMs: TRIAL_EVERY_MS,
+  lastTrial: "more",
+  ceiling: limits.most,
+  ceilingUntil: 0,
+  throttledAt: -Infinity,
+});
+
+/** Ramp windows hold two round trips, later ones about two seconds. */
+const windowMs = (state: GovernorState, sample: GovernorSample): number =>
+  state.phase === "ramp"
+    ? Math.min(600, Math.max(120, 2 * sample.rttMs))
+    : state.phase === "recover"
+      ? THROTTLE_PAUSE_MS
+      : Math.max(2_000, 10 * sample.rttMs);
+
+/** The state after a sample. Called a few times per window; most calls change nothing. */
+export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
+  if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
+  // Nothing has moved yet: the first window begins with the first byte.
+  if (state.windowBytes === 0 && state.rate === 0 && state.phase === "ramp" && sample.bytes === 0) {
+    return { ...state, windowAt: sample.at };
+  }
+  const spanMs = sample.at - state.windowAt;
+  if (spanMs < windowMs(state, sample)) return state;
+  const rate = ((sample.bytes - state.windowBytes) * 1000) / spanMs;
+  const next = { ...state, windowAt: sample.at, windowBytes: sample.bytes };
+  // With nothing waiting, more connections would only stand idle, and a low rate says nothing about their number.
+  if (!sample.isHungry) return next;
+  const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
+  switch (state.phase) {
+    case "ramp":
+      return ramp(next, { rate, most, at: sample.at });
+    case "recover":
+      return recover(next, { rate, most, at: sample.at });
+    case "steady":
+      return steady(next, { rate, most, sample });
+    case "trial":
+      return judge(next, { rate, at: sample.at });
+  }
+}
+
+function throttled(state: GovernorState, sample: GovernorSample): GovernorState {
+  return {
+    ...state,
+    phase: "recover",
+    width: Math.max(1, Math.floor(state.width / 2)),
+    ceiling: Math.max(1, Math.floor(state.width * 0.9)),
+    ceilingUntil: sample.at + CEILING_MS,
+    throttledAt: sample.at,
+    windowAt: sample.at,
+    windowBytes: sample.bytes,
+  };
+}
+
+const rest = (state: GovernorState, about: { rate: number; at: number }): GovernorState => ({
+  ...state,
+  phase: "steady",
+  rate: about.rate,
+  flat: 0,
+  nextTrialAt: about.at + state.trialEveryMs,
+});
+
+function ramp(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {
+  const { rate, most } = about;
+  if (rate >= state.rate * RAMP_GAIN) {
+    return { ...state, rate, flat: 0, width: Math.min(most, state.width * 2) };
+  }
+  return state.flat + 1 >= FLAT_WINDOWS ? rest(state, about) : { ...state, flat: state.flat + 1 };
+}
+
+function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {
+  return state.width < about.most ? { ...state, width: state.width + 1 } : rest(state, about);
+}
+
+function steady(
+  state: GovernorState,
+  about: { rate: number; most: number; sample: GovernorSample },
+): GovernorState {
+  const { rate, most, sample } = about;
+  const smoothed = state.rate * 0.5 + rate * 0.5;
+  if (sample.at < state.nextTrialAt) {
+    return { ...state, rate: smoothed };
+  }
+  const wantsLess = state.lastTrial === "more" || state.width >= most;
+  const width = wantsLess ? Math.ceil(state.width * 0.75) : Math.min(most, Math.ceil(state.width * 1.4));
+  if (width === state.width) return { ...rest(state, { rate: smoothed, at: sample.at }), lastTrial: wantsLess ? "less" : "more" };
+  return {
+    ...state,
+    phase: "trial",
+    rate: smoothed,
+    widthBefore: state.width,
+    width,
+    lastTrial: wantsLess ? "less" : "more",
+    settledAt: sample.at + Math.max(1_500, 8 * sample.rttMs),
+  };
+}
+
+function judge(state: GovernorState, about: { rate: number; at: number }): GovernorState {
+  const { rate, at } = about;
+  // The window that holds the change itself tells nothing.
+  if (at < state.settledAt) return state;
+  const isBetter = rate >= state.rate * (state.width > state.widthBefore ? MORE_GAIN : LESS_COST);
+  const trialEveryMs = isBetter ? TRIAL_EVERY_MS : Math.min(LONGEST_TRIAL_EVERY_MS, state.trialEveryMs * 2);
+  const width = isBetter ? state.width : state.widthBefore;
+  return rest({ ...state, width, trialEveryMs }, { rate: isBetter ? rate : state.rate, at });
+}

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { Fault } from "#protocol/fault.ts";
+import { createGate } from "./gate.ts";
+import { createHedges, type Flight } from "./hedge.ts";
+
+const clock = { now: () => performance.now(), sleep: () => Promise.resolve(), random: () => 0.5 };
+const { signal } = new AbortController();
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Flights that end when they are told to. */
+function createTrial(options: { width?: number } = {}) {
+  const gate = createGate(options.width ?? 4);
+  const hedges = createHedges({ clock, gate });
+  const tries: { name: string; isHedge: boolean; signal: AbortSignal; end: (result: string | Fault) => void }[] = [];
+  const fly = (name: string, lengthBytes = 100) => {
+    const flight: Flight<string> = {
+      signal,
+      lengthBytes,
+      attempt: (own) =>
+        new Promise<string>((resolve, reject) => {
+          own.signal.addEventListener("abort", () => reject(new Fault("CANCELLED")));
+          const end = (result: string | Fault) => (typeof result === "string" ? resolve(result) : reject(result));
+          tries.push({ name, ...own, end });
+        }),
+    };
+    return gate.run({ signal, size: "large" }, () => hedges.run(flight));
+  };
+  const landSome = async (tookMs: number) => {
+    for (let index = 0; index < 3; index++) {
+      const flown = fly(`earlier ${index}`);
+      await vi.advanceTimersByTimeAsync(tookMs);
+      tries.at(-1)?.end("landed");
+      await flown;
+    }
+    tries.length = 0;
+  };
+  return { gate, fly, tries, landSome };
+}
+
+test("a part that takes far longer than its siblings took is sent a second time, and the faster one counts", async () => {
+  const { fly, tries, landSome } = createTrial();
+  await landSome(1_000);
+  const slow = fly("slow");
+  await vi.advanceTimersByTimeAsync(2_500);
+  expect(tries).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(tries.map(({ isHedge }) => isHedge)).toEqual([false, true]);
+  tries[1]?.end("second");
+  await expect(slow).resolves.toBe("second");
+  expect(tries[0]?.signal.aborted).toBe(true);
+});
+
+test("the first try may still win, and the second one is dropped", async () => {
+  const { fly, tries, landSome } = createTrial();
+  await landSome(1_000);
+  const slow = fly("slow");
+  await vi.advanceTimersByTimeAsync(4_000);
+  tries[0]?.end("first");
+  await expect(slow).resolves.toBe("first");
+  expect(tries[1]?.signal.aborted).toBe(true);
+});
+
+test("a failure of one leaves the other; two failures are the first one's", async () => {
+  const { fly, tries, landSome } = createTrial();
+  await landSome(1_000);
+  const saved = fly("saved");
+  await vi.advanceTimersByTimeAsync(4_000);
+  tries[0]?.end(new Fault("LINK_DOWN"));
+  tries[1]?.end("second");
+  await expect(saved).resolves.toBe("second");
+
+  const lost = fly("lost");
+  const caught = lost.catch((error: unknown) => error);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(tries).toHaveLength(4);
+  tries[3]?.end(new Fault("STALLED"));
+  tries[2]?.end(new Fault("LINK_DOWN"));
+  expect(await caught).toMatchObject({ code: "LINK_DOWN" });
+});
+
+test("nothing is sent twice while other parts wait for a connection", async () => {
+  const { fly, tries, landSome } = createTrial({ width: 1 });
+  await landSome(1_000);
+  const slow = fly("slow");
+  const next = fly("next");
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(tries).toHaveLength(1);
+  tries[0]?.end("done");
+  await slow;
+  await vi.advanceTimersByTimeAsync(0);
+  tries[1]?.end("done");
+  await next;
+});
+
+test("nothing is sent twice while there is nothing to compare with, or only parts of another length", async () => {
+  const { fly, tries, landSome } = createTrial();
+  const first = fly("first", 700);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(tries).toHaveLength(1);
+  tries[0]?.end("done");
+  await first;
+  await landSome(100);
+  const other = fly("other", 700);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(tries).toHaveLength(1);
+  tries[0]?.end("done");
+  await other;
+});

@@ -1,0 +1,67 @@
+import type { Clock } from "./clock.ts";
+import type { Gate } from "./gate.ts";
+import { govern, startGovernor, type GovernorLimits } from "./governor.ts";
+import type { Meter } from "./meter.ts";
+
+/** Lets the governor look at the transfer while something moves, and sets the gate to the width it says. */
+export interface Helm {
+  /** Something wants to move: look at it from now on. */
+  wake(): void;
+  /** A store asked for less. */
+  throttled(): void;
+  /** What this transfer found to be best, once it has; null before. */
+  best(): { width: number; bytesPerSecond: number } | null;
+  stop(): void;
+}
+
+const LOOK_EVERY_MS = 60;
+/** Ends its own timer after so many looks at nothing. */
+const MOST_EMPTY_LOOKS = 20;
+const UNKNOWN_RTT_MS = 50;
+
+export function createHelm(parts: {
+  clock: Pick<Clock, "now">;
+  gate: Gate;
+  meter: Meter;
+  rttMs: () => number | null;
+  limits: GovernorLimits;
+  onWidth(width: number): void;
+}): Helm {
+  const { clock, gate, meter, limits } = parts;
+  let state = startGovernor(limits, clock.now());
+  let timer: NodeJS.Timeout | null = null;
+  let emptyLooks = 0;
+  let isThrottled = false;
+
+  const stop = () => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  };
+  const look = () => {
+    emptyLooks = gate.held === 0 ? emptyLooks + 1 : 0;
+    if (emptyLooks > MOST_EMPTY_LOOKS) {
+      stop();
+      return;
+    }
+    const rttMs = parts.rttMs() ?? UNKNOWN_RTT_MS;
+    const sample = { at: clock.now(), bytes: meter.totalBytes, isHungry: gate.waiting > 0, rttMs, isThrottled };
+    isThrottled = false;
+    state = govern(state, sample, limits);
+    if (state.width === gate.width) return;
+    // Connections first: who is let in wants one.
+    parts.onWidth(state.width);
+    gate.setWidth(state.width);
+  };
+  return {
+    wake: () => {
+      emptyLooks = 0;
+      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+    },
+    throttled: () => {
+      isThrottled = true;
+      look();
+    },
+    best: () => (state.phase === "ramp" || state.rate === 0 ? null : { width: state.width, bytesPerSecond: state.rate }),
+    stop,
+  };
+}

@@ -1,0 +1,150 @@
+import { crc32 } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { createSpanQueue, type Span } from "./spans.ts";
+
+const MIB = 1024 * 1024;
+interface P {
+  length: number;
+  name: string;
+}
+const about = { width: 4, now: 0, rttMs: 10 };
+
+const pieces = (...lengths: number[]): P[] => lengths.map((length, index) => ({ length, name: `piece ${index}` }));
+
+const range = (span: Span<P> | null) =>
+  span === null ? null : [span.of.piece.name, span.from / MIB, span.to / MIB];
+
+function receive(span: Span<P>, bytes: number, at: number) {
+  span.received += bytes;
+  span.movedAt = at;
+}
+
+/** Takes everything there is, in order, as one endless connection would. */
+function drain(queue: ReturnType<typeof createSpanQueue<P>>, width: number): Span<P>[] {
+  const all: Span<P>[] = [];
+  for (;;) {
+    const span = queue.take({ ...about, width });
+    if (span === null) return all;
+    receive(span, span.to - span.from, 0);
+    queue.finish(span);
+    all.push(span);
+  }
+}
+
+describe("handing out", () => {
+  test("covers every byte of every piece once, in order, whatever the width", () => {
+    for (const width of [1, 3, 10, 96]) {
+      const queue = createSpanQueue(pieces(8 * MIB, 8 * MIB, 5 * MIB + 7));
+      const spans = drain(queue, width);
+      for (const [name, length] of [
+        ["piece 0", 8 * MIB],
+        ["piece 1", 8 * MIB],
+        ["piece 2", 5 * MIB + 7],
+      ] as const) {
+        const own = spans.filter((span) => span.of.piece.name === name);
+        expect(own[0]?.from).toBe(0);
+        for (const [index, span] of own.entries()) expect(span.from).toBe(own[index - 1]?.to ?? 0);
+        expect(own.at(-1)?.to).toBe(length);
+      }
+      expect(queue.isDone).toBe(true);
+    }
+  });
+
+  test("gives large spans while there is much, and smaller ones towards the end", () => {
+    const queue = createSpanQueue(pieces(...Array.from({ length: 16 }, () => 8 * MIB)));
+    const lengths = drain(queue, 8).map((span) => span.to - span.from);
+    expect(lengths[0]).toBe(8 * MIB);
+    expect(lengths.at(-1)).toBeLessThan(2 * MIB);
+  });
+
+  test("a piece is finished with its last span, not before", () => {
+    const queue = createSpanQueue(pieces(4 * MIB));
+    const first = queue.take(about);
+    const second = queue.take(about);
+    if (first === null || second === null) throw new Error("two spans were expected");
+    expect(queue.finish(second)).toBe(false);
+    const rest: Span<P>[] = [];
+    for (let span = queue.take({ ...about, width: 1 }); span !== null; span = queue.take({ ...about, width: 1 })) {
+      rest.push(span);
+    }
+    for (const span of rest) expect(queue.finish(span)).toBe(false);
+    expect(queue.isDone).toBe(false);
+    expect(queue.finish(first)).toBe(true);
+    expect(queue.isDone).toBe(true);
+  });
+});
+
+describe("the end of a download", () => {
+  const alone = (length: number) => {
+    const queue = createSpanQueue(pieces(length));
+    const span = queue.take({ ...about, width: 1 });
+    if (span === null) throw new Error("a span was expected");
+    return { queue, span };
+  };
+
+  test("gives half of what the slowest connection still has to do to an idle one", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 1_000);
+    expect(range(queue.take({ ...about, now: 1_000 }))).toEqual(["piece 0", 5, 8]);
+    expect(range(span)).toEqual(["piece 0", 0, 5]);
+  });
+
+  test("does not cut what is there before a new request could bring it", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 7 * MIB, 1_000);
+    expect(queue.take({ width: 4, now: 1_000, rttMs: 100 })).toBeNull();
+  });
+
+  test("takes everything that is left from a connection that has fallen silent, and drops it", () => {
+    const { queue, span } = alone(2 * MIB);
+    expect(queue.take({ ...about, now: 1_000 })).toBeNull();
+    let drops = 0;
+    span.drop = () => drops++;
+    receive(span, MIB + 1, 500);
+    const rest = queue.take({ ...about, now: 2_500 });
+    expect(rest?.from).toBe(MIB + 1);
+    expect(rest?.to).toBe(2 * MIB);
+    expect(span.to).toBe(MIB + 1);
+    expect(drops).toBe(1);
+  });
+
+  test("waits longer each time for a range that was taken over before, because then the link itself may be silent", () => {
+    const { queue, span } = alone(2 * MIB);
+    receive(span, MIB, 0);
+    const second = queue.take({ ...about, now: 1_600 });
+    expect(second).not.toBeNull();
+    queue.finish(span);
+    expect(queue.take({ ...about, now: 1_600 + 2_900 })).toBeNull();
+    expect(queue.take({ ...about, now: 1_600 + 3_100 })).not.toBeNull();
+  });
+});
+
+test("the sum of a piece is that of its bytes, however it was cut and in whatever order it came", () => {
+  const bytes = Buffer.from(Array.from({ length: 4 * MIB }, (_, index) => (index * 31) % 251));
+  const queue = createSpanQueue(pieces(bytes.length));
+  const first = queue.take(about);
+  const second = queue.take(about);
+  const third = queue.take({ ...about, width: 1 });
+  const all = [first, second, third].filter((span) => span !== null);
+  for (const span of all.toReversed()) {
+    const own = bytes.subarray(span.from, span.to);
+    span.crc = crc32(own);
+    receive(span, own.length, 0);
+    queue.finish(span);
+  }
+  const rest = drain(queue, 1);
+  for (const span of rest) span.crc = crc32(bytes.subarray(span.from, span.to));
+  const of = first?.of;
+  if (of === undefined) throw new Error("a span was expected");
+  expect(queue.sumOf(of)).toBe(crc32(bytes).toString(16).padStart(8, "0"));
+});
+
+test("a piece that was wrong is handed out again from its beginning", () => {
+  const queue = createSpanQueue(pieces(3 * MIB));
+  const [span] = drain(queue, 1);
+  if (span === undefined) throw new Error("a span was expected");
+  expect(queue.startOver(span.of)).toBe(3 * MIB);
+  expect(queue.isDone).toBe(false);
+  expect(drain(queue, 1).map((again) => [again.from, again.to])).toEqual([[0, 3 * MIB]]);
+  expect(queue.isDone).toBe(true);
+});

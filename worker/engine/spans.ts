@@ -1,0 +1,148 @@
+import { combineCrc32 } from "#storage/crc32.ts";
+
+/**
+ * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each
+ * by one connection. Spans are handed out when a connection is free: large ones while there is much left, smaller ones
+ * towards the end, so that all connections end at about the same time. When nothing is left to hand out, half of what
+ * the slowest connection still has to do is given to an idle one, or all of it when that connection has fallen silent.
+ *
+ * Only bookkeeping: no I/O, no clock of its own.
+ */
+export interface Span<P> {
+  readonly of: PieceSpans<P>;
+  /** From the start of the piece. */
+  readonly from: number;
+  /** Exclusive; becomes smaller when the rest is given to somebody else. */
+  to: number;
+  received: number;
+  crc: number;
+  startedAt: number;
+  movedAt: number;
+  /** How often its bytes were taken from a connection that had fallen silent. */
+  readonly takeovers: number;
+  /** Ends the request that is under way for it; set by who fetches it. */
+  drop: (() => void) | null;
+}
+
+export interface PieceSpans<P> {
+  readonly piece: P;
+  readonly length: number;
+  spans: Span<P>[];
+  /** Handed out so far. */
+  taken: number;
+  mismatches: number;
+}
+
+export interface SpanQueue<P> {
+  /** The next span to fetch; null when there is none just now. */
+  take(about: { width: number; now: number; rttMs: number }): Span<P> | null;
+  /** It was received to its end. True when it was the last one of its piece. */
+  finish(span: Span<P>): boolean;
+  /** Everything of the piece has to come again. Returns the bytes that counted as received. */
+  startOver(piece: PieceSpans<P>): number;
+  /** Hex; of a piece whose spans are all there. */
+  sumOf(piece: PieceSpans<P>): string;
+  /** Nothing is left, in hand or under way. */
+  readonly isDone: boolean;
+}
+
+const ALIGN_BYTES = 64 * 1024;
+const LEAST_SPAN_BYTES = 1024 * 1024;
+/** Less than this is not worth a request of its own. */
+const LEAST_SPLIT_BYTES = 128 * 1024;
+/** Each connection gets its share of the rest in so many spans. */
+const SPANS_PER_CONNECTION = 2;
+/** A connection that brought nothing for this long is taken for dead while others stand idle. */
+const SILENT_MS = 1_500;
+const SILENT_ROUND_TRIPS = 6;
+
+export function createSpanQueue<P extends { length: number }>(pieces: readonly P[]): SpanQueue<P> {
+  const all: PieceSpans<P>[] = pieces.map((piece) => ({ piece, length: piece.length, spans: [], taken: 0, mismatches: 0 }));
+  const open = new Set(all);
+  const active = new Set<Span<P>>();
+  let waiting: PieceSpans<P>[] = [...all];
+  let waitingBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+
+  const begin = (
+    of: PieceSpans<P>,
+    range: { from: number; to: number; now: number; takeovers: number },
+  ): Span<P> => {
+    const { from, to, now, takeovers } = range;
+    const span: Span<P> = { of, from, to, received: 0, crc: 0, startedAt: now, movedAt: now, takeovers, drop: null };
+    of.spans.push(span);
+    active.add(span);
+    return span;
+  };
+  const hand = (about: { width: number; now: number }): Span<P> | null => {
+    const [of] = waiting;
+    if (of === undefined) return null;
+    const share = about.width === 1 ? of.length : waitingBytes / (SPANS_PER_CONNECTION * about.width);
+    const wished = Math.max(LEAST_SPAN_BYTES, Math.ceil(share / ALIGN_BYTES) * ALIGN_BYTES);
+    const rest = of.length - of.taken;
+    // A crumb at the end would cost a request.
+    const length = rest < wished * 1.5 ? rest : wished;
+    const span = begin(of, { from: of.taken, to: of.taken + length, now: about.now, takeovers: 0 });
+    of.taken += length;
+    waitingBytes -= length;
+    if (of.taken === of.length) waiting.shift();
+    return span;
+  };
+  /** From the connection that would end last. */
+  const split = (about: { now: number; rttMs: number }): Span<P> | null => {
+    const { now, rttMs } = about;
+    let slowest: Span<P> | null = null;
+    let longestMs = 0;
+    for (const span of active) {
+      const left = span.to - span.from - span.received;
+      const ageMs = Math.max(1, now - span.startedAt);
+      const silentMs = now - span.movedAt;
+      // Twice as long each time: while the link itself is down, everything is silent.
+      const isSilent = silentMs > Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs) * 2 ** span.takeovers;
+      // A rest that comes within two round trips is there before a new request could bring it.
+      const etaMs = isSilent ? Number.MAX_VALUE : (left * ageMs) / Math.max(1, span.received);
+      const isWorthIt = isSilent ? left > 0 : left >= 2 * LEAST_SPLIT_BYTES && span.received > 0 && etaMs >= 4 * rttMs;
+      if (!isWorthIt) continue;
+      if (etaMs > longestMs) {
+        slowest = span;
+        longestMs = etaMs;
+      }
+    }
+    if (slowest === null) return null;
+    const { of, from, received, to } = slowest;
+    const at = from + received;
+    const isSilent = longestMs === Number.MAX_VALUE;
+    const middle = isSilent ? at : at + Math.ceil((to - at) / 2);
+    slowest.to = middle;
+    if (isSilent) slowest.drop?.();
+    return begin(of, { from: middle, to, now, takeovers: isSilent ? slowest.takeovers + 1 : 0 });
+  };
+  return {
+    get isDone() {
+      return open.size === 0;
+    },
+    take: (about) => hand(about) ?? split(about),
+    finish: (span) => {
+      active.delete(span);
+      const { of } = span;
+      if (of.taken < of.length || of.spans.some((other) => active.has(other))) return false;
+      open.delete(of);
+      return true;
+    },
+    startOver: (of) => {
+      for (const span of of.spans) active.delete(span);
+      of.spans = [];
+      of.taken = 0;
+      of.mismatches++;
+      open.add(of);
+      waiting = [of, ...waiting];
+      waitingBytes += of.length;
+      return of.length;
+    },
+    sumOf: (of) =>
+      [...of.spans]
+        .sort((a, b) => a.from - b.from)
+        .reduce((sum, span) => (span.received === 0 ? sum : combineCrc32(sum, hexOf(span.crc), span.received)), "00000000"),
+  };
+}
+
+const hexOf = (crc: number): string => crc.toString(16).padStart(8, "0");
