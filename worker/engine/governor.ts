@@ -140,10 +140,7 @@ function recover(state: GovernorState, about: { rate: number; most: number; at: 
   return state.width < about.most ? { ...state, width: state.width + 1 } : rest(state, about);
 }
 
-function steady(
-  state: GovernorState,
-  about: { rate: number; most: number; sample: GovernorSample },
-): GovernorState {
+function steady(state: GovernorState, about: { rate: number; most: number; sample: GovernorSample }): GovernorState {
   const { rate, most, sample } = about;
   const smoothed = state.rate * 0.5 + rate * 0.5;
   if (sample.at < state.nextTrialAt) {
@@ -151,7 +148,8 @@ function steady(
   }
   const wantsLess = state.lastTrial === "more" || state.width >= most;
   const width = wantsLess ? Math.ceil(state.width * 0.75) : Math.min(most, Math.ceil(state.width * 1.4));
-  if (width === state.width) return { ...rest(state, { rate: smoothed, at: sample.at }), lastTrial: wantsLess ? "less" : "more" };
+  if (width === state.width)
+    return { ...rest(state, { rate: smoothed, at: sample.at }), lastTrial: wantsLess ? "less" : "more" };
   return {
     ...state,
     phase: "trial",

@@ -84,7 +84,10 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
             async (result) => {
               flying.delete(me);
               for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
-              landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes: flight.lengthBytes, tookMs: clock.now() - startedAt }];
+              landed = [
+                ...landed.slice(1 - MOST_REMEMBERED),
+                { lengthBytes: flight.lengthBytes, tookMs: clock.now() - startedAt },
+              ];
               // Nothing of the loser may still read from the file when the winner is reported.
               await Promise.allSettled(running.filter((other) => other !== done));
               resolve(result);

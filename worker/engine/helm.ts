@@ -61,7 +61,8 @@ export function createHelm(parts: {
       isThrottled = true;
       look();
     },
-    best: () => (state.phase === "ramp" || state.rate === 0 ? null : { width: state.width, bytesPerSecond: state.rate }),
+    best: () =>
+      state.phase === "ramp" || state.rate === 0 ? null : { width: state.width, bytesPerSecond: state.rate },
     stop,
   };
 }

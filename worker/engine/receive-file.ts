@@ -8,6 +8,7 @@ import type { Engine } from "./engine.ts";
 import { openJournal } from "./journal.ts";
 import { checksumSlice } from "./read-part.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "./receive.ts";
+import type { KnownSpan } from "./spans.ts";
 
 /**
  * Fills one file from its pieces and makes it durable. Pieces that an earlier life of the process had received are read
@@ -33,10 +34,14 @@ export async function receiveFile(
   try {
     const sums = new Map<Piece, string>();
     const missing: Piece[] = [];
+    const known = new Map<Piece, KnownSpan[]>();
     for (const piece of file.pieces) {
       const sum = await verifiedSum(handle, { file, piece, remembered: memory.sumOf(file.path, piece) });
-      if (sum === null) missing.push(piece);
-      else {
+      if (sum === null) {
+        missing.push(piece);
+        const spans = await verifiedSpans(handle, { file, piece, remembered: memory.spansOf(file.path, piece) });
+        if (spans.length > 0) known.set(piece, spans);
+      } else {
         sums.set(piece, sum);
         watch.onPiece(piece, "kept");
       }
@@ -45,7 +50,10 @@ export async function receiveFile(
       fd: handle.fd,
       path: file.path,
       pieces: missing,
+      known,
       ...watch,
+      onPartly: (piece, span) => memory.partly(file.path, piece, span),
+      onWrong: (piece) => memory.forget(file.path, piece),
       onDone: async (piece, crc32) => {
         sums.set(piece, crc32);
         await memory.done(file.path, piece, crc32);
@@ -84,9 +92,33 @@ async function verifiedSum(
   return sum === remembered ? sum : null;
 }
 
+/** Those that are still on the disk as they were remembered. Less than the whole piece. */
+async function verifiedSpans(
+  handle: FileHandle,
+  about: { file: FileToReceive; piece: Piece; remembered: readonly KnownSpan[] },
+): Promise<KnownSpan[]> {
+  const { file, piece, remembered } = about;
+  const kept: KnownSpan[] = [];
+  let end = 0;
+  for (const span of remembered.toSorted((a, b) => a.from - b.from)) {
+    const { from, length, crc } = span;
+    if (from < end || from + length > piece.length || length === piece.length) continue;
+    const sum = await checksumSlice({ fd: handle.fd, path: file.path, offset: piece.fileOffset + from, length });
+    if (Number.parseInt(sum, 16) !== crc) continue;
+    kept.push(span);
+    end = from + length;
+  }
+  // All of a piece but no right sum of it: nothing says which of them is wrong.
+  return kept.reduce((sum, { length }) => sum + length, 0) < piece.length ? kept : [];
+}
+
 export interface ReceiveMemory {
   sumOf(path: string, piece: Piece): string | null;
+  /** Of a piece that was begun. */
+  spansOf(path: string, piece: Piece): readonly KnownSpan[];
   done(path: string, piece: Piece, crc32: string): Promise<void>;
+  partly(path: string, piece: Piece, span: KnownSpan): Promise<void>;
+  forget(path: string, piece: Piece): Promise<void>;
   close(): Promise<void>;
   remove(): Promise<void>;
 }
@@ -97,7 +129,10 @@ const record = z.object({
   etag: z.string().nullable(),
   at: z.number(),
   length: z.number(),
-  crc32: crc32Hex,
+  /** Null: what was remembered of it counts no more. */
+  crc32: crc32Hex.nullable(),
+  /** Only so much of the piece, from its start. */
+  part: z.object({ from: z.number(), length: z.number() }).optional(),
 });
 
 const nameOf = (path: string, piece: Piece): string =>
@@ -107,16 +142,30 @@ const nameOf = (path: string, piece: Piece): string =>
 export async function openReceiveJournal(journalPath: string): Promise<ReceiveMemory> {
   const journal = await openJournal(journalPath, record);
   const sums = new Map<string, string>();
-  for (const { path, at, crc32, ...rest } of journal.records) {
-    sums.set(JSON.stringify([path, rest.key, rest.etag, at, rest.length]), crc32);
-  }
+  const spans = new Map<string, KnownSpan[]>();
+  const apply = ({ path, at, crc32, part, key, etag, length }: z.infer<typeof record>) => {
+    const name = JSON.stringify([path, key, etag, at, length]);
+    if (crc32 === null) {
+      sums.delete(name);
+      spans.delete(name);
+    } else if (part === undefined) {
+      sums.set(name, crc32);
+      spans.delete(name);
+    } else spans.set(name, [...(spans.get(name) ?? []), { ...part, crc: Number.parseInt(crc32, 16) }]);
+  };
+  for (const line of journal.records) apply(line);
+  const write = async (line: z.infer<typeof record>) => {
+    apply(line);
+    await journal.append(line);
+  };
+  const about = (path: string, { key, etag, fileOffset: at, length }: Piece) => ({ path, key, etag, at, length });
   return {
     sumOf: (path, piece) => sums.get(nameOf(path, piece)) ?? null,
-    done: async (path, piece, crc32) => {
-      sums.set(nameOf(path, piece), crc32);
-      const { key, etag, fileOffset: at, length } = piece;
-      await journal.append({ path, key, etag, at, length, crc32 });
-    },
+    spansOf: (path, piece) => spans.get(nameOf(path, piece)) ?? [],
+    done: (path, piece, crc32) => write({ ...about(path, piece), crc32 }),
+    partly: (path, piece, { from, length, crc }) =>
+      write({ ...about(path, piece), crc32: crc.toString(16).padStart(8, "0"), part: { from, length } }),
+    forget: (path, piece) => write({ ...about(path, piece), crc32: null }),
     close: journal.close,
     remove: async () => {
       await journal.close();

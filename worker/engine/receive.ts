@@ -10,7 +10,7 @@ import { MOST_LANES } from "./for-each.ts";
 import type { Sink } from "./http/wire.ts";
 import type { Lane } from "./limiter.ts";
 import { withRetry, type Patience } from "./retry.ts";
-import { createSpanQueue, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
+import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
 import type { PartState } from "./tally.ts";
 
 /**
@@ -40,8 +40,14 @@ export interface ReceiveJob {
   patience: Patience;
   onMoved(bytes: number): void;
   onPiece(piece: Piece, state: PartState): void;
+  /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
+  known?: ReadonlyMap<Piece, readonly KnownSpan[]>;
   /** A piece is in the file and its sum is right. Resolves when that is remembered. */
   onDone(piece: Piece, crc32: string): Promise<void>;
+  /** Some of a piece is in the file; whether it is right only the whole piece can tell. Resolves when it is remembered. */
+  onPartly(piece: Piece, span: KnownSpan): Promise<void>;
+  /** The sum was wrong: whatever was remembered of the piece counts no more. Resolves when that is remembered. */
+  onWrong(piece: Piece): Promise<void>;
   onRetry(fault: Fault): void;
 }
 
@@ -62,7 +68,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   if (wanted.pieces.length === 0) return;
   const stop = new AbortController();
   const job: ReceiveJob = { ...wanted, signal: AbortSignal.any([wanted.signal, stop.signal]) };
-  const queue = createSpanQueue(job.pieces);
+  const queue = createSpanQueue(job.pieces, job.known);
   const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
   const lanes = Math.min(MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
@@ -128,9 +134,12 @@ function createIdle(engine: Engine, isOver: () => boolean) {
 
 /** When the piece is complete: right, and remembered; or wrong, and fetched again. */
 async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<void> {
-  if (!queue.finish(span)) return;
-  const { of } = span;
+  const { of, from, received: length, crc } = span;
   const { piece } = of;
+  if (!queue.finish(span)) {
+    if (length > 0) await job.onPartly(piece, { from, length, crc });
+    return;
+  }
   const sum = queue.sumOf(of);
   if (piece.crc32 === null || piece.crc32 === sum) {
     await job.onDone(piece, sum);
@@ -142,6 +151,7 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
     detail: `at byte ${piece.objectOffset}`,
   });
   if (of.mismatches >= MOST_MISMATCHES) throw fault;
+  await job.onWrong(piece);
   job.onMoved(-queue.startOver(of));
   job.onPiece(piece, "waiting");
   job.onRetry(fault);

@@ -11,8 +11,7 @@ const about = { width: 4, now: 0, rttMs: 10 };
 
 const pieces = (...lengths: number[]): P[] => lengths.map((length, index) => ({ length, name: `piece ${index}` }));
 
-const range = (span: Span<P> | null) =>
-  span === null ? null : [span.of.piece.name, span.from / MIB, span.to / MIB];
+const range = (span: Span<P> | null) => (span === null ? null : [span.of.piece.name, span.from / MIB, span.to / MIB]);
 
 function receive(span: Span<P>, bytes: number, at: number) {
   span.received += bytes;

@@ -28,8 +28,8 @@ export interface PieceSpans<P> {
   readonly piece: P;
   readonly length: number;
   spans: Span<P>[];
-  /** Handed out so far. */
-  taken: number;
+  /** Not handed out yet, in order. */
+  gaps: { from: number; to: number }[];
   mismatches: number;
 }
 
@@ -56,17 +56,25 @@ const SPANS_PER_CONNECTION = 2;
 const SILENT_MS = 1_500;
 const SILENT_ROUND_TRIPS = 6;
 
-export function createSpanQueue<P extends { length: number }>(pieces: readonly P[]): SpanQueue<P> {
-  const all: PieceSpans<P>[] = pieces.map((piece) => ({ piece, length: piece.length, spans: [], taken: 0, mismatches: 0 }));
+/** Bytes of a piece that are in the file from an earlier life of the process; `from` the start of the piece. */
+export interface KnownSpan {
+  from: number;
+  length: number;
+  crc: number;
+}
+
+/** `known`: for pieces that were begun, what is there already: spans that do not overlap, in order, less than the piece. */
+export function createSpanQueue<P extends { length: number }>(
+  pieces: readonly P[],
+  known: ReadonlyMap<P, readonly KnownSpan[]> = new Map(),
+): SpanQueue<P> {
+  const all = pieces.map((piece) => beginPiece(piece, known.get(piece) ?? []));
   const open = new Set(all);
   const active = new Set<Span<P>>();
   let waiting: PieceSpans<P>[] = [...all];
-  let waitingBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  let waitingBytes = all.reduce((sum, { gaps }) => sum + gaps.reduce((bytes, gap) => bytes + gap.to - gap.from, 0), 0);
 
-  const begin = (
-    of: PieceSpans<P>,
-    range: { from: number; to: number; now: number; takeovers: number },
-  ): Span<P> => {
+  const begin = (of: PieceSpans<P>, range: { from: number; to: number; now: number; takeovers: number }): Span<P> => {
     const { from, to, now, takeovers } = range;
     const span: Span<P> = { of, from, to, received: 0, crc: 0, startedAt: now, movedAt: now, takeovers, drop: null };
     of.spans.push(span);
@@ -75,16 +83,18 @@ export function createSpanQueue<P extends { length: number }>(pieces: readonly P
   };
   const hand = (about: { width: number; now: number }): Span<P> | null => {
     const [of] = waiting;
-    if (of === undefined) return null;
+    const gap = of?.gaps[0];
+    if (of === undefined || gap === undefined) return null;
     const share = about.width === 1 ? of.length : waitingBytes / (SPANS_PER_CONNECTION * about.width);
     const wished = Math.max(LEAST_SPAN_BYTES, Math.ceil(share / ALIGN_BYTES) * ALIGN_BYTES);
-    const rest = of.length - of.taken;
+    const rest = gap.to - gap.from;
     // A crumb at the end would cost a request.
     const length = rest < wished * 1.5 ? rest : wished;
-    const span = begin(of, { from: of.taken, to: of.taken + length, now: about.now, takeovers: 0 });
-    of.taken += length;
+    const span = begin(of, { from: gap.from, to: gap.from + length, now: about.now, takeovers: 0 });
     waitingBytes -= length;
-    if (of.taken === of.length) waiting.shift();
+    gap.from += length;
+    if (gap.from === gap.to) of.gaps.shift();
+    if (of.gaps.length === 0) waiting.shift();
     return span;
   };
   /** From the connection that would end last. */
@@ -124,14 +134,14 @@ export function createSpanQueue<P extends { length: number }>(pieces: readonly P
     finish: (span) => {
       active.delete(span);
       const { of } = span;
-      if (of.taken < of.length || of.spans.some((other) => active.has(other))) return false;
+      if (of.gaps.length > 0 || of.spans.some((other) => active.has(other))) return false;
       open.delete(of);
       return true;
     },
     startOver: (of) => {
       for (const span of of.spans) active.delete(span);
       of.spans = [];
-      of.taken = 0;
+      of.gaps = [{ from: 0, to: of.length }];
       of.mismatches++;
       open.add(of);
       waiting = [of, ...waiting];
@@ -141,8 +151,34 @@ export function createSpanQueue<P extends { length: number }>(pieces: readonly P
     sumOf: (of) =>
       [...of.spans]
         .sort((a, b) => a.from - b.from)
-        .reduce((sum, span) => (span.received === 0 ? sum : combineCrc32(sum, hexOf(span.crc), span.received)), "00000000"),
+        .reduce(
+          (sum, span) => (span.received === 0 ? sum : combineCrc32(sum, hexOf(span.crc), span.received)),
+          "00000000",
+        ),
   };
+}
+
+function beginPiece<P extends { length: number }>(piece: P, known: readonly KnownSpan[]): PieceSpans<P> {
+  const begun: PieceSpans<P> = { piece, length: piece.length, spans: [], gaps: [], mismatches: 0 };
+  let at = 0;
+  for (const { from, length, crc } of known) {
+    if (from > at) begun.gaps.push({ from: at, to: from });
+    at = from + length;
+    const to = at;
+    begun.spans.push({
+      of: begun,
+      from,
+      to,
+      received: length,
+      crc,
+      startedAt: 0,
+      movedAt: 0,
+      takeovers: 0,
+      drop: null,
+    });
+  }
+  if (at < piece.length) begun.gaps.push({ from: at, to: piece.length });
+  return begun;
 }
 
 const hexOf = (crc: number): string => crc.toString(16).padStart(8, "0");
