@@ -141,8 +141,11 @@ export async function callStore<T>(
   }
 }
 
-/** Opens connections while the first call of a transfer is still on its way. Costs nothing when they are open. */
-export async function warmUp(engine: Engine, operation: Operation, count = engine.gate.width): Promise<void> {
+/**
+ * Opens connections while the first call of a transfer is still on its way; `operation` only says where to. Costs nothing
+ * when they are open. Faults: of signing.
+ */
+export async function warmUp(engine: Engine, operation: Operation, count: number): Promise<void> {
   const request = await engine.signatures.request(operation);
   engine.wire.warm(request.url, Math.min(count, engine.gate.width));
 }

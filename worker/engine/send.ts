@@ -14,7 +14,7 @@ import {
 } from "#storage/answers.ts";
 import type { PartPlan, PlannedPart } from "#storage/plan.ts";
 import { diskFault } from "./disk-fault.ts";
-import { callStore, type Engine } from "./engine.ts";
+import { callStore, warmUp, type Engine } from "./engine.ts";
 import { forEachOf, MOST_LANES } from "./for-each.ts";
 import { assertUnchanged, type FileIdentity } from "./identity.ts";
 import type { Lane } from "./limiter.ts";
@@ -134,6 +134,7 @@ async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Prom
 async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
   for (let uploads = 1; ; uploads++) {
     try {
+      await openAhead(engine, job);
       await ensureUpload(engine, job);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
       await forEachOf(missing, MOST_LANES, (part) => sendPart(engine, job, { part, handle }));
@@ -147,6 +148,12 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
       await beginUpload(engine, job);
     }
   }
+}
+
+/** Connections for the parts open while the store is still thinking about Create. */
+async function openAhead(engine: Engine, job: SendJob): Promise<void> {
+  const missing = job.plan.parts.length - job.memory.parts.size;
+  await warmUp(engine, { op: "head", key: job.key }, missing);
 }
 
 const attempting = (job: SendJob): Attempting => ({
