@@ -44,13 +44,15 @@ function openBench(verb: Verb, about: Bound): Bench {
   const { config } = verb;
   const credential = readCredential(config);
   const access = readAccess(config, about.bucket);
-  const moves = config.text("concurrency") !== null;
+  const connections = config.count("concurrency");
+  const memoryBytes = config.size("memory");
   const limit = about.direction === "up" ? "limit-up" : "limit-down";
   const stallMs = config.durationMs("stall-after");
   const engine = createEngine({
     source: createDirectSource({ access, credential }),
     traits: access.traits,
-    connections: moves ? config.count("concurrency") : 2,
+    connections: connections === 0 ? null : connections,
+    ...(memoryBytes === null ? {} : { memoryBytes }),
     limitBytesPerSecond: config.size(limit) ?? 0,
     signerNow: Date.now,
     retrier: createRetrier(systemClock, config.durationMs("retry-for")),

@@ -27,7 +27,7 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
       throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);
     }
     const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
-    const ahead = piecesWithin(config.size("memory") ?? 0, bench.engine.connections);
+    const ahead = piecesWithin(config.size("memory") ?? 0, bench.engine.gate.width);
     let sum = 0;
     for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead, signal })) {
       sum = crc32(piece, sum);

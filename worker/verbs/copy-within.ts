@@ -6,7 +6,7 @@ import { NONCE_HEADER } from "#storage/signing.ts";
 import { encodeKey } from "#storage/sigv4.ts";
 import { parseXml, textOf } from "#storage/xml.ts";
 import { callStore } from "../engine/engine.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachOf } from "../engine/for-each.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import { askStore } from "./ask-store.ts";
@@ -48,7 +48,7 @@ export async function copyObjects(bench: Bench, job: CopyJob): Promise<Tally> {
     bench.engine.retrier.clock.now,
   );
   job.onStart(tally);
-  await forEachOf([...objects.entries()], bench.engine.connections, async ([fileIndex, object]) => {
+  await forEachOf([...objects.entries()], bench.engine.gate.width, async ([fileIndex, object]) => {
     const part = { fileIndex, partIndex: 0, length: object.sizeBytes };
     try {
       tally.part(part, "moving");
@@ -130,7 +130,7 @@ async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: Co
     const rangeBytes = rangeBytesFor(bench, { sizeBytes, most: job.largestWholeBytes });
     const starts = Array.from({ length: Math.ceil(sizeBytes / rangeBytes) }, (_, index) => index * rangeBytes);
     const parts: { partNumber: number; etag: string; crc32: string }[] = [];
-    await forEachOf([...starts.entries()], bench.engine.connections, async ([index, start]) => {
+    await forEachOf([...starts.entries()], bench.engine.gate.width, async ([index, start]) => {
       const partNumber = index + 1;
       const end = Math.min(sizeBytes, start + rangeBytes) - 1;
       const query = [

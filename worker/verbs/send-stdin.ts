@@ -77,7 +77,7 @@ export function sendStdin(verb: Verb, to: StorePlace): Promise<number> {
     const plan = planInput({
       traits: bench.access.traits,
       memoryBytes: config.size("memory") ?? 0,
-      connections: bench.engine.connections,
+      connections: bench.engine.gate.width,
       wishedPartBytes: config.size("part-size"),
     });
     const place = shownPlace(to);

@@ -4,7 +4,7 @@ import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { Address } from "../copy/address.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { forEachOf } from "../engine/gate.ts";
+import { forEachOf } from "../engine/for-each.ts";
 import type { Bench } from "./bench.ts";
 import { compareContent } from "./compare.ts";
 import { deleteObjects } from "./delete-objects.ts";
