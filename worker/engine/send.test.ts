@@ -247,6 +247,6 @@ test("a file that grows while it is sent is refused, not uploaded as a mixture",
 test("gives up with the store's own fault when nothing moved for the time it was given", async () => {
   await store.arm({ op: "UploadPart", action: { kind: "error", status: 503, code: "ServiceUnavailable" } });
   const { job, retries } = await prepare({ key: freshKey() });
-  await expect(sendFile(store.engine({ patienceMs: 300 }), job)).rejects.toMatchObject({ retry: "backoff" });
+  await expect(sendFile(store.engine({ patienceMs: 2_000 }), job)).rejects.toMatchObject({ retry: "backoff" });
   expect(retries.length).toBeGreaterThan(0);
 });
