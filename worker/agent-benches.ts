@@ -5,6 +5,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import { systemClock } from "./engine/clock.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { createRetrier } from "./engine/retry.ts";
+import type { Throttle } from "./limits/throttle.ts";
 import { createHubSource } from "./link/hub-source.ts";
 import type { Hub } from "./link/hub.ts";
 import type { Session } from "./link/session.ts";
@@ -18,8 +19,14 @@ export interface Benches {
   close(): Promise<void>;
 }
 
-export function createBenches(parts: { options: AgentOptions; hub: Hub; session: Session }): Benches {
-  const { options, hub, session } = parts;
+export function createBenches(parts: {
+  options: AgentOptions;
+  hub: Hub;
+  session: Session;
+  throttle: Throttle;
+}): Benches {
+  const { options, hub, session, throttle } = parts;
+  let governed: (() => void)[] = [];
   let made: { traits: string; up: Engine; down: Engine } | null = null;
   const make = (traits: StoreTraits) => {
     // One breaker: both directions share the link.
@@ -35,11 +42,16 @@ export function createBenches(parts: { options: AgentOptions; hub: Hub; session:
       signerNow: session.hubNow,
       idleMs: options.idleMs,
     };
-    return {
-      traits: JSON.stringify(traits),
-      up: createEngine({ ...rest, limitBytesPerSecond: options.limitUp }),
-      down: createEngine({ ...rest, limitBytesPerSecond: options.limitDown }),
-    };
+    // The throttle sets the limits.
+    const up = createEngine({ ...rest, limitBytesPerSecond: 0 });
+    const down = createEngine({ ...rest, limitBytesPerSecond: 0 });
+    for (const release of governed) release();
+    const endpoint = () => session.store?.endpoint ?? "";
+    governed = [
+      throttle.govern({ ...up, direction: "up", endpoint }),
+      throttle.govern({ ...down, direction: "down", endpoint }),
+    ];
+    return { traits: JSON.stringify(traits), up, down };
   };
   const bench = (direction: "up" | "down") => {
     const { store } = session;

@@ -2,7 +2,7 @@ import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
@@ -26,6 +26,8 @@ export interface Narrator {
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
   runOver(run: Run): void;
+  /** 0 is no limit. */
+  limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
   hubLost(error: unknown): void;
   hubBack(): void;
@@ -112,6 +114,10 @@ export function createNarrator(terminal: Terminal): Narrator {
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;
       terminal.say(`Stopped uploading ${run.name}.${why}`, { type: "run-over", run: run.name });
+    },
+    limited: (direction, bytesPerSecond) => {
+      const limit = bytesPerSecond === 0 ? "none" : formatRate(bytesPerSecond, "bytes");
+      terminal.say(`Limit ${direction}: ${limit}.`, { type: "limit", direction, bytesPerSecond });
     },
     waitingFor: trouble,
     hubLost: (error) => {

@@ -1,5 +1,7 @@
 import type { Config } from "./config.ts";
 import { wishedName } from "./host/facts.ts";
+import { readLimits } from "./limits/read-limits.ts";
+import type { Limits } from "./limits/throttle.ts";
 import { readHubAddress } from "./link/hub-address.ts";
 import { readWatches, type Watch } from "./upload/watch.ts";
 
@@ -10,8 +12,7 @@ export interface AgentOptions {
   name: string;
   watches: Watch[];
   settleMs: number;
-  limitUp: number;
-  limitDown: number;
+  limits: Limits;
   /** Null: found out while bytes move. */
   connections: number | null;
   /** Most memory for the buffers of both directions. */
@@ -32,8 +33,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     name: wishedName(config.text("name")),
     watches: readWatches(config.list("watch"), config.text("run")),
     settleMs: config.durationMs("settle"),
-    limitUp: config.size("limit-up") ?? 0,
-    limitDown: config.size("limit-down") ?? 0,
+    limits: readLimits(config),
     connections: connections === 0 ? null : connections,
     memoryBytes: config.size("memory") ?? 128 * MIB,
     partBytes: config.size("part-size"),

@@ -16,6 +16,7 @@ import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts"
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type NodeCredential } from "./link/node-credential.ts";
+import { openThrottle, type Throttle } from "./limits/throttle.ts";
 import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
 import { openSession, type Session } from "./link/session.ts";
@@ -52,6 +53,7 @@ interface Agent {
   memory: CommandMemory;
   runs: Runs;
   benches: Benches;
+  throttle: Throttle;
   uploader: Uploader;
   restorer: Restorer;
   bootId: string;
@@ -166,6 +168,7 @@ async function live(beginning: Beginning): Promise<void> {
   );
   await sayGoodbye(agent);
   beginning.end();
+  agent.throttle.close();
   await agent.benches.close();
   await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close()]);
   if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
@@ -180,7 +183,8 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
   await sweepCaptures(join(state, "captures"), ledger);
   const memory = await openCommandMemory(join(state, "commands.jsonl"));
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
-  const benches = createBenches({ options, hub, session });
+  const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
+  const benches = createBenches({ options, hub, session, throttle });
   const runs = createRuns(
     options.watches.map(({ run }) => run),
     { hub, onOver: narrator.runOver },
@@ -231,6 +235,7 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
     memory,
     runs,
     benches,
+    throttle,
     uploader,
     restorer,
     bootId,

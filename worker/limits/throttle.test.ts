@@ -44,7 +44,7 @@ async function start(about: { up?: string; down?: string; share?: number; rttMs?
     },
   };
   throttle = await openThrottle(options);
-  const release = throttle.govern({ direction: "up", limiter, meter, endpoint: "https://s3.example.com" });
+  const release = throttle.govern({ direction: "up", limiter, meter, endpoint: () => "https://s3.example.com" });
   return { clock, changes, limiter, meter, probed, throttle, release };
 }
 
@@ -78,7 +78,9 @@ test("what is set in the state folder is followed while it runs, and taken back 
 
 test("what was set before holds after a restart; a file nobody understands sets nothing", async () => {
   await writeSetLimits(state, { up: "1MB", down: null });
-  expect((await start({ up: "5MB" })).limiter.bytesPerSecond).toBe(1_000_000);
+  const again = await start({ up: "5MB" });
+  expect(again.limiter.bytesPerSecond).toBe(1_000_000);
+  expect(again.changes).toEqual(["up 1000000"]);
   throttle?.close();
   for (const text of ["{", '{"up":"quick","down":null}']) {
     await writeFile(join(state, "limits.json"), text);

@@ -29,7 +29,7 @@ export interface Governed {
   limiter: Limiter;
   meter: Pick<Meter, "totalBytes">;
   /** Where the bytes go, to time handshakes with it. */
-  endpoint: string;
+  endpoint: () => string;
 }
 
 /** What a worker was started with. */
@@ -45,7 +45,7 @@ export interface ThrottleOptions {
   limits: Limits;
   /** Folder in which limits may be set meanwhile. */
   state: string;
-  /** The limit of a direction became another one: by the clock or because it was set. 0 is no limit. */
+  /** The limit of a direction is another one: by the clock, or because it was set (also before). 0 is no limit. */
   onChange?: (direction: Direction, bytesPerSecond: number) => void;
   clock?: Clock;
   /** Epoch ms. */
@@ -68,7 +68,8 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   const set = timetablesOf(await readSetLimits(state));
   const bells = new Set<Bell>();
   const now = (direction: Direction) => rateAt(set[direction] ?? limits[direction], wallNow(), limits.wallClock);
-  const known = { up: now("up").bytesPerSecond, down: now("down").bytesPerSecond };
+  const startedWith = (direction: Direction) => rateAt(limits[direction], wallNow(), limits.wallClock).bytesPerSecond;
+  const known = { up: startedWith("up"), down: startedWith("down") };
   const tell = (direction: Direction) => {
     const { bytesPerSecond } = now(direction);
     if (known[direction] === bytesPerSecond) return;
@@ -82,6 +83,8 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     tell("down");
     for (const bell of bells) bell.ring();
   };
+  tell("up");
+  tell("down");
   void followFile({ state, clock, signal: stop.signal, onSet: setLimits });
   const follow = async (governed: Governed, signal: AbortSignal) => {
     const { direction, limiter } = governed;
@@ -149,7 +152,7 @@ function createHousehold(governed: Governed, about: { clock: Clock; probe: RttPr
       const movedBytes = movedBefore - before.totalBytes;
       if (movedBytes === 0 && lookedAt - probedAt < PROBE_AT_REST_MS) return;
       probedAt = lookedAt;
-      const rttMs = await probe(governed.endpoint);
+      const rttMs = await probe(governed.endpoint());
       const sample = { atMs: lookedAt, rttMs, movedBytes, spanMs: lookedAt - before.atMs };
       state = stepHousehold(state, sample, share);
     },
