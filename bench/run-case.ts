@@ -40,7 +40,7 @@ export async function runCase(options: CaseRun): Promise<Record<Direction, Run[]
   const setting: Setting = { ...options, source, digests };
   const runs: Record<Direction, Run[]> = { up: [], down: [] };
   for (const direction of directions) {
-    if (direction === "down") await fillStore(setting);
+    if (direction === "down" && tools.some(({ tool }) => tool.role !== "ceiling")) await fillStore(setting);
     for (let round = 1; round <= repeat; round += 1) {
       for (const { tool } of tools) {
         signal.throwIfAborted();

@@ -2,7 +2,7 @@ import { installAria2, installAwsCrt, installKnownPeers, installS5cmd } from "#e
 import { BenchError } from "../bench-error.ts";
 import { aria2 } from "./aria2.ts";
 import { rclone, s5cmd } from "./go-tools.ts";
-import { awsCli, boto3 } from "./python-tools.ts";
+import { awsCli, boto3, NO_CRT } from "./python-tools.ts";
 import { raw } from "./raw.ts";
 import { sdk } from "./sdk.ts";
 import { OWN_BUNDLE, tidemark } from "./tidemark.ts";
@@ -17,9 +17,8 @@ export const TOOL_NAMES = [
   "s5cmd",
   "s5cmd-plain",
   "boto3",
-  "boto3-crt",
+  "crt",
   "aws-cli",
-  "aws-cli-crt",
   "aria2",
   "sdk",
   "raw",
@@ -64,7 +63,7 @@ function maker(options: FindOptions): (name: ToolName) => Promise<Tool> {
   const installed = (): ReturnType<typeof installKnownPeers> => (known ??= installKnownPeers());
   const python = async () => {
     const { python, aws } = await installed();
-    return { python, aws, crtFolder: { missing: "the C runtime is not wanted" } };
+    return { python, aws, crtFolder: NO_CRT };
   };
   const crt = async () => {
     const { python, aws } = await installed();
@@ -93,12 +92,10 @@ function maker(options: FindOptions): (name: ToolName) => Promise<Tool> {
         return s5cmd(await installS5cmd(), { name, title: "s5cmd", tuning: null });
       case "boto3":
         return boto3(await python(), "classic");
-      case "boto3-crt":
+      case "crt":
         return boto3(await crt(), "crt");
       case "aws-cli":
-        return awsCli(await python(), "classic");
-      case "aws-cli-crt":
-        return awsCli(await crt(), "crt");
+        return awsCli(await python());
       case "aria2":
         return aria2(await installAria2());
       case "sdk":

@@ -64,6 +64,8 @@ export function rclone(installed: InstalledTool): Tool {
   };
 }
 
+const TEN_BY_TEN = ["-c", "10", "-p", "10"];
+
 /** How many parts of what size s5cmd moves at a time for one file; null: as it comes (5 of 50 MiB). */
 export interface S5cmdOptions {
   name: string;
@@ -87,7 +89,8 @@ export function s5cmd(installed: InstalledTool, options: S5cmdOptions): Tool {
     command: (errand) => {
       if ("missing" in installed) return null;
       // A folder is already moved by 256 workers; part flags would say nothing.
-      const asks = errand.names === null ? flags : [];
+      const wished = errand.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
+      const asks = errand.names === null ? wished : [];
       return {
         program: installed.program,
         args: ["--log", "error", "--endpoint-url", errand.endpoint, "cp", ...asks, ...s5cmdEnds(errand)],

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
 import { baseEnvironment, type Availability, type Errand, s3Address, type Tool } from "./tool.ts";
 
-/** The peers written in Python: boto3 and the aws command, each with its own engine and with AWS's C runtime (CRT). */
+/** The peers written in Python: boto3 with its own engine, AWS's C runtime (CRT) as boto3 drives it, and the aws command. */
 
 const run = promisify(execFile);
 const SCRIPT = join(import.meta.dirname, "../peers/boto.py");
@@ -19,6 +19,9 @@ export interface PythonPeers {
   crtFolder: InstalledTool;
 }
 
+/** For tools that run without it. */
+export const NO_CRT: InstalledTool = { missing: "the C runtime is not wanted" };
+
 type Engine = "classic" | "crt";
 
 const crtPath = (peers: PythonPeers, engine: Engine): Record<string, string> =>
@@ -27,7 +30,7 @@ const crtPath = (peers: PythonPeers, engine: Engine): Record<string, string> =>
 async function pythonVersions(peers: PythonPeers, module: string, engine: Engine): Promise<Availability> {
   if ("missing" in peers.python) return peers.python;
   if (engine === "crt" && "missing" in peers.crtFolder) return peers.crtFolder;
-  const names = engine === "crt" ? [module, "awscrt"] : [module];
+  const names = engine === "crt" ? ["s3transfer", "awscrt"] : [module];
   const ask = `from importlib.metadata import version; print(", ".join(n + " " + version(n) for n in ${JSON.stringify(names)}))`;
   const { stdout } = await run(peers.python.program, ["-c", ask], {
     env: { ...process.env, ...crtPath(peers, engine) },
@@ -46,12 +49,12 @@ const inFlight =
 
 export function boto3(peers: PythonPeers, engine: Engine): Tool {
   return {
-    name: engine === "crt" ? "boto3-crt" : "boto3",
-    title: engine === "crt" ? "boto3 + CRT" : "boto3",
+    name: engine === "crt" ? "crt" : "boto3",
+    title: engine === "crt" ? "AWS CRT (Python)" : "boto3",
     role: "peer",
     setup:
       engine === "crt"
-        ? "`TransferConfig(preferred_transfer_client='crt')`"
+        ? "`s3transfer.crt`, as boto3 uses it, with its own part size and connections"
         : "`TransferConfig(multipart_chunksize=10 MB, max_concurrency=10)`; small files on 64 threads",
     find: () => pythonVersions(peers, "boto3", engine),
     inFlight: inFlight(engine),
@@ -68,43 +71,37 @@ export function boto3(peers: PythonPeers, engine: Engine): Tool {
   };
 }
 
-export function awsCli(peers: PythonPeers, engine: Engine): Tool {
+/** The aws command of PyPI (version 1), which has no engine but its own; version 2 is not distributed there. */
+export function awsCli(peers: Pick<PythonPeers, "python" | "aws">): Tool {
   return {
-    name: engine === "crt" ? "aws-cli-crt" : "aws-cli",
-    title: engine === "crt" ? "aws CLI + CRT" : "aws CLI",
+    name: "aws-cli",
+    title: "aws CLI",
     role: "peer",
-    setup:
-      engine === "crt"
-        ? "`preferred_transfer_client = crt`"
-        : "`max_concurrent_requests = 10`, `multipart_chunksize = 10MB`; small files 64 requests",
-    find: () => pythonVersions(peers, "awscli", engine),
-    inFlight: inFlight(engine),
+    setup: "`max_concurrent_requests = 10`, `multipart_chunksize = 10000000`; small files 64 requests",
+    find: () => pythonVersions({ ...peers, crtFolder: NO_CRT }, "awscli", "classic"),
+    inFlight: inFlight("classic"),
     command: async (errand) => {
       if ("missing" in peers.aws) return null;
       const config = join(errand.scratch, "aws-config");
-      await writeFile(config, awsConfig(errand, engine));
+      await writeFile(config, awsConfig(errand));
       const store = s3Address(errand) + (errand.names === null ? "" : "/");
       const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
       const recursive = errand.names === null ? [] : ["--recursive"];
       return {
         program: peers.aws.program,
         args: ["--endpoint-url", errand.endpoint, "s3", "cp", "--only-show-errors", ...recursive, ...ends],
-        env: { ...baseEnvironment(errand), ...crtPath(peers, engine), AWS_CONFIG_FILE: config },
+        env: { ...baseEnvironment(errand), AWS_CONFIG_FILE: config },
       };
     },
   };
 }
 
-function awsConfig(errand: Errand, engine: Engine): string {
+function awsConfig(errand: Errand): string {
   const requests = errand.names === null ? 10 : FILES_AT_A_TIME;
-  const lines =
-    engine === "crt"
-      ? ["preferred_transfer_client = crt"]
-      : [
-          "preferred_transfer_client = classic",
-          `max_concurrent_requests = ${requests}`,
-          "multipart_chunksize = 10000000",
-          "multipart_threshold = 10000000",
-        ];
+  const lines = [
+    `max_concurrent_requests = ${requests}`,
+    "multipart_chunksize = 10000000",
+    "multipart_threshold = 10000000",
+  ];
   return `[default]\ns3 =\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
