@@ -41,6 +41,7 @@ export interface Scene {
   start(other?: { path?: string; state?: string }): Copy;
   /** Facts worth keeping with the result. */
   note(facts: Record<string, number | string>): void;
+  readonly facts: Readonly<Record<string, number | string>>;
   /** Files in the folder of this trial. */
   readonly folder: string;
 }

@@ -35,7 +35,7 @@ describe.concurrent("a transfer is right, or says in one sentence why not, when"
     })),
   );
   test.for(cases)("$title", async ({ faultClass, direction }) => {
-    await rigs.use(faultClass.quirks, async (rig) => {
+    await rigs.use(faultClass, async (rig) => {
       const problems: string[] = [];
       for (const seed of SEEDS)
         problems.push(...told(await runTrial(rig, { faultClass, direction, seed, scale: "short" })));

@@ -14,6 +14,7 @@ export interface Rig {
   readonly store: RunningStore;
   readonly proxy: FaultProxy;
   readonly size: PayloadSize;
+  readonly provider: string;
   /** Local files. */
   payload(shape: Payload["shape"]): Payload;
   /** The key (or prefix) under which the same bytes lie in the store already. */
@@ -30,6 +31,8 @@ export interface RigOptions {
   readonly size: PayloadSize;
   /** Departures of the store from AWS, as `--quirks` takes them. */
   readonly quirks?: string;
+  /** What the store is called when files are put there. */
+  readonly provider?: string;
   /** Where the folders go; the system's temporary folder when left out. */
   readonly parent?: string;
 }
@@ -57,6 +60,7 @@ export async function openRig(options: RigOptions): Promise<Rig> {
     store,
     proxy,
     size: options.size,
+    provider: options.provider ?? "minio",
     payload: (shape) => {
       const known = payloads.get(shape);
       if (known !== undefined) return known;
@@ -97,7 +101,7 @@ export async function putPayload(rig: Rig, payload: Payload, key: string): Promi
   const copy = startCopy({
     program: rig.program,
     args: [
-      ...["--endpoint", rig.store.endpoint, "--provider", "minio", "--part-size", String(PART_BYTES)],
+      ...["--endpoint", rig.store.endpoint, "--provider", rig.provider, "--part-size", String(PART_BYTES)],
       ...["--state", join(rig.folder, "state-stored"), payload.path, `s3://${rig.store.bucket}/${key}`],
     ],
     env: storeKeys(rig.store),

@@ -135,6 +135,7 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
       return copy;
     },
     note: (more) => void Object.assign(facts, more),
+    facts,
   };
 
   const allowed = new Map(

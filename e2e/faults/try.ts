@@ -1,4 +1,4 @@
-import { openRig } from "./rig.ts";
+import { createRigPool } from "./rig-pool.ts";
 import { FAULT_CLASSES } from "./table.ts";
 import { runTrial } from "./trial.ts";
 
@@ -10,10 +10,11 @@ const jobs = FAULT_CLASSES.filter((c) => only.length === 0 || only.includes(c.na
     Array.from({ length: seeds }, (_, i) => ({ faultClass, direction, seed: first + i, scale: "short" as const })),
   ),
 );
+const pool = createRigPool({ program: process.env.PROGRAM ?? "/tmp/faults-h/tidemark.mjs", size: "small" });
 const lane = async () => {
-  const rig = await openRig({ program: process.env.PROGRAM ?? "/tmp/faults-h/tidemark.mjs", size: "small" });
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-    const r = await runTrial(rig, job);
+    const j = job;
+    const r = await pool.use(j.faultClass, (rig) => runTrial(rig, j));
     console.log(
       r.problems.length === 0 ? "ok  " : "BAD ",
       r.class,
@@ -23,6 +24,6 @@ const lane = async () => {
       ...r.problems.map((p) => `\n      - ${p.slice(0, 400)}`),
     );
   }
-  await rig.close();
 };
 await Promise.all(Array.from({ length: Number(process.env.LANES ?? 3) }, lane));
+await pool.close();

@@ -90,6 +90,5 @@ export const addCredential = (
   credential: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
 ): Promise<unknown> => ask(store, { method: "PUT", path: "/credentials", body: credential });
 
-/** Resets every connection of the store. */
-export const resetConnections = (store: Controlled): Promise<unknown> =>
-  ask(store, { method: "POST", path: "/reset-connections" });
+export const removeCredential = (store: Controlled, accessKey: string): Promise<unknown> =>
+  ask(store, { method: "DELETE", path: `/credentials/${accessKey}` });
