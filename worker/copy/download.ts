@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault, toFault } from "#protocol/fault.ts";
@@ -89,8 +90,14 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   return tally;
 }
 
-const temporaryOf = (job: DownloadJob, path: string): string =>
-  join(dirname(path), `.${basename(path)}.part-${job.copyId}`);
+const MOST_NAME_BYTES = 255;
+
+/** Beside the target. A name that would get too long by it is told by its hash. */
+function temporaryOf(job: DownloadJob, path: string): string {
+  const name = `.${basename(path)}.part-${job.copyId}`;
+  const fits = Buffer.byteLength(name) <= MOST_NAME_BYTES;
+  return join(dirname(path), fits ? name : `.${hash("sha256", basename(path))}.part-${job.copyId}`);
+}
 
 /** Bytes that an earlier try has on disk already. */
 function staged(job: DownloadJob, files: readonly Planned[], memory: ReceiveMemory): number {
