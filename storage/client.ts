@@ -3,7 +3,7 @@ import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { guardAnswers } from "./guard.ts";
 import { signControlRequest, type ControlSigner } from "./sign-control.ts";
-import type { StoreAccess } from "./signing.ts";
+import { isPathAddressed, type StoreAccess } from "./signing.ts";
 import { EMPTY_PAYLOAD_HASH, UNSIGNED_PAYLOAD, type Credential } from "./sigv4.ts";
 
 /**
@@ -85,8 +85,7 @@ export function createControlClient(input: ControlClientInput): S3Client {
   const client = new S3Client({
     endpoint: access.endpoint,
     region: access.region,
-    forcePathStyle:
-      access.addressing === "path" || (access.endpoint.startsWith("https:") && access.bucket.includes(".")),
+    forcePathStyle: isPathAddressed(access),
     credentials: NO_CREDENTIAL,
     signer: { sign: (request: SdkRequest) => signSdkRequest(request, signer) },
     maxAttempts: 1,

@@ -150,8 +150,8 @@ describe("locate", () => {
   test("puts the bucket into the host or into the path, and keeps the port", () => {
     const minio: StoreAccess = { ...access, endpoint: "http://127.0.0.1:9000", addressing: "path" };
     expect(locate(minio, "a/b")).toEqual({ origin: "http://127.0.0.1:9000", path: "/training/a/b" });
-    expect(locate({ ...minio, addressing: "virtual-host" }, "a/b")).toEqual({
-      origin: "http://training.127.0.0.1:9000",
+    expect(locate({ ...minio, endpoint: "http://store:9000", addressing: "virtual-host" }, "a/b")).toEqual({
+      origin: "http://training.store:9000",
       path: "/a/b",
     });
   });
@@ -159,6 +159,14 @@ describe("locate", () => {
   test("uses the path for a bucket with dots over https, where no certificate would fit", () => {
     expect(locate({ ...access, bucket: "my.bucket" }, "a").path).toBe("/my.bucket/a");
   });
+
+  test.each(["http://127.0.0.1:9000", "https://[::1]:9000", "http://10.0.0.7"])(
+    "uses the path at %s, where a bucket could not stand in front",
+    (endpoint) => {
+      const origin = endpoint;
+      expect(locate({ ...access, endpoint }, "a")).toEqual({ origin, path: "/training/a" });
+    },
+  );
 
   test("encodes each byte of a key once and keeps its slashes", () => {
     expect(locate(access, "a b/c+d~e/é'(1)*!%20").path).toBe("/a%20b/c%2Bd~e/%C3%A9%27%281%29%2A%21%2520");

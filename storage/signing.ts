@@ -63,9 +63,16 @@ const PARTS_PER_PAGE = 1000;
 const UNSIGNED_HEADERS: ReadonlySet<string> = new Set(["range"]);
 
 /**
- * Where a key lives: the origin and the encoded path.
- * A bucket with dots cannot be a host label under TLS certificates, so it is addressed by path over https.
+ * Whether the bucket goes into the path, whatever the profile says: a bucket with dots cannot be a host label under TLS
+ * certificates, and an address of digits has no labels at all.
  */
+export function isPathAddressed({ endpoint, addressing, bucket }: Omit<StoreAccess, "traits" | "region">): boolean {
+  if (addressing === "path") return true;
+  const { protocol, hostname } = new URL(endpoint);
+  return (protocol === "https:" && bucket.includes(".")) || /^(\d+(\.\d+){3}|\[.*\])$/.test(hostname);
+}
+
+/** Where a key lives: the origin and the encoded path. */
 export function locate(access: StoreAccess, key: string): { origin: string; path: string } {
   if (key.split("/").some((segment) => segment === "." || segment === "..")) {
     throw new Fault("HOSTILE_NAME", {
@@ -75,8 +82,7 @@ export function locate(access: StoreAccess, key: string): { origin: string; path
     });
   }
   const { protocol, host } = new URL(access.endpoint);
-  const dotted = protocol === "https:" && access.bucket.includes(".");
-  return access.addressing === "path" || dotted
+  return isPathAddressed(access)
     ? { origin: `${protocol}//${host}`, path: `/${access.bucket}/${encodeKey(key)}` }
     : { origin: `${protocol}//${access.bucket}.${host}`, path: `/${encodeKey(key)}` };
 }
