@@ -45,16 +45,18 @@ export class Flow implements Paced {
     if (this.#isStopped || !receiving.isFlowing) return;
     this.#bytesSinceRest += burst;
     const nowMs = now();
-    let restMs = MOST_WAIT_MS;
-    if (pace.tickMs > 0 && burst < pace.aimBytes) {
-      const bytesPerMs = this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt);
-      restMs = Math.min(pace.mostMs, Math.max(pace.tickMs, pace.aimBytes / Math.max(1, bytesPerMs)));
+    let restMs = 0;
+    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end.
+    if (pace.tickMs > 0 && burst < pace.aimBytes && receiving.leftBytes > 4 * pace.aimBytes) {
+      const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
+      restMs = restFor(pace, pace.aimBytes / bytesPerMs);
       this.#isResting = true;
       socket.pause();
     } else if (receiving.waitingSince === Infinity) return;
     this.#bytesSinceRest = 0;
     this.#restedAt = nowMs;
-    this.dueAt = nowMs + restMs;
+    // Rests of the same length end together.
+    this.dueAt = restMs === 0 ? nowMs + MOST_WAIT_MS : (Math.floor(nowMs / restMs) + 1) * restMs;
     pacer.rest(this);
   }
 
@@ -84,4 +86,12 @@ export class Flow implements Paced {
     this.#isStopped = true;
     this.#options.pacer.forget(this);
   }
+}
+
+/** One, two, four, ... ticks: the longest that is not longer than wished or allowed. */
+function restFor(pace: Pace, wishedMs: number): number {
+  const most = Math.min(pace.mostMs, wishedMs);
+  let restMs = pace.tickMs;
+  while (restMs * 2 <= most) restMs *= 2;
+  return restMs;
 }

@@ -6,13 +6,13 @@
 export interface Pacer {
   /** This one was just read from; it is asked to settle when all that was ready has been read. */
   seen(one: Paced): void;
-  /** Visits it at the first tick at or after `dueAt`. */
+  /** Visits it at `dueAt`. */
   rest(one: Paced): void;
   forget(one: Paced): void;
 }
 
 export interface Pace {
-  /** Connections rest until multiples of this, ms; 0: they are read from as soon as there is anything. */
+  /** The shortest rest, ms; longer ones are twice, four times ... as long. 0: they are read from as soon as there is anything. */
   tickMs: number;
   /** What one rest should bring, bytes. */
   aimBytes: number;
@@ -29,10 +29,7 @@ export interface Paced {
   dueAt: number;
 }
 
-/** Connections rest until multiples of `tickMs`. */
-export function createPacer(input: { tickMs: number; now: () => number }): Pacer {
-  const { now } = input;
-  const tickMs = Math.max(1, input.tickMs);
+export function createPacer(now: () => number): Pacer {
   const justRead: Paced[] = [];
   const resting = new Set<Paced>();
   let timer: NodeJS.Timeout | null = null;
@@ -45,7 +42,7 @@ export function createPacer(input: { tickMs: number; now: () => number }): Pacer
     if (at >= wakesAt) return;
     if (timer !== null) clearTimeout(timer);
     wakesAt = at;
-    timer = setTimeout(tick, Math.max(1, at - now()));
+    timer = setTimeout(tick, Math.max(1, Math.ceil(at - now())));
   };
   const tick = () => {
     timer = null;
@@ -57,7 +54,7 @@ export function createPacer(input: { tickMs: number; now: () => number }): Pacer
       if (one.dueAt <= nowMs + 0.5 && !one.visit(nowMs)) resting.delete(one);
       else next = Math.min(next, one.dueAt);
     }
-    if (next < Infinity) wakeAt(Math.ceil(next / tickMs) * tickMs);
+    if (next < Infinity) wakeAt(next);
   };
   return {
     seen: (one) => {
@@ -66,7 +63,7 @@ export function createPacer(input: { tickMs: number; now: () => number }): Pacer
     },
     rest: (one) => {
       resting.add(one);
-      wakeAt(Math.ceil(one.dueAt / tickMs) * tickMs);
+      wakeAt(one.dueAt);
     },
     forget: (one) => {
       resting.delete(one);

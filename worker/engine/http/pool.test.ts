@@ -116,6 +116,26 @@ describe("the connections of a wire", () => {
     expect(server.connections).toBe(2);
   });
 
+  it("carry a request once, however many idle ones turn out to be too old", async () => {
+    let shiftMs = 0;
+    const server = await peer(async (link) => {
+      const header = link.nth === 3 ? "Keep-Alive: timeout=1" : "X-Nothing: said";
+      while ((await link.request()) !== null) {
+        requests++;
+        await link.write(`HTTP/1.1 200 OK\r\n${header}\r\nContent-Length: 0\r\n\r\n`);
+      }
+    });
+    let requests = 0;
+    const one = wire({ connections: 3, now: () => performance.now() + shiftMs });
+    one.warm(server.url, 3);
+    await vi.waitFor(() => expect(server.open).toBe(3));
+    await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
+    shiftMs = 600;
+    await Promise.all([1, 2].map(() => one.send(get(server.url))));
+    expect(requests).toBe(5);
+    expect(server.connections).toBe(3);
+  });
+
   it("are closed when they were idle for too long", async () => {
     let shiftMs = 0;
     const server = await answering(OK);

@@ -35,6 +35,8 @@ export function createPool(input: { connections: number; shared: Shared; checkMs
   const line: Wanted[] = [];
   let checkedAt = 0;
   let timer: NodeJS.Timeout | null = null;
+  let isServing = false;
+  let isToServe = false;
 
   const isOf = (origin: Origin) => (one: { origin: Origin }) => one.origin.key === origin.key;
   const connectingTo = (origin: Origin) => [...all].filter((one) => one.isConnecting && isOf(origin)(one)).length;
@@ -55,8 +57,18 @@ export function createPool(input: { connections: number; shared: Shared; checkMs
     }
     return null;
   };
-  /** Serves the line as far as connections go. */
+  /** Serves the line as far as connections go. What happens meanwhile is served in another round, never inside this one. */
   const serve = () => {
+    isToServe = true;
+    if (isServing) return;
+    isServing = true;
+    while (isToServe) {
+      isToServe = false;
+      serveOnce();
+    }
+    isServing = false;
+  };
+  const serveOnce = () => {
     for (let at = 0; at < line.length;) {
       const wanted = line[at];
       if (wanted === undefined) return;

@@ -83,6 +83,11 @@ export class Receiving {
     return this.#isSinking() && !this.#isEnded && !this.#isHeld && !this.#isStopped;
   }
 
+  /** Bytes of the body still to come, as far as the head says. */
+  get leftBytes(): number {
+    return this.#framing.kind === "length" ? this.#left : Infinity;
+  }
+
   get answer(): HttpAnswer {
     const headers = this.#head?.headers ?? {};
     return { status: this.#head?.status ?? 0, headers, body: Buffer.concat(this.#collected) };
@@ -112,6 +117,14 @@ export class Receiving {
   /** `count` bytes came into the room given last. */
   take(count: number): void {
     if (this.#isStopped) return;
+    if (this.#framing.kind === "length" && this.#given !== this.#options.scratch && count <= this.#left) {
+      // Nothing to parse, as for nearly all bytes there are.
+      this.#left -= count;
+      this.#isEnded = this.#left === 0;
+      this.#gather(count);
+      if (this.#isEnded) this.#finish();
+      return;
+    }
     let bytes = this.#given.subarray(0, count);
     if (this.#head === null) {
       const found = this.#reader.push(bytes);
