@@ -285,7 +285,7 @@ interface Flow {
 function meteredBody(engine: Engine, job: SendJob, flow: Flow) {
   const { slice, crc32, lane, signal, isHedge } = flow;
   // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
-  const reader = createPartReader(slice, engine.traits.checksum === "none" ? crc32 : null);
+  const reader = createPartReader(slice, engine.traits.checksum === "crc32" ? null : crc32);
   let moved = 0;
   const body: UploadBody = {
     lengthBytes: slice.length,
