@@ -52,11 +52,13 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   const { clock } = engine.retrier;
   const patience = createPatience(clock);
   const planned: Planned[] = [];
+  const failed = new Set<string>();
   const orElse = async (file: FileToDownload, work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
       if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+      failed.add(file.path);
     }
   };
   await forEachOf(job.files, MOST_LANES, (file) =>
@@ -86,7 +88,8 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     await memory.close();
     throw error;
   }
-  await memory.remove();
+  // What a file that failed has fetched already is kept for the next try.
+  await (failed.size > 0 ? memory.close() : memory.remove());
   return tally;
 }
 

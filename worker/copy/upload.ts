@@ -46,6 +46,7 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   );
   job.onStart(tally);
   const patience = createPatience(clock);
+  const failed = new Set<string>();
   const journal = await openSendJournal(job.journalPath);
   try {
     const sendOne = async (fileIndex: number, file: (typeof planned)[number]) => {
@@ -77,13 +78,15 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
         await sendOne(fileIndex, file);
       } catch (error) {
         if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
+        failed.add(file.key);
       }
     });
   } catch (error) {
     await journal.close();
     throw error;
   }
-  await journal.remove();
+  // What a file that failed has sent already is kept for the next try.
+  await (failed.size > 0 ? journal.close() : journal.remove());
   return tally;
 }
 

@@ -44,6 +44,10 @@ test("sizes and ages bound what is taken, the bounds included", () => {
   expect(taken(["--max-age", "30m"])("a")).toBe(false);
 });
 
+test("without a bound, a file dated in the future is taken", () => {
+  expect(taken([], { ageMs: -HOUR })("a")).toBe(true);
+});
+
 test("a glob that cannot be read is refused by its name", () => {
   expect(() => taken(["--exclude", "[a"])).toThrow("--exclude [a");
 });

@@ -18,7 +18,9 @@ export function readFilter(config: Config, nowMs: number): Filter {
   });
   const takesRest = rules[0]?.takes !== true;
   const [least, most] = [config.size("min-size") ?? 0, config.size("max-size") ?? Infinity];
-  const [youngest, oldest] = [config.durationMs("min-age"), config.durationMs("max-age") || Infinity];
+  // Clocks differ: without a bound a date in the future is as good as any.
+  const age = (name: "min-age" | "max-age") => (config.text(name) === null ? null : config.durationMs(name));
+  const [youngest, oldest] = [age("min-age") ?? -Infinity, age("max-age") ?? Infinity];
   return ({ relative, sizeBytes, modifiedAtMs }) => {
     if (sizeBytes < least || sizeBytes > most) return false;
     if (modifiedAtMs !== null && (nowMs - modifiedAtMs < youngest || nowMs - modifiedAtMs > oldest)) return false;
