@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { baseRttOf, HOUSEHOLD_START, stepHousehold, type HouseholdState } from "./household.ts";
+import { baseRttOf, HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 
 /**
  * A link with a queue, in steps of 10 ms. We send what we are allowed (all that fits, without a limit: the queue is then
@@ -44,7 +44,7 @@ function live(about: {
         { atMs: nowMs, rttMs: rttMs + noiseMs(), movedBytes, spanMs: 1_000 },
         shareForOthers,
       );
-      allowed.push({ atMs: nowMs, rate: state.rate });
+      allowed.push({ atMs: nowMs, rate: rateOfHousehold(state, nowMs) });
       if (nowMs > 0) moments.push({ second: nowMs / 1000, ours: arrived, rttMs });
       movedBytes = 0;
       arrived = 0;
@@ -88,12 +88,12 @@ describe.each(links)("%s", (_, link) => {
     expect(rttOf(steady)).toBeLessThan(link.baseRttMs + mostMs + 10);
   });
 
-  test("when somebody takes 60 % we give way within eight seconds, and come back when they are gone", () => {
+  test("when somebody takes 60 % we give way within ten seconds, and come back when they are gone", () => {
     const othersAt = (second: number) => (second > 60 && second <= 120 ? 0.6 * link.bytesPerSecond : 0);
     const { moments } = live({ link, seconds: 180, othersAt });
-    expect(oursOf(between(moments, 68, 120))).toBeLessThan(0.42 * link.bytesPerSecond);
-    expect(rttOf(between(moments, 68, 120))).toBeLessThan(link.baseRttMs + mostMs + 30);
-    expect(oursOf(between(moments, 68, 120))).toBeGreaterThan(0.2 * link.bytesPerSecond);
+    expect(oursOf(between(moments, 70, 120))).toBeLessThan(0.42 * link.bytesPerSecond);
+    expect(rttOf(between(moments, 70, 120))).toBeLessThan(link.baseRttMs + mostMs + 30);
+    expect(oursOf(between(moments, 70, 120))).toBeGreaterThan(0.2 * link.bytesPerSecond);
     expect(oursOf(between(moments, 140, 180))).toBeGreaterThan(0.75 * link.bytesPerSecond);
   });
 
@@ -117,6 +117,14 @@ describe.each(links)("%s", (_, link) => {
     expect(steady).toBeLessThan(0.85 * link.bytesPerSecond);
     expect(steady).toBeGreaterThan(0.6 * link.bytesPerSecond);
   });
+});
+
+test("after an hour the idle link is still known for what it is", () => {
+  const link = { bytesPerSecond: 2_500_000, baseRttMs: 20, queueMs: 500, lagMs: 200 };
+  const { moments, state } = live({ link, seconds: 3_600 });
+  expect(baseRttOf(state)).toBeLessThan(link.baseRttMs + 2);
+  expect(rttOf(between(moments, 3_000, 3_600))).toBeLessThan(link.baseRttMs + 25);
+  expect(oursOf(between(moments, 3_000, 3_600))).toBeGreaterThan(0.85 * link.bytesPerSecond);
 });
 
 test("without a queue there is no limit", () => {

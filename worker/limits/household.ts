@@ -23,6 +23,8 @@ export interface HouseholdState {
   isInflated: boolean;
   /** The share left to others is a share of the best seen, so now and then that has to be seen again. */
   measuringUntilMs: number;
+  /** Half the rate until then: a queue that never empties would soon pass for the idle link. */
+  drainingUntilMs: number;
 }
 
 export interface HouseholdSample {
@@ -44,6 +46,7 @@ export const HOUSEHOLD_START: HouseholdState = {
   peak: 0,
   isInflated: false,
   measuringUntilMs: -Infinity,
+  drainingUntilMs: 0,
 };
 
 const MINUTE_MS = 60_000;
@@ -59,8 +62,11 @@ const MOST_TARGET_MS = 20;
 const HOLD_MS = 2_000;
 /** Without a cut for so long, whoever was there has gone. */
 const CALM_MS = 15_000;
+/** Within the time that is remembered, so that the idle link is always known. */
+const DRAIN_EVERY_MS = 4 * MINUTE_MS;
+const DRAIN_MS = 2_500;
 const MEASURE_EVERY_MS = 5 * MINUTE_MS;
-const MEASURE_MS = 8_000;
+const MEASURE_MS = 15_000;
 
 /** `shareForOthers`: 0 to 0.95 of the best rate seen that is never taken. */
 export function stepHousehold(before: HouseholdState, sample: HouseholdSample, shareForOthers: number): HouseholdState {
@@ -73,6 +79,11 @@ export function stepHousehold(before: HouseholdState, sample: HouseholdSample, s
   const next = { ...seen, lastRttMs: rttMs, smoothedRttMs };
   // While nothing of ours moves the queue is not ours, and nothing can be learned about what we may take.
   return keepShare(sample.movedBytes > 0 ? steer(next, sample) : next, atMs, shareForOthers);
+}
+
+/** What may be taken now; null is all. */
+export function rateOfHousehold(state: HouseholdState, atMs: number): number | null {
+  return state.rate !== null && atMs < state.drainingUntilMs ? state.rate / 2 : state.rate;
 }
 
 /** Round trip of the idle link: the least of the last ten minutes, ms. */
@@ -131,13 +142,17 @@ function steer(state: HouseholdState, now: HouseholdSample): HouseholdState {
     if (atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
     const from = Math.min(state.rate ?? Infinity, measured);
     // As much less as drains the queue in the time until the next cut.
-    const cut = Math.min(0.85, Math.max(0.5, 1 - queueMs / HOLD_MS));
+    const drain = Math.min(0.85, Math.max(0.5, 1 - queueMs / HOLD_MS));
+    // What was measured without a rate of ours went into the kernel's buffers as well, and they have to drain too.
+    const cut = state.rate === null ? Math.min(0.65, drain) : drain;
     const peak = state.isInflated ? state.peak : from;
     return { ...state, rate: Math.max(floor, from * cut), peak, isInflated: true, lastCutAtMs: atMs };
   }
   const isInflated = state.isInflated && queueMs > targetMs;
   const { rate } = state;
   if (rate === null) return { ...state, isInflated };
+  if (atMs < state.drainingUntilMs) return state;
+  if (atMs - state.drainingUntilMs > DRAIN_EVERY_MS) return { ...state, drainingUntilMs: atMs + DRAIN_MS };
   // Who does not take what is allowed learns nothing about more.
   const isUsed = measured >= 0.7 * rate;
   const seconds = Math.min(2, spanMs / 1000);

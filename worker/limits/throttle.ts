@@ -2,7 +2,7 @@ import { createBell, type Bell } from "../engine/bell.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Limiter } from "../engine/limiter.ts";
 import type { Meter } from "../engine/meter.ts";
-import { HOUSEHOLD_START, stepHousehold, type HouseholdState } from "./household.ts";
+import { HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 import { probeRtt, type RttProbe } from "./rtt-probe.ts";
 import { rateAt, type Timetable, type WallClock } from "./schedule.ts";
 import { readSetLimits, timetablesOf } from "./set-limits.ts";
@@ -58,6 +58,9 @@ const LOOK_MS = 1_000;
 /** The wall clock may be set, or the machine sleep: a long wait would not notice. */
 const LONGEST_WAIT_MS = 30_000;
 const PROBE_MS = 1_000;
+const PRIMING_PROBES = 3;
+/** Until its round trip is known. */
+const UNKNOWN_LINK_RATE = 64_000;
 /** A link at rest shows its own round trip. */
 const PROBE_AT_REST_MS = 4 * 60_000;
 
@@ -92,6 +95,8 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     bells.add(bell);
     const household =
       limits.shareForOthers === null ? null : createHousehold(governed, { clock, probe, share: limits.shareForOthers });
+    if (household !== null) limiter.setRate(lesser(now(direction).bytesPerSecond, household.rate()));
+    await household?.prime();
     while (!signal.aborted) {
       const { bytesPerSecond, changesInMs } = now(direction);
       tell(direction);
@@ -140,11 +145,24 @@ function createHousehold(governed: Governed, about: { clock: Clock; probe: RttPr
   const { clock, probe, share } = about;
   let state: HouseholdState = HOUSEHOLD_START;
   let movedBefore = governed.meter.totalBytes;
+  const ask = () => probe(governed.endpoint()).catch(() => null);
+  let isPrimed = false;
   let lookedAt = clock.now();
-  let probedAt = -Infinity;
+  let probedAt = clock.now();
   return {
     /** 0 is no limit. */
-    rate: () => state.rate ?? 0,
+    rate: () => (isPrimed ? (rateOfHousehold(state, clock.now()) ?? 0) : UNKNOWN_LINK_RATE),
+    /** A link that is full from the first moment would never show how quick it is at rest. */
+    prime: async () => {
+      for (let round = 0; round < PRIMING_PROBES; round++) {
+        const rttMs = await ask();
+        state = stepHousehold(state, { atMs: clock.now(), rttMs, movedBytes: 0, spanMs: 0 }, share);
+        if (rttMs === null) break;
+      }
+      isPrimed = true;
+      lookedAt = clock.now();
+      movedBefore = governed.meter.totalBytes;
+    },
     look: async () => {
       const before = { atMs: lookedAt, totalBytes: movedBefore };
       lookedAt = clock.now();
@@ -152,7 +170,7 @@ function createHousehold(governed: Governed, about: { clock: Clock; probe: RttPr
       const movedBytes = movedBefore - before.totalBytes;
       if (movedBytes === 0 && lookedAt - probedAt < PROBE_AT_REST_MS) return;
       probedAt = lookedAt;
-      const rttMs = await probe(governed.endpoint());
+      const rttMs = await ask();
       const sample = { atMs: lookedAt, rttMs, movedBytes, spanMs: lookedAt - before.atMs };
       state = stepHousehold(state, sample, share);
     },
