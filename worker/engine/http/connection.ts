@@ -29,6 +29,8 @@ const REST_MS = 4_000;
 const UNUSED_REST_MS = 15_000;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
+/** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
+const MOST_TLS_CHUNK_BYTES = 64 * 1024;
 /** The most the kernel may hold back after our last write. */
 const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
 const MOST_ANSWER_WAIT_MS = 120_000;
@@ -131,6 +133,7 @@ export class Connection {
         head,
         body,
         buffers,
+        mostChunkBytes: this.origin.isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes,
         now,
         onMoved: () => this.#silence.touch(),
         onHold: () => this.#silence.hold(),

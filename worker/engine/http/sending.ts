@@ -13,6 +13,8 @@ export interface SendingOptions {
   head: string;
   body: UploadBody;
   buffers: Buffers;
+  /** TLS keeps an encrypted copy of all that is given to it at a time. */
+  mostChunkBytes: number;
   now: () => number;
   /** Bytes moved into the kernel. */
   onMoved(): void;
@@ -133,7 +135,7 @@ export class Sending {
   }
 
   #written(count: number, tookMs: number): void {
-    const { onMoved, onSent, buffers } = this.#options;
+    const { onMoved, onSent, mostChunkBytes } = this.#options;
     this.#taken += count;
     onMoved();
     if (count > 0) this.#body.sent(count);
@@ -143,7 +145,7 @@ export class Sending {
       return;
     }
     if (tookMs > SLOW_MS) this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, this.#chunkBytes / 2);
-    else if (tookMs < QUICK_MS) this.#chunkBytes = Math.min(buffers.sizeBytes, this.#chunkBytes * 2);
+    else if (tookMs < QUICK_MS) this.#chunkBytes = Math.min(mostChunkBytes, this.#chunkBytes * 2);
     if (++this.#inARow < MOST_IN_A_ROW) this.next();
     else {
       this.#inARow = 0;

@@ -166,13 +166,17 @@ describe("bodies of answers", () => {
   });
 
   it("that end in a reset are a lost link", async () => {
+    let arrived: () => void = () => undefined;
+    const begun = new Promise<void>((resolve) => (arrived = resolve));
     const server = await peer(async (link) => {
       await link.request();
       await link.write("HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\nhello");
-      setImmediate(() => link.socket.resetAndDestroy());
+      await begun;
+      link.socket.resetAndDestroy();
     });
     const one = wire();
-    expect(await codeOf(one.fetch({ ...get(server.url), sink: collect() }))).toBe("LINK_DOWN");
+    const sink: Sink = { head: () => undefined, bytes: () => arrived() };
+    expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("LINK_DOWN");
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
   });
 

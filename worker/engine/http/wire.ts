@@ -58,7 +58,7 @@ const CONNECT_MS = 8_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
 /** Rests bring less than half of the receive window a connection begins with, so TCP never waits for them. */
-const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 32 };
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 16 };
 const MOST_CHECK_MS = 500;
 
 export function createWire(options: WireOptions): Wire {
