@@ -96,7 +96,7 @@ async function benchOne(benchCase: BenchCase, given: Given): Promise<Result[]> {
   const { options, ready, missing, signal } = given;
   console.log(`\n${benchCase.name}: ${benchCase.title}`);
   const shape = shapeFor(benchCase, options);
-  await using stage = await openStage(benchCase, options.congestion);
+  await using stage = await openStage(benchCase, options);
   const { directions, repeat } = options;
   const runs = await runCase({
     benchCase,
@@ -113,7 +113,11 @@ async function benchOne(benchCase: BenchCase, given: Given): Promise<Result[]> {
     if (counts.up.refused + counts.down.refused > 0)
       console.log("  The emulator could not keep up; do not trust this.");
   }
-  const machine = await describeMachine({ congestion: options.congestion, link: benchCase.link });
+  const machine = await describeMachine({
+    congestion: options.congestion,
+    link: benchCase.link,
+    server: stage.server.name,
+  });
   const results = directions.map((direction): Result => ({
     case: benchCase.name,
     direction,

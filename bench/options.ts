@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { BenchError } from "./bench-error.ts";
 import { type BenchCase, CASES, type Direction, DIRECTIONS } from "./cases.ts";
+import { SERVER_NAMES, type ServerName } from "./stage/start-server.ts";
 import { TOOL_NAMES, type ToolName, USUAL_TOOLS } from "./tools/find-tools.ts";
 
 export interface Options {
@@ -11,6 +12,8 @@ export interface Options {
   /** Bytes to move instead of what the case says. */
   sizeBytes: number | null;
   congestion: string;
+  /** Null: the one of the case. */
+  server: ServerName | null;
   otherBundle: string | null;
   /** Leave link and server up until Ctrl-C. */
   keep: boolean;
@@ -32,6 +35,7 @@ Tools: ${TOOL_NAMES.join(", ")}.
   --repeat N         rounds (3)
   --size MB          move this much instead of what the case says; never saved
   --cc NAME          TCP congestion control on emulated links (cubic)
+  --server NAME      minio or versitygw instead of what the case says
   --other FILE       another built tidemark.mjs, to compare two builds in one run
   --no-build         use dist/tidemark.mjs as it is
   --keep             leave link and server up and print how to reach them, until Ctrl-C
@@ -53,6 +57,7 @@ export function readOptions(args: readonly string[]): Options {
     repeat,
     sizeBytes: sizeMb === null ? null : sizeMb * 1_000_000,
     congestion: values.cc ?? "cubic",
+    server: values.server === undefined ? null : findServer(values.server),
     otherBundle: values.other ?? null,
     keep: values.keep ?? false,
     build: !(values["no-build"] ?? false),
@@ -73,6 +78,7 @@ function parse(args: readonly string[]) {
         repeat: { type: "string" },
         size: { type: "string" },
         cc: { type: "string" },
+        server: { type: "string" },
         other: { type: "string" },
         "no-build": { type: "boolean" },
         keep: { type: "boolean" },
@@ -109,5 +115,11 @@ function findTool(name: string): ToolName {
 function findDirection(name: string): Direction {
   const found = DIRECTIONS.find((direction) => direction === name);
   if (found === undefined) throw new BenchError(`--direction is up or down, not "${name}".`);
+  return found;
+}
+
+function findServer(name: string): ServerName {
+  const found = SERVER_NAMES.find((server) => server === name);
+  if (found === undefined) throw new BenchError(`--server is one of ${SERVER_NAMES.join(", ")}, not "${name}".`);
   return found;
 }

@@ -77,8 +77,7 @@ async function runOne(
   let failure = measured.why;
   // Plain TCP leaves nothing behind; it counts its bytes itself.
   if (failure === null && tool.role !== "ceiling") {
-    const arrived = direction === "up" ? stage.server.fileOf(KEY) : target;
-    failure = await findDifference(arrived, setting.digests);
+    failure = direction === "up" ? await readBack(setting) : await findDifference(target, setting.digests);
   }
   await rm(target, { recursive: true, force: true });
   const { costs } = measured;
@@ -124,15 +123,26 @@ async function transfer(
  * writes it, so that what it checks while reading is there to be checked; others ignore that.
  */
 async function fillStore(setting: Setting): Promise<void> {
-  const { stage, tools, source, digests } = setting;
+  const { stage, tools, source } = setting;
   const own = tools.find(({ tool }) => tool.role === "own")?.tool ?? sdk;
   let why: string | null = null;
   for (const tool of [own, sdk]) {
     await stage.server.empty();
     const netns = stage.link?.serverNetns ?? null;
     const measured = await transfer(setting, { tool, direction: "up", path: source, netns });
-    why = measured?.why ?? (await findDifference(stage.server.fileOf(KEY), digests));
+    why = measured?.why ?? (await readBack(setting));
     if (why === null) return;
   }
   throw new BenchError(`The store could not be filled for downloads: ${why}.`);
+}
+
+/** Fetches what was uploaded with another client, beside the server, and compares it. @returns what is wrong, or null */
+async function readBack(setting: Setting): Promise<string | null> {
+  const { stage, digests } = setting;
+  const path = join(stage.folder, "read-back");
+  const netns = stage.link?.serverNetns ?? null;
+  const fetched = await transfer(setting, { tool: sdk, direction: "down", path, netns });
+  const difference = fetched?.why ?? (await findDifference(path, digests));
+  await rm(path, { recursive: true, force: true });
+  return difference;
 }

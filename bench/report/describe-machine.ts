@@ -12,7 +12,7 @@ const GIB = 1 << 30;
 
 /** What the numbers were measured with: machine, date, and the commit of the sources. */
 export async function describeMachine(
-  about: Pick<BenchCase, "link"> & { congestion: string },
+  about: Pick<BenchCase, "link" | "server"> & { congestion: string },
 ): Promise<Pick<Result, "machine" | "date" | "commit">> {
   const processors = cpus();
   return {
@@ -24,7 +24,7 @@ export async function describeMachine(
       memoryGib: Math.round(totalmem() / GIB),
       kernel: release(),
       node: process.versions.node,
-      server: `versitygw ${SERVER_PINS.versitygw.split("@")[1]}`,
+      server: `${about.server} ${SERVER_PINS[about.server].split("@")[1]}`,
       congestion: about.link === null ? await hostCongestion() : about.congestion,
     },
   };

@@ -1,14 +1,14 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { installVersitygw } from "#e2e/servers/install.ts";
+import { installServer } from "#e2e/servers/install.ts";
 import { freePort } from "#e2e/servers/run-binary.ts";
 import { BenchError } from "../bench-error.ts";
 import type { BenchCase } from "../cases.ts";
 import { isAlive, openLink, type Link } from "../link/open-link.ts";
 import { compileRaw } from "../tools/raw.ts";
 import { makeCertificate } from "./make-certificate.ts";
-import { type BenchServer, startListening, startServer } from "./start-server.ts";
+import { type BenchServer, type ServerName, startListening, startServer } from "./start-server.ts";
 
 /** Link, store and raw TCP server of one case, and a folder in memory that holds all files. */
 export interface Stage {
@@ -17,7 +17,6 @@ export interface Stage {
   /** Null on loopback. */
   link: Link | null;
   rawAddress: { address: string; port: number };
-  serverName: string;
   [Symbol.asyncDispose]: () => Promise<void>;
 }
 
@@ -26,13 +25,22 @@ const STORE_PORT = 9000;
 const RAW_PORT = 9001;
 const LOOPBACK = "127.0.0.1";
 
+export interface StageOptions {
+  /** TCP's congestion control on the link. */
+  congestion: string;
+  /** Another server than the case's own. */
+  server: ServerName | null;
+}
+
 /** @throws BenchError when a link is needed and cannot be had, or the server does not start */
-export async function openStage(benchCase: BenchCase, congestion: string): Promise<Stage> {
+export async function openStage(benchCase: BenchCase, options: StageOptions): Promise<Stage> {
+  const { congestion } = options;
+  const name = options.server ?? benchCase.server;
   await using undo = new AsyncDisposableStack();
   const folder = await makeFolder();
   undo.defer(() => rm(folder, { recursive: true, force: true }));
-  const versitygw = await installVersitygw();
-  if ("missing" in versitygw) throw new BenchError(`There is no S3 server to measure against: ${versitygw.missing}.`);
+  const installed = await installServer(name);
+  if ("missing" in installed) throw new BenchError(`There is no S3 server to measure against: ${installed.missing}.`);
 
   const link = benchCase.link === null ? null : await openLink(benchCase.link, congestion);
   if (link !== null) undo.defer(() => link.close());
@@ -43,7 +51,7 @@ export async function openStage(benchCase: BenchCase, congestion: string): Promi
 
   const certificate = benchCase.https ? await makeCertificate(folder, address) : null;
   const place = { netns, address, port: ports.store };
-  const server = await startServer({ ...place, program: versitygw.program, folder, certificate });
+  const server = await startServer({ ...place, name, program: installed.program, folder, certificate });
   undo.defer(() => server.stop());
   const rawPlace = { netns, address, port: ports.raw };
   const rawServer = await startListening(rawPlace, {
@@ -59,7 +67,6 @@ export async function openStage(benchCase: BenchCase, congestion: string): Promi
     server,
     link,
     rawAddress: { address, port: ports.raw },
-    serverName: "versitygw",
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }

@@ -7,16 +7,19 @@ import { runBinary, type BinaryOptions, type RunningBinary } from "#e2e/servers/
 import { BenchError } from "../bench-error.ts";
 import type { Certificate } from "./make-certificate.ts";
 
-/** The store under test's other end: a Versity S3 Gateway over a folder in memory, where an object is a plain file. */
+/** The S3 servers that can stand at the other end, each over a folder in memory. */
+export const SERVER_NAMES = ["minio", "versitygw"] as const;
+export type ServerName = (typeof SERVER_NAMES)[number];
+
+/** The store at the other end. */
 export interface BenchServer {
+  name: ServerName;
   endpoint: string;
   region: string;
   accessKey: string;
   secretKey: string;
   bucket: string;
   caFile: string | null;
-  /** Where an object lies on the server's disk, to be read without any client. */
-  fileOf: (key: string) => string;
   /** Makes the bucket empty, unfinished uploads included. */
   empty: () => Promise<void>;
   stop: () => Promise<void>;
@@ -24,9 +27,11 @@ export interface BenchServer {
 
 const BUCKET = "bench";
 const READY_LIMIT_MS = 20_000;
+const KEYS = { accessKey: "benchmark", secretKey: "benchmark-secret" };
 const run = promisify(execFile);
 
 export interface ServerOptions {
+  name: ServerName;
   program: string;
   folder: string;
   netns: string | null;
@@ -40,32 +45,69 @@ export type Listening = Pick<ServerOptions, "netns" | "address" | "port">;
 
 /** @throws BenchError with the program's last words when it does not come up */
 export async function startServer(options: ServerOptions): Promise<BenchServer> {
-  const { folder, address, port, certificate } = options;
+  const { name, folder, address, port, certificate } = options;
   const data = join(folder, "data");
-  const bucketFolder = join(data, BUCKET);
-  await mkdir(bucketFolder, { recursive: true });
-  const keys = { accessKey: "benchmark", secretKey: "benchmark-secret" };
-  const tls = certificate === null ? [] : ["--cert", certificate.certFile, "--key", certificate.keyFile];
-  const running = await startListening(options, {
-    program: options.program,
-    // Without --keep-alive it ends the connection after every answer, which no public store does.
-    args: ["--port", `${address}:${port}`, "--quiet", "--keep-alive", ...tls, "posix", data],
-    env: { ROOT_ACCESS_KEY: keys.accessKey, ROOT_SECRET_KEY: keys.secretKey },
-  });
+  const empty = async (): Promise<void> => {
+    for (const inside of LEFT_BY_UPLOADS[name]) {
+      await rm(join(data, inside), { recursive: true, force: true });
+      await mkdir(join(data, inside), { recursive: true });
+    }
+  };
+  await mkdir(data);
+  if (name === "versitygw") await empty();
+  const running = await startListening(options, { program: options.program, ...LAUNCHES[name](options, data) });
+  if (name === "minio") await empty();
   return {
+    name,
     endpoint: `${certificate === null ? "http" : "https"}://${address}:${port}`,
     region: "us-east-1",
-    ...keys,
+    ...KEYS,
     bucket: BUCKET,
     caFile: certificate?.caFile ?? null,
-    fileOf: (key) => join(bucketFolder, key),
-    empty: async () => {
-      await rm(bucketFolder, { recursive: true, force: true });
-      await mkdir(bucketFolder);
-    },
+    empty,
     stop: () => running.stop(),
   };
 }
+
+/** Folders that hold objects and unfinished uploads: both servers take a folder as a bucket. */
+const LEFT_BY_UPLOADS: Record<ServerName, readonly string[]> = {
+  versitygw: [BUCKET],
+  minio: [BUCKET, ".minio.sys/multipart", ".minio.sys/tmp"],
+};
+
+type Launch = (options: ServerOptions, data: string) => Pick<BinaryOptions, "args" | "env">;
+
+const LAUNCHES: Record<ServerName, Launch> = {
+  versitygw: ({ address, port, certificate }, data) => {
+    const tls = certificate === null ? [] : ["--cert", certificate.certFile, "--key", certificate.keyFile];
+    return {
+      // Without --keep-alive it ends the connection after every answer, which no public store does.
+      args: ["--port", `${address}:${port}`, "--quiet", "--keep-alive", ...tls, "posix", data],
+      env: { ROOT_ACCESS_KEY: KEYS.accessKey, ROOT_SECRET_KEY: KEYS.secretKey },
+    };
+  },
+  minio: ({ address, port, certificate }, data) => {
+    if (certificate !== null) throw new BenchError("https is measured against versitygw only: leave --server out.");
+    return {
+      args: [
+        "server",
+        data,
+        "--address",
+        `${address}:${port}`,
+        "--console-address",
+        `${address}:${port + 1000}`,
+        "--quiet",
+      ],
+      env: {
+        MINIO_ROOT_USER: KEYS.accessKey,
+        MINIO_ROOT_PASSWORD: KEYS.secretKey,
+        MINIO_BROWSER: "off",
+        MINIO_UPDATE: "off",
+        MINIO_CALLHOME_ENABLE: "off",
+      },
+    };
+  },
+};
 
 /** Starts a program, inside a namespace if one is given, and waits until its port takes connections. */
 export async function startListening(where: Listening, binary: BinaryOptions): Promise<RunningBinary> {

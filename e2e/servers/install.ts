@@ -126,8 +126,8 @@ export function installServers(options: { readonly ci: boolean }): Promise<Serve
   });
 }
 
-/** Installs the server that the benchmarks run against. */
-export const installVersitygw = (): Promise<Tool> => alone(() => goInstall("versitygw", SERVER_PINS.versitygw));
+/** Installs one of the real servers. */
+export const installServer = (name: ServerTool): Promise<Tool> => alone(() => goInstall(name, SERVER_PINS[name]));
 
 /** Installs rclone, boto3 and the aws command. In CI a missing one is an error. */
 export function installClients(options: { readonly ci: boolean }): Promise<ClientTools> {
