@@ -23,6 +23,7 @@ const TASKS = {
   "build:worker": ["worker/build.ts"],
   tidemark: ["worker/main.ts"],
   bench: ["bench/main.ts"],
+  prove: ["e2e/prove/main.ts"],
   prepare: null,
 };
 

@@ -122,6 +122,7 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "portal-stays",
+    retryForMs: 3_000,
     says: "A login page of the network answers everything.",
     catalogue: [12],
     bar: [10],

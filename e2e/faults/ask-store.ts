@@ -36,10 +36,15 @@ const pathOf = (store: RunningStore, key: string) => `/${store.bucket}/${encodeK
 
 /** SHA-256 of an object, or null when there is none. */
 export async function sumOfObject(store: RunningStore, key: string): Promise<string | null> {
-  const { status, body } = await ask(store, { method: "GET", path: pathOf(store, key) });
-  if (status === 404) return null;
-  if (status !== 200) throw new Error(`the store answered ${status} for ${key}: ${body.toString().slice(0, 300)}`);
-  return createHash("sha256").update(body).digest("hex");
+  const answer = await fetch(signed(store, { method: "GET", path: pathOf(store, key) }));
+  if (answer.status === 404) {
+    await answer.text();
+    return null;
+  }
+  if (answer.status !== 200 || answer.body === null) throw new Error(`the store answered ${answer.status} for ${key}`);
+  const hash = createHash("sha256");
+  for await (const chunk of answer.body) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 export async function putObject(store: RunningStore, key: string, body: Buffer): Promise<void> {
@@ -76,14 +81,21 @@ export async function openUploads(store: RunningStore, prefix: string): Promise<
   return childrenOf(parsed.element, "Upload").map((one) => `${textOf(one, "Key")} ${textOf(one, "UploadId")}`);
 }
 
-/** Keys under a prefix. */
+/** Keys under a prefix, of all pages. */
 export async function listKeys(store: RunningStore, prefix: string): Promise<string[]> {
-  const query: QueryPairs = [
-    ["list-type", "2"],
-    ["prefix", prefix],
-  ];
-  const { body } = await ask(store, { method: "GET", path: `/${store.bucket}`, query });
-  const parsed = parseXml(body);
-  if (parsed?.root !== "ListBucketResult") throw new Error(`not a listing: ${body.toString()}`);
-  return childrenOf(parsed.element, "Contents").map((one) => textOf(one, "Key") ?? "");
+  const keys: string[] = [];
+  for (let token: string | undefined, more = true; more;) {
+    const query: QueryPairs = [
+      ["list-type", "2"],
+      ["prefix", prefix],
+      ...(token === undefined ? [] : [["continuation-token", token] as const]),
+    ];
+    const { body } = await ask(store, { method: "GET", path: `/${store.bucket}`, query });
+    const parsed = parseXml(body);
+    if (parsed?.root !== "ListBucketResult") throw new Error(`not a listing: ${body.toString()}`);
+    keys.push(...childrenOf(parsed.element, "Contents").map((one) => textOf(one, "Key") ?? ""));
+    token = textOf(parsed.element, "NextContinuationToken");
+    more = textOf(parsed.element, "IsTruncated") === "true";
+  }
+  return keys;
 }

@@ -28,7 +28,11 @@ export interface Ending {
 export interface CopyOptions {
   /** The program: `worker/main.ts` or a bundle of it. */
   readonly program: string;
-  readonly args: readonly string[];
+  /** By name, without the dashes. */
+  readonly flags: Readonly<Record<string, string | number>>;
+  readonly more?: readonly string[];
+  readonly from: string;
+  readonly to: string;
   readonly env: Readonly<Record<string, string>>;
   /** Flags of Node itself. */
   readonly nodeFlags?: readonly string[];
@@ -36,9 +40,16 @@ export interface CopyOptions {
   readonly under?: readonly string[];
 }
 
+const argsOf = ({ flags, more = [], from, to }: CopyOptions): string[] => [
+  ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, String(value)]),
+  ...more,
+  from,
+  to,
+];
+
 export function startCopy(options: CopyOptions): Copy {
   const command = [...(options.under ?? []), process.execPath, ...(options.nodeFlags ?? []), options.program];
-  const child = spawn(command[0] ?? process.execPath, [...command.slice(1), "cp", "--json", ...options.args], {
+  const child = spawn(command[0] ?? process.execPath, [...command.slice(1), "cp", "--json", ...argsOf(options)], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", NO_COLOR: "1", NODE_ENV: "production", ...options.env },

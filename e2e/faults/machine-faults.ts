@@ -1,4 +1,5 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -39,6 +40,7 @@ export const MACHINE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "name-unknown",
+    retryForMs: 3_000,
     says: "The store's name never resolves.",
     catalogue: [32],
     bar: [1],
@@ -97,7 +99,7 @@ export const MACHINE_FAULTS: readonly FaultClass[] = [
 function fileOf(path: string, sizeBytes: number) {
   const bytes = Buffer.alloc(sizeBytes, path);
   writeFileSync(path, bytes);
-  const sum = execFileSync("sha256sum", [path], { encoding: "utf8" }).split(" ")[0] ?? "";
+  const sum = createHash("sha256").update(bytes).digest("hex");
   const name = path.slice(path.lastIndexOf("/") + 1);
   return { path, sums: { [name]: sum }, sizes: { [name]: sizeBytes }, totalBytes: sizeBytes };
 }

@@ -17,6 +17,8 @@ export interface FaultProxy {
   disarm(): void;
   /** Resets every open connection; returns how many. */
   resetAll(): number;
+  /** Resets each open connection with this chance; returns how many. */
+  resetSome(chance: number): number;
   /** Refuses connections from now on and resets those that are open. */
   down(): Promise<void>;
   up(): Promise<void>;
@@ -159,6 +161,15 @@ export async function startProxy(options: { target: number; seed: number }): Pro
       }
       links.clear();
       return all.length;
+    },
+    resetSome: (chance) => {
+      const unlucky = [...links].filter(() => random.next() < chance);
+      for (const { client, store } of unlucky) {
+        client.resetAndDestroy();
+        store.resetAndDestroy();
+      }
+      counts.hits += unlucky.length;
+      return unlucky.length;
     },
     down: async () => {
       const closing = server;

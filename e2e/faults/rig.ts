@@ -100,10 +100,14 @@ const putThere = async (rig: Rig, shape: Payload["shape"]): Promise<string> => {
 export async function putPayload(rig: Rig, payload: Payload, key: string): Promise<void> {
   const copy = startCopy({
     program: rig.program,
-    args: [
-      ...["--endpoint", rig.store.endpoint, "--provider", rig.provider, "--part-size", String(PART_BYTES)],
-      ...["--state", join(rig.folder, "state-stored"), payload.path, `s3://${rig.store.bucket}/${key}`],
-    ],
+    flags: {
+      endpoint: rig.store.endpoint,
+      provider: rig.provider,
+      "part-size": PART_BYTES,
+      state: join(rig.folder, "state-stored"),
+    },
+    from: payload.path,
+    to: `s3://${rig.store.bucket}/${key}`,
     env: storeKeys(rig.store),
   });
   const ending = await copy.ended;

@@ -81,6 +81,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   }),
   {
     name: "keys-expire",
+    retryForMs: 3_000,
     says: "Temporary keys end in mid-transfer; new ones are given and the same command goes on.",
     catalogue: [26],
     bar: [21],
@@ -138,6 +139,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "redirected",
+    retryForMs: 3_000,
     says: "Something sends the requests on to another host.",
     catalogue: [27],
     bar: [10],
@@ -168,6 +170,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "not-http",
+    retryForMs: 3_000,
     says: "Something answers that does not speak HTTP.",
     catalogue: [12],
     bar: [10],

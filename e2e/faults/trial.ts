@@ -110,24 +110,17 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
       const remote = `s3://${rig.store.bucket}/${key}`;
       const copy = startCopy({
         program: rig.program,
-        args: [
-          ...[
-            "--endpoint",
-            one.endpoint?.(scene) ?? (one.through === "proxy" ? rig.proxy.endpoint : rig.store.endpoint),
-          ],
-          ...[
-            "--provider",
-            provider,
-            "--part-size",
-            String(PART_BYTES),
-            "--state",
-            other.state ?? join(folder, "state"),
-          ],
-          ...["--stall-after", `${stallMs}ms`, "--retry-for", `${retryForMs(scale)}ms`],
-          ...(concurrency === null ? [] : ["--concurrency", String(concurrency)]),
-          ...(one.flags?.(scene) ?? []),
-          ...(direction === "up" ? [local, remote] : [remote, local]),
-        ],
+        flags: {
+          endpoint: one.endpoint?.(scene) ?? (one.through === "proxy" ? rig.proxy.endpoint : rig.store.endpoint),
+          provider,
+          "part-size": PART_BYTES,
+          state: other.state ?? join(folder, "state"),
+          "stall-after": `${stallMs}ms`,
+          "retry-for": `${(scale === "short" ? one.retryForMs : undefined) ?? retryForMs(scale)}ms`,
+          ...(concurrency === null ? {} : { concurrency }),
+        },
+        more: one.flags?.(scene) ?? [],
+        ...(direction === "up" ? { from: local, to: remote } : { from: remote, to: local }),
         env: { ...storeKeys(rig.store), ...one.env?.(scene) },
         nodeFlags: one.nodeFlags ?? [],
       });
@@ -202,7 +195,7 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
     bytes: payload.totalBytes,
     resentBytes,
     facts,
-    replay: `tidemark prove --class ${one.name} --direction ${direction} --seed ${seed}`,
+    replay: `npm run prove -- --class ${one.name} --direction ${direction} --seed ${seed}${scale === "short" ? " --short" : ""}`,
   };
 }
 

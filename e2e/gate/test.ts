@@ -9,8 +9,8 @@ import { runStep, tell } from "./run-step.ts";
 
 /**
  * `npm test`: everything. Installs what the tests need, then the checks, the conformance table over every store, the
- * process tests, and the browser stories. The last line is the count. In CI nothing may be skipped: what is missing there
- * is a failure.
+ * process tests, the fault classes, and the browser stories. The last line is the count. In CI nothing may be skipped:
+ * what is missing there is a failure.
  */
 
 const ci = process.env.CI === "true" || process.env.CI === "1";
@@ -68,6 +68,7 @@ await installed;
 const built = await attempt("build", build);
 await vitest("conformance");
 if (built) await vitest("process");
+if (built) await vitest("faults");
 if (built && (await attempt("install Chromium", () => installChromium({ ci })))) {
   const report = join(tmpdir(), `tidemark-browser-${process.pid}.json`);
   process.env.PLAYWRIGHT_JSON_OUTPUT_NAME = report;

@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { bundleProgram } from "../faults/bundle.ts";
+import { largeFile, manyFiles } from "./extremes.ts";
+import { goodput } from "./goodput.ts";
+import type { Measure } from "./measure.ts";
+import { memory } from "./memory.ts";
+import { HELP, type Options, readOptions } from "./options.ts";
+import { type Book, openBook } from "./record.ts";
+import { runClasses } from "./run-classes.ts";
+import { writePage } from "./write-page.ts";
+
+/** `npm run prove`: the full counts of the reliability bar. */
+
+const MEASURES: readonly Measure[] = [goodput, memory, manyFiles, largeFile];
+
+async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
+  const { options, program, book } = about;
+  const wanted = MEASURES.filter(({ name }) => options.measures.length === 0 || options.measures.includes(name));
+  for (const { name, row, says, whyNot, run } of wanted) {
+    if (options.measures.length === 0 && book.measures.some((one) => one.name === name)) continue;
+    const why = whyNot?.() ?? null;
+    console.log(`  ${says}${why === null ? "" : `: cannot be run: ${why}`}`);
+    if (why !== null) continue;
+    const { runs, problems, figures } = await run(program.path);
+    const command = `npm run prove -- --measure ${name}`;
+    const at = new Date().toISOString();
+    book.add({
+      kind: "measure",
+      program: program.digest,
+      at,
+      name,
+      row,
+      says,
+      runs,
+      problems: [...problems],
+      figures: [...figures],
+      command,
+    });
+    for (const figure of figures) console.log(`    ${figure}`);
+    for (const problem of problems) console.log(`  x ${problem}`);
+  }
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(
+    process.argv.slice(2),
+    MEASURES.map(({ name }) => name),
+  );
+  if (options === "help") {
+    console.log(HELP);
+    return 0;
+  }
+  const path = await bundleProgram();
+  const program = { path, digest: createHash("sha256").update(readFileSync(path)).digest("hex") };
+  const book = openBook(program.digest, options.isFresh ? "forget" : "keep");
+  try {
+    if (options.only !== "measures") await runClasses({ options, program, book });
+    if (options.only !== "classes") await runMeasures({ options, program, book });
+  } finally {
+    rmSync(dirname(path), { recursive: true, force: true });
+  }
+  if (options.isReplay) return process.exitCode === 1 ? 1 : 0;
+  const page = writePage(book, MEASURES);
+  const trials = page.classes.reduce((sum, one) => sum + one.trials, 0);
+  const failed =
+    page.classes.reduce((sum, one) => sum + one.failed, 0) +
+    page.measures.filter(({ problems }) => problems.length > 0).length;
+  console.log(`${trials} transfers, ${failed} not as they should be. docs/reliability.md was written.`);
+  return failed === 0 ? 0 : 1;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 2;
+}

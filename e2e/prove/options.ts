@@ -1,0 +1,84 @@
+import { parseArgs } from "node:util";
+import { FAULT_CLASSES } from "../faults/table.ts";
+import type { Direction } from "../faults/toxics.ts";
+
+/** What `npm run prove` was asked for. */
+export interface Options {
+  /** Empty: all. */
+  readonly classes: readonly string[];
+  readonly directions: readonly Direction[];
+  readonly seed: number;
+  /** Trials per class, over both directions; null: as many as the bar asks for. */
+  readonly count: number | null;
+  readonly lanes: number;
+  /** Only what is neither a class nor a single trial: the measured rows. */
+  readonly only: "classes" | "measures" | null;
+  readonly measures: readonly string[];
+  /** Forgets what earlier runs of the same program found. */
+  readonly isFresh: boolean;
+  /** Of a replay: waits and files as in the tests, or as in the full counts. */
+  readonly scale: "short" | "full";
+  /** One trial was asked for: it is told in full and recorded nowhere. */
+  readonly isReplay: boolean;
+}
+
+export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N]
+              [--only classes|measures] [--measure NAME] [--fresh] [--short]
+
+Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
+run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
+With --class and --seed (and --direction): that one trial, told in full; with --short as the tests run it.
+
+Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
+
+/** Throws Error with one sentence when something is wrong. */
+export function readOptions(argv: readonly string[], measures: readonly string[]): Options | "help" {
+  const { values } = parseArgs({
+    args: [...argv],
+    strict: true,
+    options: {
+      class: { type: "string", multiple: true, default: [] as string[] },
+      direction: { type: "string" },
+      seed: { type: "string" },
+      count: { type: "string" },
+      lanes: { type: "string", default: "6" },
+      only: { type: "string" },
+      measure: { type: "string", multiple: true, default: [] as string[] },
+      short: { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return "help";
+  const known = FAULT_CLASSES.map(({ name }) => name);
+  const unknown = values.class.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`There is no class "${unknown}". Classes: ${known.join(", ")}.`);
+  const lost = values.measure.find((name) => !measures.includes(name));
+  if (lost !== undefined) throw new Error(`There is no measure "${lost}". Measures: ${measures.join(", ")}.`);
+  const { direction, only } = values;
+  if (direction !== undefined && direction !== "up" && direction !== "down") {
+    throw new Error("--direction is up or down.");
+  }
+  if (only !== undefined && only !== "classes" && only !== "measures") {
+    throw new Error("--only is classes or measures.");
+  }
+  const count = values.count === undefined ? null : whole("--count", values.count);
+  return {
+    classes: values.class,
+    directions: direction === undefined ? ["up", "down"] : [direction],
+    seed: values.seed === undefined ? 1 : whole("--seed", values.seed),
+    count,
+    lanes: whole("--lanes", values.lanes),
+    only: only ?? (values.measure.length > 0 ? "measures" : values.class.length > 0 ? "classes" : null),
+    measures: values.measure,
+    scale: values.short ? "short" : "full",
+    isFresh: values.fresh,
+    isReplay: values.seed !== undefined && count === null,
+  };
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1) return value;
+  throw new Error(`${name} is a whole number of at least 1, not "${text}".`);
+}

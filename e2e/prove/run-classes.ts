@@ -1,0 +1,86 @@
+import type { FaultClass } from "../faults/fault-class.ts";
+import { createRigPool } from "../faults/rig-pool.ts";
+import { FAULT_CLASSES } from "../faults/table.ts";
+import type { Direction } from "../faults/toxics.ts";
+import { runTrial } from "../faults/trial.ts";
+import type { Options } from "./options.ts";
+import type { Book } from "./record.ts";
+
+/** Transfers per class that the bar asks for, over both directions. */
+const FULL_COUNT = 200;
+
+interface Job {
+  readonly faultClass: FaultClass;
+  readonly direction: Direction;
+  readonly seed: number;
+}
+
+export function jobsOf(options: Options): Job[] {
+  const classes = FAULT_CLASSES.filter(({ name }) => options.classes.length === 0 || options.classes.includes(name));
+  return classes.flatMap((faultClass) => {
+    const directions = faultClass.directions.filter((direction) => options.directions.includes(direction));
+    const each = options.isReplay ? 1 : Math.ceil((options.count ?? FULL_COUNT) / Math.max(1, directions.length));
+    return directions.flatMap((direction) =>
+      Array.from({ length: each }, (_, index) => ({ faultClass, direction, seed: options.seed + index })),
+    );
+  });
+}
+
+/** Runs every trial that the book does not hold yet, several side by side. */
+export async function runClasses(about: {
+  options: Options;
+  program: { path: string; digest: string };
+  book: Book;
+}): Promise<void> {
+  const { options, program, book } = about;
+  const nameOf = (one: { class: string; direction: string; seed: number }) =>
+    `${one.class} ${one.direction} ${one.seed}`;
+  const known = new Set(book.trials.map(nameOf));
+  const jobs = jobsOf(options).filter(
+    ({ faultClass, direction, seed }) =>
+      options.isReplay || !known.has(nameOf({ class: faultClass.name, direction, seed })),
+  );
+  // Those that wait long begin first and stand beside the busy ones.
+  const queue = [...jobs].sort((a, b) => a.seed - b.seed);
+  const rigs = createRigPool({ program: program.path, size: options.scale === "short" ? "small" : "large" });
+  let done = 0;
+  const lane = async () => {
+    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+      const { faultClass, direction, seed } = job;
+      const result = await rigs.use(faultClass, (rig) =>
+        runTrial(rig, { faultClass, direction, seed, scale: options.isReplay ? options.scale : "full" }),
+      );
+      done++;
+      if (options.isReplay) {
+        tell(result, "all");
+        if (result.problems.length > 0) process.exitCode = 1;
+        continue;
+      }
+      book.add({
+        kind: "trial",
+        program: program.digest,
+        at: new Date().toISOString(),
+        ...result,
+        problems: [...result.problems],
+      });
+      tell(result, "problems");
+      if (done % 100 === 0) console.log(`  ${done} of ${jobs.length} transfers`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(options.lanes, jobs.length) }, lane));
+  } finally {
+    await rigs.close();
+  }
+}
+
+function tell(result: Awaited<ReturnType<typeof runTrial>>, what: "all" | "problems"): void {
+  const { problems, direction, seed, ending, faults, tookMs, resentBytes, facts } = result;
+  if (what === "problems" && problems.length === 0) return;
+  console.log(
+    `${problems.length === 0 ? "ok  " : "FAIL"} ${result.class} ${direction} seed ${seed}: ${ending}, ${faults} faults, ${resentBytes} bytes again, ${tookMs} ms`,
+  );
+  for (const problem of problems) console.log(`  x ${problem}`);
+  if (what === "all") console.log(`  ${JSON.stringify(facts)}`);
+  else console.log(`  again: ${result.replay}`);
+}
