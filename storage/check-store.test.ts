@@ -39,6 +39,17 @@ const line = ({ view }: Ran, operation: string): ProfileCheck | undefined =>
 const outcomes = ({ view }: Ran): Record<string, string> =>
   Object.fromEntries(view.checks.map(({ operation, outcome }) => [operation, outcome]));
 
+test("a store that takes one write a second and key is waited for", async () => {
+  let writes = 0;
+  const result = await ran((op, { path }) => {
+    if (op !== "PutObject" || !path.endsWith("/once.json") || ++writes !== 2) return null;
+    const refusal = s3Error(429, "TooManyRequests");
+    return { ...refusal, headers: { ...refusal.headers, "retry-after": "0" } };
+  });
+  expect(writes).toBe(3);
+  expect(line(result, "PutObject if-none-match")?.outcome).toBe("ok");
+});
+
 describe("a store that can do everything", () => {
   test("passes, with one line for each operation", async () => {
     const result = await ran(() => null);

@@ -1,0 +1,188 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROVIDERS } from "#protocol/requests.ts";
+import { checkStore } from "#storage/check-store.ts";
+import { createControlClient } from "#storage/client.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
+import { PRESETS } from "#storage/providers.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { startProcess } from "../stage/start-process.ts";
+import { type RunningStore, startStore } from "../stage/start-store.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+/**
+ * The worker program against a store that is as strict as each provider: told which provider it is, and told nothing but
+ * the endpoint. The store writes down what it was sent, and nothing may be in it that any store refuses.
+ */
+
+const MIB = 1024 * 1024;
+const CONTROL = "providers-control-token";
+const CONNECTIONS = 3;
+/** Parts of 64 MiB, as Storj wants them, are two of these. */
+const large = randomBytes(66 * MIB + 77);
+const small = randomBytes(12 * MIB + 1);
+
+const seen = z.object({
+  requests: z.array(
+    z.object({
+      operation: z.string(),
+      key: z.string(),
+      partNumber: z.number().optional(),
+      status: z.number(),
+      connection: z.number(),
+      headerNames: z.array(z.string()),
+      risky: z.array(z.string()),
+    }),
+  ),
+});
+type Seen = z.infer<typeof seen>["requests"][number];
+
+async function seenBy(store: RunningStore): Promise<Seen[]> {
+  const answer = await fetch(`${store.endpoint}/_control/log`, { headers: { authorization: `Bearer ${CONTROL}` } });
+  return seen.parse(await answer.json()).requests;
+}
+
+const isStored = (one: Seen): boolean => one.operation === "UploadPart" && one.status === 200;
+const isRead = (one: Seen): boolean => one.operation === "GetObject" && one.status === 206;
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "tidemark-providers-"));
+  writeFileSync(join(dir, "large.bin"), large);
+  writeFileSync(join(dir, "small.bin"), small);
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const openStore = (name: string, quirks: string): Promise<RunningStore> =>
+  startStore({ dataDir: join(dir, `store-${name}`), control: CONTROL, flags: ["--no-fsync", "--quirks", quirks] });
+
+function cp(store: RunningStore, args: readonly string[]) {
+  const state = join(dir, `state-${store.port}`);
+  mkdirSync(state, { recursive: true });
+  const steady = ["--state", state, "--part-size", "5MiB", "--concurrency", String(CONNECTIONS)];
+  return startProcess({
+    title: "cp",
+    entry: "worker/main.ts",
+    args: ["cp", ...steady, ...args],
+    env: {
+      AWS_ENDPOINT_URL: store.endpoint,
+      AWS_ACCESS_KEY_ID: store.accessKey,
+      AWS_SECRET_ACCESS_KEY: store.secretKey,
+    },
+  });
+}
+
+async function cpToTheEnd(store: RunningStore, args: readonly string[]): Promise<void> {
+  const running = await cp(store, args);
+  const { code } = await running.exited;
+  expect([code, code === 0 ? "" : running.lines.join("\n")]).toEqual([0, ""]);
+}
+
+/** Starts a slow copy, kills it once `count` requests of this kind were answered, and runs it again to its end. */
+async function cpKilledOnce(
+  store: RunningStore,
+  given: { args: readonly string[]; slow: string; until: (one: Seen) => boolean; count: number },
+): Promise<void> {
+  const before = (await seenBy(store)).filter(given.until).length;
+  const first = await cp(store, [given.slow, "16MB", ...given.args]);
+  await waitUntil(
+    "the copy is under way",
+    async () => (await seenBy(store)).filter(given.until).length >= before + given.count,
+    { everyMs: 30 },
+  );
+  const { signal } = await first.stop("SIGKILL");
+  expect(signal).toBe("SIGKILL");
+  await cpToTheEnd(store, given.args);
+}
+
+/** No request of any client carried what some store refuses, and connections were kept. */
+function expectCareful(requests: readonly Seen[]): void {
+  expect(requests.filter((one) => one.risky.length > 0)).toEqual([]);
+  const bare = requests.filter((one) => isStored(one) && !one.headerNames.includes("content-length"));
+  expect(bare).toEqual([]);
+}
+
+describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
+  const quirks = provider === "other" ? "strictest" : provider;
+  let store: RunningStore;
+  beforeAll(async () => {
+    store = await openStore(provider, quirks);
+  });
+  afterAll(() => store.stop());
+
+  test("is copied to by name, over a kill, and from knowing only its address, over another", async () => {
+    const named = ["--provider", provider];
+    const address = `s3://${store.bucket}/large.bin`;
+    const target = join(dir, `large-${provider}.bin`);
+    const partBytes = Math.max(5 * MIB, PRESETS[provider].traits.minPartBytes);
+    const partCount = Math.ceil(large.length / partBytes);
+    await cpKilledOnce(store, {
+      args: [...named, join(dir, "large.bin"), address],
+      slow: "--limit-up",
+      until: isStored,
+      count: Math.min(2, partCount - 1),
+    });
+    const parts = (await seenBy(store)).filter(isStored);
+    expect(new Set(parts.map((one) => one.partNumber)).size).toBe(partCount);
+    expect(parts.length).toBeLessThanOrEqual(partCount + CONNECTIONS);
+    expect(new Set(parts.map((one) => one.connection)).size).toBeLessThanOrEqual(2 * (CONNECTIONS + 3));
+    await cpKilledOnce(store, { args: [address, target], slow: "--limit-down", until: isRead, count: 2 });
+    expect(readFileSync(target).equals(large)).toBe(true);
+    rmSync(target);
+    expectCareful(await seenBy(store));
+  });
+
+  test("is copied to knowing only its address, and from by name", async () => {
+    const address = `s3://${store.bucket}/small.bin`;
+    const target = join(dir, `small-${provider}.bin`);
+    await cpToTheEnd(store, [join(dir, "small.bin"), address]);
+    await cpToTheEnd(store, ["--provider", provider, address, target]);
+    expect(readFileSync(target).equals(small)).toBe(true);
+    rmSync(target);
+    expectCareful(await seenBy(store));
+  });
+
+  test("passes the profile test with its own traits, all that uploading and restoring need", async () => {
+    const { traits } = PRESETS[provider];
+    const credential = { accessKeyId: store.accessKey, secretAccessKey: store.secretKey };
+    const access = {
+      endpoint: store.endpoint,
+      region: "us-east-1",
+      bucket: store.bucket,
+      addressing: "path",
+      traits,
+    } as const;
+    const client = createControlClient({ access, credential });
+    try {
+      const source = createDirectSource({ access, credential });
+      const result = await checkStore({ client, access, source, fetch, prefix: "" });
+      expect(result.checks.filter((check) => check.outcome === "failed" || check.outcome === "refused")).toEqual([]);
+      expect(result.ok).toBe(true);
+    } finally {
+      client.destroy();
+    }
+    const requests = await seenBy(store);
+    expectCareful(requests);
+    const sums = requests.filter((one) => one.operation === "PutObject").flatMap((one) => one.headerNames);
+    expect(sums.includes("content-md5")).toBe(traits.checksum === "md5");
+    expect(sums.includes("x-amz-checksum-crc32")).toBe(traits.checksum === "crc32");
+  });
+});
+
+test("a store that lets connections go after a second, without a word, costs no copy", async () => {
+  const store = await openStore("impatient", "keep-alive-ms=1000,hide-keep-alive,no-continue");
+  try {
+    const address = `s3://${store.bucket}/small.bin`;
+    const target = join(dir, "small-impatient.bin");
+    // So slow that connections lie idle between the parts.
+    await cpToTheEnd(store, ["--limit-up", "4MB", join(dir, "small.bin"), address]);
+    await cpToTheEnd(store, [address, target]);
+    expect(readFileSync(target).equals(small)).toBe(true);
+    expectCareful(await seenBy(store));
+  } finally {
+    await store.stop();
+  }
+});
