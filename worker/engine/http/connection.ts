@@ -6,7 +6,7 @@ import { Flow } from "./flow.ts";
 import { openSocket, type Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving } from "./receiving.ts";
-import { bodyOf, Sending } from "./sending.ts";
+import { answerWaitMs, bodyOf, Sending } from "./sending.ts";
 import { createSilence, type Silence } from "./silence.ts";
 import type { Shared, Task } from "./task.ts";
 
@@ -29,12 +29,6 @@ const REST_MS = 4_000;
 const UNUSED_REST_MS = 15_000;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
-/** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
-const MOST_TLS_CHUNK_BYTES = 64 * 1024;
-/** The most the kernel may hold back after our last write. */
-const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
-const MOST_ANSWER_WAIT_MS = 120_000;
-
 export class Connection {
   readonly origin: Origin;
   readonly #shared: Shared;
@@ -91,7 +85,7 @@ export class Connection {
 
   /** Sends a request on an idle connection. */
   run(task: Task): void {
-    const { buffers, scratch, now, idleMs, pacer, pace } = this.#shared;
+    const { buffers, scratch, now, idleMs, pacer, pace, trips } = this.#shared;
     const { method, sink, head, body } = task;
     this.#state = "busy";
     this.#task = task;
@@ -118,7 +112,7 @@ export class Connection {
     });
     this.#receiving = receiving;
     const onFault = (error: unknown) => this.#failed(error);
-    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, now, onFault });
+    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, trips, now, onFault });
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
       this.#socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
@@ -133,7 +127,7 @@ export class Connection {
         head,
         body,
         buffers,
-        mostChunkBytes: this.origin.isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes,
+        isTls: this.origin.isTls,
         now,
         onMoved: () => this.#silence.touch(),
         onHold: () => this.#silence.hold(),
@@ -147,10 +141,9 @@ export class Connection {
     }
   }
 
-  /** All bytes are in the kernel's hands. On a slow link it takes a while until the store has them. */
+  /** All bytes are in the kernel's hands. */
   #sent(body: UploadBody): void {
-    const drainMs = (Math.min(body.lengthBytes, KERNEL_BUFFER_BYTES) / Math.max(1, body.bytesPerSecond())) * 1000;
-    this.#silence.allow(Math.min(MOST_ANSWER_WAIT_MS, this.#shared.idleMs + 2 * drainMs));
+    this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     if (this.#isOverWhenSent) this.#over();
   }
 

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Pace, Paced, Pacer } from "./pace.ts";
 import type { Receiving } from "./receiving.ts";
+import type { Trips } from "./trips.ts";
 
 /**
  * The body of one answer between socket and sink, in time: after everything that was ready has been read, a connection
@@ -11,6 +12,7 @@ export interface FlowOptions {
   receiving: Receiving;
   pacer: Pacer;
   pace: Pace;
+  trips: Trips;
   now: () => number;
   onFault(error: unknown): void;
 }
@@ -39,7 +41,7 @@ export class Flow implements Paced {
   }
 
   settle(): void {
-    const { receiving, pace, pacer, socket, now } = this.#options;
+    const { receiving, pace, pacer, socket, trips, now } = this.#options;
     const burst = this.#burstBytes;
     this.#burstBytes = 0;
     if (this.#isStopped || !receiving.isFlowing) return;
@@ -49,7 +51,8 @@ export class Flow implements Paced {
     // Near its end a body is read as it comes: the next request waits for it, and a small object is all end.
     if (pace.tickMs > 0 && burst < pace.aimBytes && receiving.leftBytes > 4 * pace.aimBytes) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
-      restMs = restFor(pace, pace.aimBytes / bytesPerMs);
+      const roundTripMs = trips.leastMs() ?? 0;
+      restMs = restFor(pace, Math.min(pace.aimBytes / bytesPerMs, roundTripMs / 3));
       this.#isResting = true;
       socket.pause();
     } else if (receiving.waitingSince === Infinity) return;

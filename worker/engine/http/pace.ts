@@ -16,7 +16,7 @@ export interface Pace {
   tickMs: number;
   /** What one rest should bring, bytes. */
   aimBytes: number;
-  /** Longest rest, ms. */
+  /** Longest rest, ms. Nor is a rest longer than a third of the round trip (or one tick): longer ones cost throughput. */
   mostMs: number;
 }
 

@@ -3,6 +3,7 @@ import type { HttpAnswer } from "#storage/answers.ts";
 import type { Buffers } from "./buffers.ts";
 import { createDechunker, type Dechunker } from "./dechunk.ts";
 import type { Sink } from "./exchange.ts";
+import { createGather, type Gather } from "./gather.ts";
 import { createHeadReader, framingOf, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
 
 /**
@@ -42,22 +43,23 @@ export class Receiving {
   #framing: Framing = { kind: "none" };
   #left = 0;
   #dechunker: Dechunker | null = null;
-  #buffer: Buffer | null = null;
-  /** What lies in the buffer and was not delivered. */
-  #start = 0;
-  #end = 0;
+  readonly #gathered: Gather;
   #isHeld = false;
   #isEnded = false;
   #isStopped = false;
   #given: Buffer;
-  /** When the oldest byte that was not delivered came. */
-  waitingSince = Infinity;
   /** Nothing came after the end of the answer. */
   isClean = true;
 
   constructor(options: ReceivingOptions) {
     this.#options = options;
     this.#given = options.scratch;
+    this.#gathered = createGather(options.buffers, options.now);
+  }
+
+  /** When the oldest byte that was not delivered came; Infinity when all were. */
+  get waitingSince(): number {
+    return this.#gathered.waitingSince;
   }
 
   get hasBegun(): boolean {
@@ -100,17 +102,8 @@ export class Receiving {
 
   /** Where the next bytes shall go. */
   room(): Buffer {
-    const { scratch, buffers } = this.#options;
-    if (!this.#isSinking() || this.#isEnded || this.#isStopped) {
-      this.#given = scratch;
-      return scratch;
-    }
-    this.#buffer ??= buffers.take();
-    if (this.#start === this.#end) {
-      this.#start = 0;
-      this.#end = 0;
-    }
-    this.#given = this.#end === 0 ? this.#buffer : this.#buffer.subarray(this.#end);
+    const isGathering = this.#isSinking() && !this.#isEnded && !this.#isStopped;
+    this.#given = isGathering ? this.#gathered.room() : this.#options.scratch;
     return this.#given;
   }
 
@@ -185,12 +178,11 @@ export class Receiving {
 
   #gather(count: number): void {
     if (count === 0) return;
-    if (this.#start === this.#end) this.waitingSince = this.#options.now();
-    this.#end += count;
-    const room = this.#options.buffers.sizeBytes - this.#end;
+    this.#gathered.add(count);
+    const { roomBytes } = this.#gathered;
     if (!this.#isHeld) {
-      if (room < LITTLE_ROOM_BYTES) this.deliver();
-    } else if (room === 0 && !this.#isEnded) {
+      if (roomBytes < LITTLE_ROOM_BYTES) this.deliver();
+    } else if (roomBytes === 0 && !this.#isEnded) {
       // Cannot happen while the sizes in buffers.ts hold.
       throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
     }
@@ -198,11 +190,9 @@ export class Receiving {
 
   /** Hands the sink what has gathered, unless it is busy. */
   deliver(): void {
-    if (this.#isHeld || this.#isStopped || this.#buffer === null || this.#start === this.#end) return;
-    const chunk = this.#buffer.subarray(this.#start, this.#end);
-    this.#start = this.#end;
-    this.waitingSince = Infinity;
-    this.#handOver(chunk);
+    if (this.#isHeld || this.#isStopped) return;
+    const chunk = this.#gathered.take();
+    if (chunk !== null) this.#handOver(chunk);
   }
 
   #handOver(chunk: Buffer): void {
@@ -265,7 +255,6 @@ export class Receiving {
 
   /** Gives the buffer back: the socket must not write into it any more. */
   release(): void {
-    if (this.#buffer !== null) this.#options.buffers.give(this.#buffer);
-    this.#buffer = null;
+    this.#gathered.release();
   }
 }

@@ -13,8 +13,7 @@ export interface SendingOptions {
   head: string;
   body: UploadBody;
   buffers: Buffers;
-  /** TLS keeps an encrypted copy of all that is given to it at a time. */
-  mostChunkBytes: number;
+  isTls: boolean;
   now: () => number;
   /** Bytes moved into the kernel. */
   onMoved(): void;
@@ -27,10 +26,15 @@ export interface SendingOptions {
 
 const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
+/** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
+const MOST_TLS_CHUNK_BYTES = 64 * 1024;
 const QUICK_MS = 100;
 const SLOW_MS = 500;
 /** The kernel may take these at once, one after the other, before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
+/** The most the kernel may hold back after our last write. */
+const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
+const MOST_ANSWER_WAIT_MS = 120_000;
 
 export class Sending {
   readonly #options: SendingOptions;
@@ -135,7 +139,8 @@ export class Sending {
   }
 
   #written(count: number, tookMs: number): void {
-    const { onMoved, onSent, mostChunkBytes } = this.#options;
+    const { onMoved, onSent, isTls, buffers } = this.#options;
+    const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
     this.#taken += count;
     onMoved();
     if (count > 0) this.#body.sent(count);
@@ -184,4 +189,10 @@ export function bodyOf(bytes: Buffer): UploadBody {
     // Nobody measured; a slow one.
     bytesPerSecond: () => 64 * 1024,
   };
+}
+
+/** How long the answer may take after the last byte was given to the kernel: on a slow link the store has it much later. */
+export function answerWaitMs(body: UploadBody, idleMs: number): number {
+  const drainMs = (Math.min(body.lengthBytes, KERNEL_BUFFER_BYTES) / Math.max(1, body.bytesPerSecond())) * 1000;
+  return Math.min(MOST_ANSWER_WAIT_MS, idleMs + 2 * drainMs);
 }

@@ -1,0 +1,54 @@
+import type { Buffers } from "./buffers.ts";
+
+/** A lent buffer that fills with the bytes of one body and is emptied in pieces as large as they have become. */
+export interface Gather {
+  /** Where the next bytes shall go: behind those that are still to be taken. */
+  room(): Buffer;
+  /** `count` bytes came into the room given last. */
+  add(count: number): void;
+  /** Everything that has gathered, valid until more is added; null when there is nothing. */
+  take(): Buffer | null;
+  readonly roomBytes: number;
+  /** When the oldest byte that was not taken came; Infinity when there is none. */
+  readonly waitingSince: number;
+  /** Gives the buffer back: nothing may write into it any more. */
+  release(): void;
+}
+
+export function createGather(buffers: Buffers, now: () => number): Gather {
+  let buffer: Buffer | null = null;
+  let start = 0;
+  let end = 0;
+  let waitingSince = Infinity;
+  return {
+    room: () => {
+      buffer ??= buffers.take();
+      if (start === end) {
+        start = 0;
+        end = 0;
+      }
+      return end === 0 ? buffer : buffer.subarray(end);
+    },
+    add: (count) => {
+      if (start === end) waitingSince = now();
+      end += count;
+    },
+    take: () => {
+      if (buffer === null || start === end) return null;
+      const taken = buffer.subarray(start, end);
+      start = end;
+      waitingSince = Infinity;
+      return taken;
+    },
+    get roomBytes() {
+      return buffers.sizeBytes - end;
+    },
+    get waitingSince() {
+      return waitingSince;
+    },
+    release: () => {
+      if (buffer !== null) buffers.give(buffer);
+      buffer = null;
+    },
+  };
+}
