@@ -15,6 +15,7 @@ import { runCase } from "./run-case.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
+import { personalSettings } from "./tools/tidemark.ts";
 
 /** `npm run bench`: Tidemark beside its peers, in turns, on loopback and across emulated links. */
 
@@ -98,6 +99,11 @@ async function benchOne(benchCase: BenchCase, given: Given): Promise<Result[]> {
   const shape = shapeFor(benchCase, options);
   await using stage = await openStage(benchCase, options);
   const { directions, repeat } = options;
+  const machine = await describeMachine({
+    congestion: options.congestion,
+    link: benchCase.link,
+    server: stage.server.name,
+  });
   const runs = await runCase({
     benchCase,
     stage,
@@ -113,11 +119,6 @@ async function benchOne(benchCase: BenchCase, given: Given): Promise<Result[]> {
     if (counts.up.refused + counts.down.refused > 0)
       console.log("  The emulator could not keep up; do not trust this.");
   }
-  const machine = await describeMachine({
-    congestion: options.congestion,
-    link: benchCase.link,
-    server: stage.server.name,
-  });
   const results = directions.map((direction): Result => ({
     case: benchCase.name,
     direction,
@@ -150,6 +151,14 @@ async function writePage(): Promise<void> {
 }
 
 async function benchAll(options: Options): Promise<void> {
+  const settings = Object.keys(personalSettings());
+  if (options.save && settings.length > 0) {
+    throw new BenchError(
+      `Published numbers are of the default settings: unset ${settings.join(", ")}, or leave --save out.`,
+    );
+  }
+  if (process.platform !== "linux")
+    throw new BenchError("The benchmarks need Linux: they count CPU and memory as its kernel does.");
   const signal = listenForSignals();
   if (options.build && options.tools.some((name) => name === "tidemark" || name === "again")) {
     await run(process.execPath, ["worker/build.ts"], { cwd: ROOT }).catch((error: unknown) => {

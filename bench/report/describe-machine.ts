@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { cpus, release, totalmem } from "node:os";
+import { cpus, loadavg, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 import { SERVER_PINS } from "#e2e/servers/pins.ts";
 import type { BenchCase } from "../cases.ts";
@@ -23,6 +23,7 @@ export async function describeMachine(
       cores: processors.length,
       memoryGib: Math.round(totalmem() / GIB),
       kernel: release(),
+      loadBefore: Number((loadavg()[0] ?? 0).toFixed(1)),
       node: process.versions.node,
       server: `${about.server} ${SERVER_PINS[about.server].split("@")[1]}`,
       congestion: about.link === null ? await hostCongestion() : about.congestion,

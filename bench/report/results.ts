@@ -38,6 +38,8 @@ const result = z.object({
     cores: z.number(),
     memoryGib: z.number(),
     kernel: z.string(),
+    /** Processes that wanted the CPU in the minute before: what else the machine was doing. */
+    loadBefore: z.number(),
     node: z.string(),
     server: z.string(),
     congestion: z.string(),

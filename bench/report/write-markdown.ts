@@ -146,6 +146,6 @@ export function benchmarksPage(results: readonly Result[]): string {
 }
 
 function measuredWith({ date, machine, command, commit }: Result): string {
-  const { cpu, cores, memoryGib, kernel, node, server, congestion } = machine;
-  return `<sub>${date.slice(0, 10)}, ${cores} cores of ${cpu}, ${memoryGib} GiB, Linux ${kernel}, ${congestion}, Node ${node}, ${server}, commit ${commit}: \`${command}\`</sub>`;
+  const { cpu, cores, memoryGib, kernel, loadBefore, node, server, congestion } = machine;
+  return `<sub>${date.slice(0, 10)}, ${cores} cores of ${cpu}, ${memoryGib} GiB, Linux ${kernel}, load before ${loadBefore}, ${congestion}, Node ${node}, ${server}, commit ${commit}: \`${command}\`</sub>`;
 }

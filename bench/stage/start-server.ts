@@ -111,10 +111,10 @@ const LAUNCHES: Record<ServerName, Launch> = {
 
 /** Starts a program, inside a namespace if one is given, and waits until its port takes connections. */
 export async function startListening(where: Listening, binary: BinaryOptions): Promise<RunningBinary> {
-  const running =
-    where.netns === null
-      ? runBinary(binary)
-      : runBinary({ ...binary, program: "nsenter", args: [`--net=${where.netns}`, binary.program, ...binary.args] });
+  const inside = where.netns === null ? [] : ["nsenter", `--net=${where.netns}`];
+  // setpriv, of the same package as nsenter: when this process is killed, the server goes with it.
+  const [program = "", ...args] = [...inside, "setpriv", "--pdeathsig", "TERM", binary.program, ...binary.args];
+  const running = runBinary({ program, args, env: binary.env });
   const giveUpAtMs = performance.now() + READY_LIMIT_MS;
   while (!(await takesConnections(where))) {
     if (running.hasEnded() || performance.now() > giveUpAtMs) {

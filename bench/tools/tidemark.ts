@@ -38,17 +38,23 @@ function tidemarkCommand(options: TidemarkOptions, errand: Errand): Command {
   const store = s3Address(errand) + (isFolder ? "/" : "");
   const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
   const sizes = errand.setting === "ten-by-ten" ? ["--concurrency", "10", "--part-size", "10MB"] : [];
-  const wishes = Object.entries(process.env).filter(
-    (entry): entry is [string, string] => entry[0].startsWith("TIDEMARK_") && entry[1] !== undefined,
-  );
   return {
     program: process.execPath,
     args: [options.bundle, "cp", ...sizes, ...ends],
     env: {
       ...baseEnvironment(errand),
-      TIDEMARK_ENDPOINT: errand.endpoint,
       TIDEMARK_STATE: options.stateFolder ?? join(errand.scratch, "state"),
-      ...Object.fromEntries(wishes),
+      ...personalSettings(),
+      TIDEMARK_ENDPOINT: errand.endpoint,
     },
   };
+}
+
+/** What the person set to try something out, without what belongs to a store of theirs. */
+export function personalSettings(): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    if (name.startsWith("TIDEMARK_") && value !== undefined && !/KEY|TOKEN|HUB/.test(name)) settings[name] = value;
+  }
+  return settings;
 }
