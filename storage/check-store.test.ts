@@ -3,8 +3,9 @@ import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
 import { CHECKS } from "./check-list.ts";
 import { checkStore } from "./check-store.ts";
 import { createControlClient } from "./client.ts";
+import { createDirectSource } from "./direct-source.ts";
 import { traitsOf } from "./providers.ts";
-import { createDirectSource, type StoreAccess } from "./signing.ts";
+import type { StoreAccess } from "./signing.ts";
 import { PORTAL, s3Error, type Canned, type Seen } from "./testing/canned-server.ts";
 import { operationOf, serveSmallStore, type SmallStore } from "./testing/small-store.ts";
 

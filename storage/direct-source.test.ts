@@ -34,6 +34,15 @@ const urlOf = async (source: ReturnType<typeof open>): Promise<URL> => {
   return new URL(request?.url ?? "");
 };
 
+test("every operation is signed, in order, at the source's own clock", async () => {
+  const now = () => Date.UTC(2026, 0, 2);
+  const source = createDirectSource({ access, credential, now, lifetimeMs: 60_000 });
+  const signed = await source.sign([HEAD, { op: "abort", key: "a", uploadId: "u" }, { ...HEAD, key: "b" }]);
+  expect(signed.map(({ method }) => method)).toEqual(["HEAD", "DELETE", "HEAD"]);
+  expect(signed[0]?.url).toContain("X-Amz-Date=20260102T000000Z");
+  expect(signed[0]?.expiresAt).toBe(Date.UTC(2026, 0, 2, 0, 1));
+});
+
 describe("a clock that is wrong", () => {
   test("is noticed in any answer, and signatures follow the store's", async () => {
     const source = open();

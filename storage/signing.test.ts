@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { operation, signedRequest, type Operation } from "#protocol/operations.ts";
 import { traitsOf } from "./providers.ts";
-import { createDirectSource, describeOperation, locate, presignOperation, type StoreAccess } from "./signing.ts";
+import { describeOperation, locate, presignOperation, type StoreAccess } from "./signing.ts";
 
 const access: StoreAccess = {
   endpoint: "https://s3.eu-central-1.amazonaws.com",
@@ -227,15 +227,5 @@ describe("presignOperation", () => {
     const longest = sign(OPERATIONS.head, 90 * 86_400_000);
     expect(longest.expiresAt).toBe(Date.UTC(2026, 10, 28, 12, 0, 0));
     expect(new URL(longest.url).searchParams.get("X-Amz-Expires")).toBe("604800");
-  });
-});
-
-describe("createDirectSource", () => {
-  test("signs every operation, in order, at its own clock", async () => {
-    const source = createDirectSource({ access, credential, now: () => Date.UTC(2026, 0, 2), lifetimeMs: 60_000 });
-    const signed = await source.sign([OPERATIONS.head, OPERATIONS.abort, OPERATIONS.get]);
-    expect(signed.map(({ method }) => method)).toEqual(["HEAD", "DELETE", "GET"]);
-    expect(signed[0]?.url).toContain("X-Amz-Date=20260102T000000Z");
-    expect(signed[0]?.expiresAt).toBe(Date.UTC(2026, 0, 2, 0, 1));
   });
 });

@@ -1,6 +1,7 @@
 import type { Operation } from "#protocol/operations.ts";
 import {
   completeBody,
+  isSurePut,
   readAbort,
   readComplete,
   readCreate,
@@ -11,13 +12,15 @@ import {
 } from "#storage/answers.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { createControlClient } from "#storage/client.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { HttpAnswer } from "#storage/faults.ts";
 import { listObjects, listUploads } from "#storage/listing.ts";
 import { deleteObject, getObjectText, headObject, putObjectText } from "#storage/objects.ts";
+import { afterChecksumAnswer, startChecksumProbe } from "#storage/probe-traits.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { sendSigned } from "#storage/send.ts";
-import { createDirectSource, S3_NAMES, type StoreAccess } from "#storage/signing.ts";
+import { S3_NAMES, type StoreAccess } from "#storage/signing.ts";
 import { expect } from "vitest";
 import { OWN_MARKER_REFUSED, PART_BYTES, sample, WHOLE_KEY_ONLY, type Case, type CaseContext } from "./case.ts";
 
@@ -45,8 +48,10 @@ function reach(context: CaseContext) {
       ...(body === undefined ? {} : { body }),
     });
   };
-  return { access, source, send, client: createControlClient({ access, credential }) };
+  return { access, credential, source, send, client: createControlClient({ access, credential }) };
 }
+
+const EMPTY = { sizeBytes: 0, crc32: "00000000" } as const;
 
 async function faultOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
@@ -129,6 +134,82 @@ export const STORAGE_CASES: readonly Case[] = [
       expect(listed.parts).toEqual([]);
       readAbort(await send({ op: "abort", key, uploadId }));
       readAbort(await send({ op: "abort", key, uploadId }));
+    },
+  },
+  {
+    name: "a part whose checksum is an MD5 is taken, and refused with other bytes",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const key = `${context.prefix}by md5`;
+      const checksum = "md5" as const;
+      const { uploadId } = readCreate(await send({ op: "create", key, nonce: "n", checksum }));
+      const right = sample(PART_BYTES);
+      const wrong = sample(PART_BYTES);
+      const sums = { crc32: crc32Hex(right.bytes), md5: right.md5Hex, checksum };
+      const part = { op: "part", key, uploadId, partNumber: 1, sizeBytes: PART_BYTES, ...sums } as const;
+      const refused = send(part, wrong.bytes).then((answer) => readPart(answer));
+      expect(await faultOf(refused)).toBe("CHECKSUM_MISMATCH");
+      const { etag } = readPart(await send(part, right.bytes));
+      const document = completeBody([{ partNumber: 1, etag, crc32: sums.crc32 }], { checksum });
+      readComplete(await send({ op: "complete", key, uploadId }, document));
+      expect(readHead(await send({ op: "head", key }))).toMatchObject({ sizeBytes: PART_BYTES, nonce: "n" });
+    },
+  },
+  {
+    name: "a store of which nothing is known turns out to check CRC32s, and its answer to a PUT needs no HEAD",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const { bytes } = sample(1000);
+      const key = `${context.prefix}probed`;
+      const probe = startChecksumProbe(traitsOf("other"), { kept: null, nowMs: Date.now() });
+      const { checksum } = probe;
+      const sent = { op: "put", checksum, crc32: crc32Hex(bytes) } as const;
+      const answer = await send({ ...sent, key, sizeBytes: bytes.length, nonce: "n" }, bytes);
+      const after = afterChecksumAnswer(probe, sent, answer);
+      expect(after).toMatchObject({ verdict: "keep", probe: { checksum: "crc32", isProven: true } });
+      expect(isSurePut(answer, sent)).toBe(true);
+    },
+  },
+  ...([-2, 2] as const).map((hours): Case => ({
+    name: `a clock that is off by ${hours} hours is noticed in the first answer, and the next request is right`,
+    async run(context) {
+      const { access, credential, client } = reach(context);
+      client.destroy();
+      const ours = () => Date.now() + hours * 3_600_000;
+      const source = createDirectSource({ access, credential, now: ours });
+      const ask = async () => {
+        const [request] = await source.sign([
+          { op: "put", key: `${context.prefix}${source.now()}`, ...EMPTY, nonce: "n" },
+        ]);
+        if (request === undefined) throw new Error("nothing was signed");
+        const sentAtMs = ours();
+        const answer = await sendSigned(request, { op: "PutObject", subject: "", fetch, timeoutMs: 30_000, body: "" });
+        return { answer, sentAtMs, receivedAtMs: ours() };
+      };
+      const first = await ask();
+      expect(source.observe(first)).toBe("sign again");
+      expect(source.clockSentence()).toContain(hours > 0 ? "2 h ahead of" : "2 h behind");
+      readPut((await ask()).answer);
+    },
+  })),
+  {
+    name: "a region that is wrong is corrected by what the store says",
+    differs: { versitygw: "refuses the region without naming its own" },
+    async run(context) {
+      const { access, credential, client } = reach(context);
+      client.destroy();
+      const source = createDirectSource({ access: { ...access, region: "eu-west-9" }, credential });
+      const ask = async () => {
+        const [request] = await source.sign([{ op: "put", key: `${context.prefix}region`, ...EMPTY, nonce: "n" }]);
+        if (request === undefined) throw new Error("nothing was signed");
+        return sendSigned(request, { op: "PutObject", subject: "", fetch, timeoutMs: 30_000, body: "" });
+      };
+      const answer = await ask();
+      const times = { sentAtMs: Date.now(), receivedAtMs: Date.now() };
+      if (answer.status !== 200) expect(source.observe({ answer, ...times })).toBe("sign again");
+      readPut(answer.status === 200 ? answer : await ask());
     },
   },
   {
