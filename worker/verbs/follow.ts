@@ -76,8 +76,8 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
   const { from, to, tally, tookMs, way, failures } = done;
   const rate = tally.sentBytes / Math.max(0.001, tookMs / 1000);
   const failed = failures.length;
-  const [files, took] = [formatCount(tally.filesTotal), formatDuration(tookMs)];
-  const count = tally.filesTotal === 1 ? "" : `${files} files, `;
+  const took = formatDuration(tookMs);
+  const count = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
   const again = tally.retries === 0 ? "" : `, ${formatCount(tally.retries)} parts tried again`;
   const keptBytes = way === "within" || failed > 0 ? 0 : tally.bytesTotal - tally.sentBytes;
   const kept = keptBytes > 0 ? `, ${formatBytes(keptBytes)} were there already` : "";
