@@ -61,7 +61,7 @@ const MOST_TARGET_MS = 20;
 /** A cut shows only after the queue, and what the kernel holds already, has drained. */
 const HOLD_MS = 2_000;
 /** Without a cut for so long, whoever was there has gone. */
-const CALM_MS = 15_000;
+const CALM_MS = 8_000;
 /** Within the time that is remembered, so that the idle link is always known. */
 const DRAIN_EVERY_MS = 4 * MINUTE_MS;
 const DRAIN_MS = 2_500;
@@ -76,9 +76,10 @@ export function stepHousehold(before: HouseholdState, sample: HouseholdSample, s
   // One late answer is no queue: the lesser of two counts.
   const steady = Math.min(rttMs, before.lastRttMs ?? rttMs);
   const smoothedRttMs = before.smoothedRttMs === null ? steady : 0.4 * before.smoothedRttMs + 0.6 * steady;
+  const isFalling = steady < 0.9 * (before.smoothedRttMs ?? steady);
   const next = { ...seen, lastRttMs: rttMs, smoothedRttMs };
   // While nothing of ours moves the queue is not ours, and nothing can be learned about what we may take.
-  return keepShare(sample.movedBytes > 0 ? steer(next, sample) : next, atMs, shareForOthers);
+  return keepShare(sample.movedBytes > 0 ? steer(next, { ...sample, isFalling }) : next, atMs, shareForOthers);
 }
 
 /** What may be taken now; null is all. */
@@ -130,7 +131,7 @@ function remember(state: HouseholdState, sample: HouseholdSample): HouseholdStat
   return { ...state, recent, minutes };
 }
 
-function steer(state: HouseholdState, now: HouseholdSample): HouseholdState {
+function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolean }): HouseholdState {
   const { atMs, spanMs } = now;
   const base = baseRttOf(state) ?? 0;
   const queueMs = (state.smoothedRttMs ?? base) - base;
@@ -139,7 +140,8 @@ function steer(state: HouseholdState, now: HouseholdSample): HouseholdState {
   const measured = rateOver(state, atMs, 2 * HOLD_MS);
   const floor = Math.max(LEAST_RATE, bestOf(state) * LEAST_SHARE_OF_BEST);
   if (queueMs > mostMs) {
-    if (atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
+    // What drains already needs no other cut.
+    if (now.isFalling || atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
     const from = Math.min(state.rate ?? Infinity, measured);
     // As much less as drains the queue in the time until the next cut.
     const drain = Math.min(0.85, Math.max(0.5, 1 - queueMs / HOLD_MS));
@@ -159,7 +161,7 @@ function steer(state: HouseholdState, now: HouseholdSample): HouseholdState {
   const room = 1 - queueMs / targetMs;
   const known = atMs - state.lastCutAtMs > CALM_MS ? bestOf(state) : state.peak;
   const isFar = queueMs < targetMs / 2 && rate < 0.8 * known;
-  const growth = isFar ? 0.12 : room * (room > 0 ? 0.02 : 0.05);
+  const growth = isFar ? (known === state.peak ? 0.12 : 0.06) : room * (room > 0 ? 0.02 : 0.05);
   if (growth > 0 && !isUsed) return { ...state, isInflated };
   return { ...state, isInflated, rate: Math.max(floor, rate * (1 + Math.max(-0.1, growth) * seconds)) };
 }
