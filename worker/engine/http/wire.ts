@@ -57,7 +57,7 @@ const IDLE_MS = 15_000;
 const CONNECT_MS = 8_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
-/** Rests bring less than half of the receive window a connection begins with, so TCP never waits for them. */
+/** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 16 };
 const MOST_CHECK_MS = 500;
 
