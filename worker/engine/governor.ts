@@ -1,14 +1,16 @@
 /**
- * How many connections a direction uses. It starts with a few, doubles while that makes the transfer faster (a lossy or
- * long link wants many), and stops when it does not. Later it tries a few more or a few less now and then, and stays with
- * what is fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
+ * How many connections a direction uses. It starts with a few and doubles with every round trip that brings more: new
+ * connections are slow at first, and together they fill a long link sooner. More than forty are only worth it where each
+ * is held down by losses, so that step is a trial of its own: it is kept when it made the transfer faster after the
+ * connections before it had their time to grow. Later it tries a few more or less now and then, and stays with what is
+ * fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
  * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
  *
  * Pure: a state and a sample give the next state, so every rule can be tested without a clock.
  */
 export interface GovernorState {
   readonly width: number;
-  readonly phase: "ramp" | "steady" | "trial" | "recover";
+  readonly phase: "ramp" | "grown" | "leap" | "steady" | "trial" | "recover";
   /** Where the present window began. */
   readonly windowAt: number;
   readonly windowBytes: number;
@@ -45,15 +47,19 @@ export interface GovernorLimits {
   most: number;
 }
 
-/** A doubling has to bring this much in one of the windows after it. */
-const RAMP_GAIN = 1.15;
-const FLAT_WINDOWS = 3;
+/** A window has to bring this much more than the best one before it. */
+const RAMP_GAIN = 1.1;
+const FLAT_WINDOWS = 4;
+/** What fills any link without losses. */
+const RAMP_WIDTH = 40;
+/** What the step to the most connections has to bring to be worth it. */
+const LEAP_GAIN = 1.2;
 /** A trial of more connections has to bring this much; one of fewer may cost at most this. */
 const MORE_GAIN = 1.05;
 const LESS_COST = 0.98;
 const TRIAL_EVERY_MS = 6_000;
 const LONGEST_TRIAL_EVERY_MS = 120_000;
-const CEILING_MS = 60_000;
+const CEILING_MS = 15_000;
 const THROTTLE_PAUSE_MS = 1_000;
 
 export const startGovernor = (limits: GovernorLimits, at: number): GovernorState => ({
@@ -73,13 +79,21 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
   throttledAt: -Infinity,
 });
 
-/** Ramp windows hold two round trips, later ones about two seconds. */
-const windowMs = (state: GovernorState, sample: GovernorSample): number =>
-  state.phase === "ramp"
-    ? Math.min(600, Math.max(120, 2 * sample.rttMs))
-    : state.phase === "recover"
-      ? THROTTLE_PAUSE_MS
-      : Math.max(2_000, 10 * sample.rttMs);
+/** How long a rate is measured before anything is made of it. */
+function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
+  switch (state.phase) {
+    case "ramp":
+      return Math.min(400, Math.max(100, rttMs));
+    case "grown":
+    case "leap":
+      return Math.min(1_500, Math.max(250, 4 * rttMs));
+    case "recover":
+      return THROTTLE_PAUSE_MS;
+    case "steady":
+    case "trial":
+      return Math.max(2_000, 10 * rttMs);
+  }
+}
 
 /** The state after a sample. Called a few times per window; most calls change nothing. */
 export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
@@ -97,7 +111,11 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
   const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
   switch (state.phase) {
     case "ramp":
-      return ramp(next, { rate, most, at: sample.at });
+      return ramp(next, { rate, most, sample });
+    case "grown":
+      return leapWhenGrown(next, { rate, most, sample });
+    case "leap":
+      return landLeap(next, { rate, most, sample });
     case "recover":
       return recover(next, { rate, most, at: sample.at });
     case "steady":
@@ -128,12 +146,39 @@ const rest = (state: GovernorState, about: { rate: number; at: number }): Govern
   nextTrialAt: about.at + state.trialEveryMs,
 });
 
-function ramp(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {
-  const { rate, most } = about;
-  if (rate >= state.rate * RAMP_GAIN) {
-    return { ...state, rate, flat: 0, width: Math.min(most, state.width * 2) };
+interface Seen {
+  rate: number;
+  most: number;
+  sample: GovernorSample;
+}
+
+function ramp(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+  const target = Math.min(most, RAMP_WIDTH);
+  if (rate < state.rate * RAMP_GAIN) {
+    const flat = state.flat + 1;
+    return flat < FLAT_WINDOWS ? { ...state, flat } : rest(state, { rate: Math.max(rate, state.rate), at: sample.at });
   }
-  return state.flat + 1 >= FLAT_WINDOWS ? rest(state, about) : { ...state, flat: state.flat + 1 };
+  const width = Math.min(target, state.width * 2);
+  if (width < target) return { ...state, rate, flat: 0, width };
+  return { ...state, rate, flat: 0, width, phase: "grown", settledAt: sample.at + timeToGrow(sample) };
+}
+
+/** Slow start of new connections, the handshake included. */
+const timeToGrow = ({ rttMs }: GovernorSample): number => Math.min(4_000, Math.max(300, 8 * rttMs));
+
+/** As long as the rate still grows by itself, more connections could not be told from more time. */
+function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+  if (sample.at < state.settledAt) return { ...state, rate };
+  if (state.width >= most) return rest(state, { rate, at: sample.at });
+  if (rate >= state.rate * RAMP_GAIN) return { ...state, rate };
+  const settledAt = sample.at + timeToGrow(sample);
+  return { ...state, phase: "leap", rate, widthBefore: state.width, width: most, settledAt };
+}
+
+function landLeap(state: GovernorState, { rate, sample }: Seen): GovernorState {
+  if (rate >= state.rate * LEAP_GAIN) return rest(state, { rate, at: sample.at });
+  if (sample.at < state.settledAt) return state;
+  return rest({ ...state, width: state.widthBefore }, { rate: state.rate, at: sample.at });
 }
 
 function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {

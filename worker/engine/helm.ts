@@ -14,7 +14,7 @@ export interface Helm {
   stop(): void;
 }
 
-const LOOK_EVERY_MS = 60;
+const LOOK_EVERY_MS = 50;
 /** Ends its own timer after so many looks at nothing. */
 const MOST_EMPTY_LOOKS = 20;
 const UNKNOWN_RTT_MS = 50;
@@ -62,7 +62,9 @@ export function createHelm(parts: {
       look();
     },
     best: () =>
-      state.phase === "ramp" || state.rate === 0 ? null : { width: state.width, bytesPerSecond: state.rate },
+      state.phase === "ramp" || state.phase === "leap" || state.rate === 0
+        ? null
+        : { width: state.width, bytesPerSecond: state.rate },
     stop,
   };
 }

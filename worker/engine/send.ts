@@ -127,7 +127,7 @@ async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Prom
     if (etag !== null) return etag;
     job.watch.onPart(part, "waiting");
   }
-  await sendPart(engine, job, { part, handle });
+  await sendPart(engine, job, { part, handle, sums: new Map() });
   return verify(engine, job);
 }
 
@@ -135,9 +135,9 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
   for (let uploads = 1; ; uploads++) {
     try {
       await openAhead(engine, job);
-      await ensureUpload(engine, job);
+      const [sums] = await Promise.all([sumAhead(engine, job, handle), ensureUpload(engine, job)]);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
-      await forEachOf(missing, MOST_LANES, (part) => sendPart(engine, job, { part, handle }));
+      await forEachOf(missing, MOST_LANES, (part) => sendPart(engine, job, { part, handle, sums }));
       await assertUnchanged(handle, job.identity, job.path);
       return await complete(engine, job);
     } catch (error) {
@@ -154,6 +154,19 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
 async function openAhead(engine: Engine, job: SendJob): Promise<void> {
   const missing = job.plan.parts.length - job.memory.parts.size;
   await warmUp(engine, { op: "head", key: job.key }, missing);
+}
+
+/** The sums of the parts that go first, for the same reason. What cannot be read shows when the part is sent. */
+async function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): Promise<Map<number, string>> {
+  const sums = new Map<number, string>();
+  const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
+  for (const part of first) {
+    if (job.knownCrc(part) !== null) continue;
+    const { partNumber, offset, length } = part;
+    const crc32 = await checksumSlice({ fd: handle.fd, path: job.path, offset, length }).catch(() => null);
+    if (crc32 !== null) sums.set(partNumber, crc32);
+  }
+  return sums;
 }
 
 const attempting = (job: SendJob): Attempting => ({
@@ -210,13 +223,20 @@ export function partOperation(
   return { op: "part", key, uploadId: uploadId ?? "", partNumber: part.partNumber, sizeBytes: part.length, crc32 };
 }
 
-async function sendPart(engine: Engine, job: SendJob, about: { part: PlannedPart; handle: FileHandle }): Promise<void> {
-  const { part, handle } = about;
+interface PartToSend {
+  part: PlannedPart;
+  handle: FileHandle;
+  /** Summed ahead, by part number. */
+  sums: ReadonlyMap<number, string>;
+}
+
+async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<void> {
+  const { part, handle, sums } = about;
   const { signal } = job.watch;
   const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
   const size = job.plan.parts.length === 1 ? "small" : "large";
   const sent = await engine.gate.run({ signal, size }, async () => {
-    const crc32 = job.knownCrc(part) ?? (await checksumSlice(slice));
+    const crc32 = job.knownCrc(part) ?? sums.get(part.partNumber) ?? (await checksumSlice(slice));
     const operation = partOperation(job, { part, uploadId: job.memory.uploadId, crc32 });
     // One for all tries: a part that has to go again keeps its place.
     const lane = engine.limiter.lane();
