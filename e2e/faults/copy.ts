@@ -17,6 +17,8 @@ export interface Ending {
   readonly signal: NodeJS.Signals | null;
   /** The fault it ended with; null after a success, or when it said none. */
   readonly fault: FaultCode | null;
+  /** Of many files: those that failed, when the others did not (exit 8). */
+  readonly failed: readonly { name: string; fault: FaultCode | null }[];
   /** What it said of the fault, for a person. */
   readonly sentence: string | null;
   readonly retries: number;
@@ -79,6 +81,7 @@ export function startCopy(options: CopyOptions): Copy {
         code,
         signal,
         fault: isCode(last?.["code"]) ? last["code"] : null,
+        failed: said.filter(({ type }) => type === "failed").map(readFailure),
         sentence: typeof last?.["sentence"] === "string" ? last["sentence"] : null,
         retries: typeof done?.["retries"] === "number" ? done["retries"] : 0,
         stdout,
@@ -97,6 +100,11 @@ export function startCopy(options: CopyOptions): Copy {
 }
 
 const isCode = (value: unknown): value is FaultCode => typeof value === "string" && Object.hasOwn(FAULTS, value);
+
+function readFailure({ name, fault }: Record<string, unknown>): { name: string; fault: FaultCode | null } {
+  const code = typeof fault === "object" && fault !== null && "code" in fault ? fault.code : null;
+  return { name: String(name), fault: isCode(code) ? code : null };
+}
 
 function readLine(line: string): Record<string, unknown> {
   try {

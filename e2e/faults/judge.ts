@@ -8,6 +8,9 @@ import type { FaultClass } from "./fault-class.ts";
 /** The words a fault is told with, without what it was about. */
 const spoken = (code: FaultCode) => sentenceOf({ code }).split(/[.(]/)[0] ?? "";
 
+/** Exit code of a command of many files of which some failed. */
+const PARTLY = 8;
+
 export function judgeEnding(one: FaultClass, ending: Ending): string[] {
   const { code, fault, sentence, stderr } = ending;
   const problems: string[] = [];
@@ -20,6 +23,10 @@ export function judgeEnding(one: FaultClass, ending: Ending): string[] {
     return problems;
   }
   const expected = one.mustEnd ?? one.mayEnd ?? [];
+  if (code === PARTLY && ending.failed.length > 0) {
+    const others = ending.failed.filter(({ fault }) => fault === null || !expected.includes(fault));
+    return [...problems, ...others.map((other) => `a false error: ${other.name}: ${other.fault ?? "no fault"}`)];
+  }
   if (fault === null) {
     problems.push(`it failed without naming a fault (${told}): ${stderr.slice(-500)}`);
     return problems;

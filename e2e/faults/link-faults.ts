@@ -119,6 +119,7 @@ export const LINK_FAULTS: readonly FaultClass[] = [
     bar: [28],
     directions: BOTH,
     through: "proxy",
+    stallMs: 10_000,
     arm: ({ rig, random, direction }) => {
       rig.proxy.arm({ direction, toxic: { kind: "latency", ms: random.whole(20, 60), jitterMs: 20 } });
       rig.proxy.arm({ direction, toxic: { kind: "slicer", pieceBytes: 32_768, delayMs: 1 } });

@@ -44,6 +44,16 @@ export async function whenAnswered(scene: Scene, copy: Copy, about: { op: string
   );
 }
 
+/** Resolves when the program has said that it begins (it listens by then), or ended. */
+export async function whenStarted(copy: Copy): Promise<void> {
+  let isOver = false;
+  void copy.ended.then(() => {
+    isOver = true;
+  });
+  const begun = () => isOver || copy.said.some(({ type }) => type === "started");
+  await waitUntil("the transfer starts", begun, { withinMs: 60_000, everyMs: 10 });
+}
+
 export const sleep = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);

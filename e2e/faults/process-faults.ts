@@ -17,7 +17,7 @@ import { readCounters } from "../stage/store-control.ts";
 import { listKeys, putRaw, sumOfObject } from "./ask-store.ts";
 import type { Copy, Ending } from "./copy.ts";
 import type { FaultClass, Scene } from "./fault-class.ts";
-import { sleep, slowly, whenAnswered } from "./pace.ts";
+import { sleep, slowly, whenAnswered, whenStarted } from "./pace.ts";
 import { PART_BYTES, writeFileOf } from "./payload.ts";
 
 /** What can happen to the program, to its files, and through a second one beside it. */
@@ -106,7 +106,8 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     stopped: [130, 143],
     lastsMs: () => 5_000,
     during: async (scene, copy) => {
-      await Promise.race([copy.ended, sleep(300 + scene.random.next() * 900)]);
+      await whenStarted(copy);
+      await Promise.race([copy.ended, sleep(scene.random.next() * 900)]);
       const stoppedAt = performance.now();
       copy.kill(scene.random.pick(["SIGINT", "SIGTERM"]));
       await copy.ended;
@@ -124,7 +125,8 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     flags: slowly,
     lastsMs: ({ stallMs }) => 3 * stallMs,
     during: async (scene, copy) => {
-      await Promise.race([copy.ended, sleep(300 + scene.random.next() * 700)]);
+      await whenStarted(copy);
+      await Promise.race([copy.ended, sleep(scene.random.next() * 700)]);
       copy.kill("SIGSTOP");
       await sleep(2 * scene.stallMs);
       copy.kill("SIGCONT");
@@ -206,6 +208,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     directions: BOTH,
     through: "proxy",
     concurrency: 8,
+    stallMs: 10_000,
     uncounted: true,
     partsPerFault: 0,
     payload: ({ folder, random }) => {

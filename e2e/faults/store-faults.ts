@@ -18,6 +18,7 @@ const odd = (about: { name: string; says: string; quirks: string; provider: stri
   quirks: about.quirks,
   provider: about.provider,
   uncounted: true,
+  stallMs: 10_000,
   partsPerFault: 0,
   check: (_, ending) => (ending.retries === 0 ? [] : [`${ending.retries} parts were tried again`]),
 });

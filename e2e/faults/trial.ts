@@ -41,7 +41,7 @@ export interface TrialResult {
 
 const SHAPES: readonly Payload["shape"][] = ["one", "many"];
 /** Process start and a slow machine. */
-const BASE_MS = 20_000;
+const BASE_MS = 30_000;
 /** What a failed transfer may need beyond the watchdog. */
 const GRACE_MS = 10_000;
 const OLD = Buffer.from("what lay there before");
@@ -190,7 +190,8 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
     seed,
     problems,
     faults,
-    ending: ending === "hang" ? "hang" : (ending.fault ?? `exit ${ending.code ?? ending.signal}`),
+    ending:
+      ending === "hang" ? "hang" : (ending.fault ?? ending.failed[0]?.fault ?? `exit ${ending.code ?? ending.signal}`),
     tookMs: Math.round(tookMs),
     bytes: payload.totalBytes,
     resentBytes,
