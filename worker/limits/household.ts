@@ -143,8 +143,8 @@ function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolea
     // What drains already needs no other cut.
     if (now.isFalling || atMs - state.lastCutAtMs < Math.max(HOLD_MS, 2 * (state.smoothedRttMs ?? 0))) return state;
     const from = Math.min(state.rate ?? Infinity, measured);
-    // As much less as drains the queue in the time until the next cut.
-    const drain = Math.min(0.85, Math.max(0.5, 1 - queueMs / HOLD_MS));
+    // The longer the queue, the deeper: it has to drain as well.
+    const drain = Math.min(0.85, Math.max(0.5, 1 - queueMs / (HOLD_MS / 2)));
     // What was measured without a rate of ours went into the kernel's buffers as well, and they have to drain too.
     const cut = state.rate === null ? Math.min(0.65, drain) : drain;
     const peak = state.isInflated ? state.peak : from;
@@ -161,7 +161,8 @@ function steer(state: HouseholdState, now: HouseholdSample & { isFalling: boolea
   const room = 1 - queueMs / targetMs;
   const known = atMs - state.lastCutAtMs > CALM_MS ? bestOf(state) : state.peak;
   const isFar = queueMs < targetMs / 2 && rate < 0.8 * known;
-  const growth = isFar ? (known === state.peak ? 0.12 : 0.06) : room * (room > 0 ? 0.02 : 0.05);
+  const isQuick = known === state.peak || rate < 0.5 * state.peak;
+  const growth = isFar ? (isQuick ? 0.12 : 0.06) : room * (room > 0 ? 0.02 : 0.05);
   if (growth > 0 && !isUsed) return { ...state, isInflated };
   return { ...state, isInflated, rate: Math.max(floor, rate * (1 + Math.max(-0.1, growth) * seconds)) };
 }
