@@ -8,7 +8,7 @@ import { BenchError } from "./bench-error.ts";
 
 /** The repository, and where programs that the benchmarks make for themselves are kept. */
 export const ROOT = join(import.meta.dirname, "..");
-const MADE = join(ROOT, ".tools/bench");
+export const MADE = join(ROOT, ".tools/bench");
 const run = promisify(execFile);
 
 /**

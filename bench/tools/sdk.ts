@@ -1,10 +1,29 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROOT } from "../compile.ts";
+import { build } from "esbuild";
+import { MADE, ROOT } from "../compile.ts";
 import { baseEnvironment, type Tool } from "./tool.ts";
 
 const SCRIPT = join(import.meta.dirname, "../peers/sdk-reference.ts");
+const BUNDLE = join(MADE, "sdk-reference.mjs");
 const MB = 1_000_000;
+
+/** In one file, as Tidemark comes: loading hundreds of modules would count against it. */
+async function bundle(): Promise<void> {
+  await build({
+    entryPoints: [SCRIPT],
+    outfile: BUNDLE,
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    format: "esm",
+    minify: true,
+    banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    logLevel: "warning",
+  });
+}
+
+let bundled: Promise<void> | null = null;
 
 /** The AWS SDK for JavaScript, used as its documentation says: the engine that Tidemark does without. */
 export const sdk: Tool = {
@@ -19,17 +38,20 @@ export const sdk: Tool = {
   },
   inFlight: ({ names }) =>
     names === null ? { parts: 10, partBytes: 10 * MB, files: 1 } : { parts: 1, partBytes: 64 << 10, files: 64 },
-  command: (errand) => ({
-    program: process.execPath,
-    args: [
-      SCRIPT,
-      errand.direction,
-      errand.names === null ? "file" : "folder",
-      errand.endpoint,
-      errand.bucket,
-      errand.key,
-      errand.path,
-    ],
-    env: baseEnvironment(errand),
-  }),
+  command: async (errand) => {
+    await (bundled ??= bundle());
+    return {
+      program: process.execPath,
+      args: [
+        BUNDLE,
+        errand.direction,
+        errand.names === null ? "file" : "folder",
+        errand.endpoint,
+        errand.bucket,
+        errand.key,
+        errand.path,
+      ],
+      env: baseEnvironment(errand),
+    };
+  },
 };
