@@ -17,7 +17,14 @@ afterEach(() => {
 function createTrial(options: { width?: number } = {}) {
   const gate = createGate(options.width ?? 4);
   const hedges = createHedges({ clock, gate });
-  const tries: { name: string; isHedge: boolean; signal: AbortSignal; end: (result: string | Fault) => void }[] = [];
+  interface Try {
+    name: string;
+    isHedge: boolean;
+    signal: AbortSignal;
+    onMoved(bytes: number): void;
+    end: (result: string | Fault) => void;
+  }
+  const tries: Try[] = [];
   const fly = (name: string, lengthBytes = 100) => {
     const flight: Flight<string> = {
       signal,
@@ -111,4 +118,31 @@ test("nothing is sent twice while there is nothing to compare with, or only part
   expect(tries).toHaveLength(1);
   tries[0]?.end("done");
   await other;
+});
+
+test("a part that is far slower than those beside it is begun anew, once, while little of it is gone", async () => {
+  const { fly, tries } = createTrial({ width: 8 });
+  const flights = Array.from({ length: 6 }, (_, index) => fly(`part ${index}`, 1_000));
+  const beat = async (rates: readonly number[]) => {
+    await vi.advanceTimersByTimeAsync(500);
+    for (const [index, rate] of rates.entries()) tries[index]?.onMoved(rate);
+  };
+  for (let round = 0; round < 4; round++) await beat([100, 100, 100, 100, 100, 10]);
+  await vi.advanceTimersByTimeAsync(250);
+  expect(tries.map(({ name }) => name)).toEqual([...Array.from({ length: 6 }, (_, i) => `part ${i}`), "part 5"]);
+  expect(tries[5]?.signal.aborted).toBe(true);
+  for (let round = 0; round < 8; round++) await beat([50, 50, 50, 50, 50, 0]);
+  expect(tries).toHaveLength(7);
+  for (const one of tries) one.end("done");
+  expect(await Promise.all(flights)).toEqual(Array.from({ length: 6 }, () => "done"));
+});
+
+test("a slow part of which much is gone goes on", async () => {
+  const { fly, tries } = createTrial({ width: 8 });
+  const flights = Array.from({ length: 6 }, (_, index) => fly(`part ${index}`, 1_000));
+  for (const [index, one] of tries.entries()) one.onMoved(index === 5 ? 310 : 2_000);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(tries).toHaveLength(6);
+  for (const one of tries) one.end("done");
+  await Promise.all(flights);
 });

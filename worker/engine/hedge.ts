@@ -3,9 +3,11 @@ import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
 
 /**
- * The last seconds of an upload belong to its slowest part: one connection on a bad path, while all others stand idle. When
- * nothing is waiting any more, a part that has been on its way far longer than its siblings took is sent a second time
- * beside the first try; whichever is acknowledged first counts, and the other is dropped.
+ * The last seconds of an upload belong to its slowest part: one connection on a bad path, while all others stand idle.
+ * Against that there are two means. A part that is far slower than those beside it is begun anew on another connection,
+ * as long as little of it is gone: a connection that lost its first packets stays slow for longer than a part takes. And
+ * when nothing is waiting any more, a part that has been on its way far longer than its siblings took is sent a second
+ * time beside the first try; whichever is acknowledged first counts, and the other is dropped.
  */
 export interface Hedges {
   /**
@@ -19,7 +21,8 @@ export interface Flight<T> {
   signal: AbortSignal;
   /** Only flights of about the same length are compared with each other. */
   lengthBytes: number;
-  attempt(about: { signal: AbortSignal; isHedge: boolean }): Promise<T>;
+  /** Tells `onMoved` of every byte that went out. */
+  attempt(about: { signal: AbortSignal; isHedge: boolean; onMoved(bytes: number): void }): Promise<T>;
 }
 
 /** Late is: longer than this times the middle one of its siblings, and a little more. */
@@ -29,13 +32,24 @@ const LATE_MS = 500;
 const LEAST_LANDED = 3;
 const MOST_REMEMBERED = 32;
 const LOOK_EVERY_MS = 250;
+/** Slow is: a third of the middle rate of those beside it, when both had time to show what they can. */
+const SLOW_SHARE = 0.35;
+const SHOWN_MS = 1_500;
+const LEAST_BESIDE = 4;
+/** Begun anew only while less than this is gone. */
+const GONE_SHARE = 0.3;
 
 interface Flying {
   lengthBytes: number;
   startedAt: number;
+  movedBytes: number;
   isHedged: boolean;
+  wasBegunAnew: boolean;
   hedge(): void;
+  beginAnew(): void;
 }
+
+const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
 export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
   const { clock, gate } = parts;
@@ -49,14 +63,26 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
     if (alike.length < LEAST_LANDED) return null;
     return alike.sort((a, b) => a - b)[Math.floor(alike.length / 2)] ?? null;
   };
+  const beginSlowAnew = (now: number) => {
+    const shown = [...flying].filter((flight) => !flight.isHedged && now - flight.startedAt >= SHOWN_MS);
+    if (shown.length <= LEAST_BESIDE) return;
+    const rateOf = ({ movedBytes, startedAt }: Flying) => movedBytes / (now - startedAt);
+    const rates = shown.map(rateOf).sort((a, b) => a - b);
+    const slow = (rates[Math.floor(rates.length / 2)] ?? 0) * SLOW_SHARE;
+    for (const flight of shown) {
+      const isEarly = flight.movedBytes < flight.lengthBytes * GONE_SHARE;
+      if (isEarly && !flight.wasBegunAnew && rateOf(flight) < slow) flight.beginAnew();
+    }
+  };
   const look = () => {
     if (flying.size === 0) {
       if (timer !== null) clearInterval(timer);
       timer = null;
       return;
     }
-    if (gate.waiting > 0 || gate.held >= gate.width) return;
     const now = clock.now();
+    beginSlowAnew(now);
+    if (gate.waiting > 0 || gate.held >= gate.width) return;
     let latest: Flying | null = null;
     for (const flight of flying) {
       const usual = usualMs(flight.lengthBytes);
@@ -79,20 +105,28 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
           const stop = new AbortController();
           stops.push(stop);
           const signal = AbortSignal.any([flight.signal, stop.signal]);
-          const work = () => flight.attempt({ signal, isHedge });
+          const onMoved = (bytes: number) => {
+            if (!isHedge) me.movedBytes += bytes;
+          };
+          const work = () => flight.attempt({ signal, isHedge, onMoved });
           const done = (isHedge ? gate.run({ signal, size: "large" }, work) : work()).then(
             async (result) => {
               flying.delete(me);
               for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
-              landed = [
-                ...landed.slice(1 - MOST_REMEMBERED),
-                { lengthBytes: flight.lengthBytes, tookMs: clock.now() - startedAt },
-              ];
+              const tookMs = clock.now() - startedAt;
+              landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes: flight.lengthBytes, tookMs }];
               // Nothing of the loser may still read from the file when the winner is reported.
               await Promise.allSettled(running.filter((other) => other !== done));
               resolve(result);
             },
             (error: unknown) => {
+              if (stop.signal.reason === BEGUN_ANEW && !flight.signal.aborted) {
+                me.movedBytes = 0;
+                me.startedAt = clock.now();
+                running.splice(running.indexOf(done), 1);
+                begin(false);
+                return;
+              }
               if (!isHedge) firstFailure = error;
               failures++;
               if (failures < running.length) return;
@@ -105,10 +139,16 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
         const me: Flying = {
           lengthBytes: flight.lengthBytes,
           startedAt,
+          movedBytes: 0,
           isHedged: false,
+          wasBegunAnew: false,
           hedge: () => {
             me.isHedged = true;
             begin(true);
+          },
+          beginAnew: () => {
+            me.wasBegunAnew = true;
+            stops[0]?.abort(BEGUN_ANEW);
           },
         };
         flying.add(me);

@@ -243,7 +243,7 @@ async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promis
     const etag = await withRetry(engine.retrier, attempting(job), async () => {
       await assertUnchanged(handle, job.identity, job.path);
       job.watch.onPart(part, "moving");
-      const attempt = async (own: { signal: AbortSignal; isHedge: boolean }) => {
+      const attempt = async (own: Pick<Flow, "signal" | "isHedge" | "onMoved">) => {
         const flow = meteredBody(engine, job, { slice, crc32, lane, ...own });
         try {
           const sentEtag = await putOnce(engine, job, { operation, body: flow.body, signal: own.signal });
@@ -257,7 +257,7 @@ async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promis
       try {
         // Twice the same part is only harmless where equal bytes have equal ETags.
         const mayHedge = operation.op === "part" && engine.traits.trustEtag;
-        if (!mayHedge) return await attempt({ signal, isHedge: false });
+        if (!mayHedge) return await attempt({ signal, isHedge: false, onMoved: () => undefined });
         return await engine.hedges.run({ signal, lengthBytes: part.length, attempt });
       } catch (error) {
         job.watch.onPart(part, "waiting");
@@ -296,6 +296,7 @@ interface Flow {
   lane: Lane;
   signal: AbortSignal;
   isHedge: boolean;
+  onMoved(bytes: number): void;
 }
 
 /**
@@ -303,7 +304,7 @@ interface Flow {
  * its bytes are on the screen already.
  */
 function meteredBody(engine: Engine, job: SendJob, flow: Flow) {
-  const { slice, crc32, lane, signal, isHedge } = flow;
+  const { slice, crc32, lane, signal, isHedge, onMoved } = flow;
   // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
   const reader = createPartReader(slice, engine.traits.checksum === "crc32" ? null : crc32);
   let moved = 0;
@@ -319,6 +320,7 @@ function meteredBody(engine: Engine, job: SendJob, flow: Flow) {
     sent: (bytes) => {
       if (bytes > 0) engine.meter.add(bytes);
       moved += bytes;
+      onMoved(bytes);
       if (!isHedge) job.watch.onMoved(bytes);
     },
   };
