@@ -199,6 +199,22 @@ describe("cp", () => {
     expect(readdirSync(join(here, "elsewhere"))).toEqual([]);
   });
 
+  test("stopped by SIGINT it ends with 130 and says that the same command goes on, which it does", async () => {
+    const content = randomBytes(16 * MIB);
+    const path = write("large", content);
+    const args = ["cp", "--part-size", "5MiB", "--concurrency", "1"];
+    const { child, ended } = start([...args, "--limit-up", "6MB", path, `${at}/stopped`]);
+    const parts = async () =>
+      (await readCounters(store, "UploadPart")).targets.filter(({ key }) => key === `t${round}/stopped`);
+    await waitUntil("a part is stored", async () => (await parts()).some((one) => one.succeeded > 0));
+    child.kill("SIGINT");
+    const stopped = await ended;
+    expect(stopped.code).toBe(130);
+    expect(stopped.talk).toContain("The same command goes on from there");
+    expect((await does([...args, path, `${at}/stopped`])).text).toContain("were there already");
+    expect((await does(["cat", `${at}/stopped`])).out.equals(content)).toBe(true);
+  });
+
   test("a copy onto itself is refused", async () => {
     await does(["cp", "-", `${at}/k`], Buffer.from("a"));
     const outcome = await run(["cp", `${at}/k`, `${at}/k`]);
