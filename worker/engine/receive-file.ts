@@ -8,6 +8,7 @@ import type { Engine } from "./engine.ts";
 import { openJournal } from "./journal.ts";
 import { checksumSlice } from "./read-part.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "./receive.ts";
+import { reserve } from "./reserve.ts";
 import type { KnownSpan } from "./spans.ts";
 
 /**
@@ -75,7 +76,7 @@ async function openTarget(file: FileToReceive): Promise<FileHandle> {
     const stats = await handle.stat();
     if (!stats.isFile())
       throw new Fault("WRITE_FAILED", { op: "write", subject: file.path, detail: "it is not a plain file" });
-    if (stats.size !== file.sizeBytes) await handle.truncate(file.sizeBytes);
+    if (stats.size !== file.sizeBytes) await reserve(handle, file);
     return handle;
   } catch (error) {
     throw diskFault(error, { op: "write", subject: file.path, otherwise: "WRITE_FAILED" });

@@ -9,6 +9,7 @@ import { callStore, type Engine } from "./engine.ts";
 import { MOST_LANES } from "./for-each.ts";
 import type { Sink } from "./http/wire.ts";
 import type { Lane } from "./limiter.ts";
+import { waitForRoom } from "./reserve.ts";
 import { withRetry, type Patience } from "./retry.ts";
 import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
 import type { PartState } from "./tally.ts";
@@ -157,7 +158,24 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
   job.onRetry(fault);
 }
 
+/** A disk that is full is waited for like a link that is down: everything that was received stays. */
 async function fetchSpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Promise<void> {
+  const { clock, patienceMs, onTrouble } = engine.retrier;
+  const { path, patience, signal } = job;
+  for (;;) {
+    try {
+      await trySpan(engine, job, span);
+      return;
+    } catch (error) {
+      if (!isFault(error) || error.code !== "NO_SPACE") throw error;
+      job.onRetry(error);
+      onTrouble?.(error);
+      await waitForRoom(error, { path, bytes: leftOf(span), clock, patience, patienceMs, signal });
+    }
+  }
+}
+
+async function trySpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Promise<void> {
   const { signal, patience, onRetry } = job;
   const { piece } = span.of;
   const lane = engine.limiter.lane({ isOpen: true });
