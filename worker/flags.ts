@@ -3,6 +3,14 @@
  * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
  */
 
+interface CommandSpec {
+  usage: string;
+  /** One sentence, for the list of commands. */
+  says: string;
+  /** The rest, for its own help. */
+  more?: string;
+}
+
 export const COMMANDS = {
   agent: {
     usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
@@ -10,15 +18,18 @@ export const COMMANDS = {
   },
   cp: {
     usage: "tidemark cp SRC DST",
-    says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified. What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
+    says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",
+    more: "What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
   },
   sync: {
     usage: "tidemark sync SRC DST",
-    says: "Make DST hold what SRC holds: copies what is missing or differs. Removes nothing unless --delete is given.",
+    says: "Make DST hold what SRC holds: copies what is missing or differs.",
+    more: "Removes nothing unless --delete is given. A file of the same size is compared by the checksum the store keeps, unless the dates say that it did not change since the last sync (an object is not older than its file; a fetched file has the date of its object).",
   },
   check: {
     usage: "tidemark check SRC DST",
-    says: "Compare two sides by size and checksum, copying nothing. `=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
+    says: "Compare two sides by size and checksum, copying nothing.",
+    more: "`=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
   },
   ls: {
     usage: "tidemark ls [s3://bucket[/prefix]]",
@@ -28,10 +39,12 @@ export const COMMANDS = {
   rm: {
     usage: "tidemark rm s3://bucket/key",
     says: "Delete an object; with --recursive everything under s3://bucket/folder.",
+    more: "It asks nothing. A folder or a bucket without --recursive is refused with the number of objects in it.",
   },
   presign: {
     usage: "tidemark presign s3://bucket/key",
-    says: "Print a URL that opens one object without keys. Whoever has it may use it until it expires.",
+    says: "Print a URL that opens one object without keys.",
+    more: "Whoever has it may use it until it expires.",
   },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
@@ -40,8 +53,9 @@ export const COMMANDS = {
   config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
   version: { usage: "tidemark version", says: "Show the version." },
   help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
-} as const;
+} as const satisfies Record<string, CommandSpec>;
 export type CommandName = keyof typeof COMMANDS;
+export const commandSpec = (command: CommandName): CommandSpec => COMMANDS[command];
 export const isCommand = (text: string): text is CommandName => Object.hasOwn(COMMANDS, text);
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */

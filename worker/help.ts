@@ -1,5 +1,5 @@
 import { PRODUCT_VERSION } from "#protocol/version.ts";
-import { COMMANDS, envName, flagsOf, isCommand, type CommandName, type FlagSpec } from "./flags.ts";
+import { COMMANDS, commandSpec, envName, flagsOf, isCommand, type CommandName, type FlagSpec } from "./flags.ts";
 
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;
@@ -20,14 +20,14 @@ export function generalHelp(): string {
 
 /** What `tidemark help COMMAND` prints: made from the table of flags. */
 export function commandHelp(command: CommandName): string {
-  const { usage, says } = COMMANDS[command];
+  const { usage, says, more } = commandSpec(command);
   const lines = flagsOf(command).map(([name, spec]) => {
     const left = `${spec.short === undefined ? "" : `-${spec.short}, `}--${name}${spec.value === undefined ? "" : ` ${spec.value}`}`;
     const names = [envName(name), ...(spec.alsoEnv ?? [])].join(", ");
     const set = spec.default === undefined || spec.default === "0" ? "" : ` Default: ${spec.default}.`;
     return indent(left, `${spec.says}${set} [${names}]`, 26);
   });
-  return [usage, "", says, "", "Flags:", ...lines].join("\n");
+  return [usage, "", ...[says, ...(more === undefined ? [] : [more])], "", "Flags:", ...lines].join("\n");
 }
 
 /** What `tidemark help --markdown` prints: every command and flag, from the same tables, always the same text. */
@@ -44,9 +44,10 @@ export function markdownReference(): string {
 }
 
 function markdownOf(command: CommandName): string {
-  const { usage, says } = COMMANDS[command];
+  const { usage, says, more } = commandSpec(command);
   const rows = flagsOf(command).map(([name, spec]) => `| ${markdownRow(name, spec).join(" | ")} |`);
-  const head = [`## tidemark ${command}`, "", says, "", "```", usage, "```"];
+  const text = more === undefined ? says : `${says} ${more}`;
+  const head = [`## tidemark ${command}`, "", text, "", "```", usage, "```"];
   return [...head, "", "| Flag | Environment | Default | Meaning |", "| --- | --- | --- | --- |", ...rows].join("\n");
 }
 
