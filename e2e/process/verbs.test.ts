@@ -154,6 +154,20 @@ describe("cp", () => {
     expect(await keysOf(`${at}/partly`)).toEqual(["partly/a", "partly/c"]);
   });
 
+  test("when nothing could be copied the code says why", async () => {
+    for (const name of ["a", "b"]) write(`src/${name}`, name);
+    const keyPattern = `t${round}/none/*`;
+    await armFault(store, {
+      op: "PutObject",
+      keyPattern,
+      action: { kind: "error", status: 403, code: "AccessDenied" },
+    });
+    const outcome = await run(["cp", join(here, "src"), `${at}/none`]);
+    await clearFaults(store);
+    expect(outcome.code).toBe(4);
+    expect(outcome.talk.match(/^failed /gm)).toHaveLength(2);
+  });
+
   test("one object that the store refuses does not stop the others on their way down", async () => {
     for (const name of ["a", "b", "c"]) write(`src/${name}`, name);
     await does(["cp", join(here, "src"), `${at}/three`]);

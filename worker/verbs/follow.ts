@@ -1,4 +1,4 @@
-import { sentenceOf, type Fault } from "#protocol/fault.ts";
+import { FAULTS, sentenceOf, type Fault } from "#protocol/fault.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
@@ -39,7 +39,9 @@ export async function follow(
     if (running.timer !== null) clearInterval(running.timer);
     const failed = sayFailures(verb, about.failures);
     sayDone(verb, { ...about, tally, tookMs: performance.now() - startedAt });
-    return failed;
+    const [first] = about.failures;
+    // Where nothing at all was done, the code says why.
+    return first !== undefined && tally.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
   } catch (error) {
     terminal.close();
     sayFailures(verb, about.failures);
