@@ -93,6 +93,8 @@ export interface FaultClass {
   readonly lastsMs?: (scene: Scene) => number;
   /** Parts that may travel twice for each fault that happened; default 1. 0: only what was in flight. */
   readonly partsPerFault?: number;
+  /** Besides those of faults: parts under way when the program is stopped go again, or all of it goes twice. */
+  readonly goesAgain?: "when stopped" | "twice";
   /** The fault cannot be counted (it is in the environment). */
   readonly uncounted?: true;
   /** The transfer replaces or changes its content, so bytes are judged by `check` alone. */

@@ -60,7 +60,7 @@ export const LINK_FAULTS: readonly FaultClass[] = [
       const afterBytes = random.whole(2_000, 4 * MIB);
       rig.proxy.arm({ direction, share: 0.5, times, toxic: { kind: "reset-peer", afterBytes } });
       // One that hits for sure, whatever the draw.
-      rig.proxy.arm({ direction, times: 1, toxic: { kind: "reset-peer", afterBytes: random.whole(1, 2_000) } });
+      rig.proxy.arm({ direction, times: 3, toxic: { kind: "reset-peer", afterBytes: random.whole(1, 1_500) } });
     },
   },
   {
@@ -71,7 +71,7 @@ export const LINK_FAULTS: readonly FaultClass[] = [
     directions: BOTH,
     through: "proxy",
     arm: ({ rig, random, direction }) => {
-      rig.proxy.arm({ direction, times: 1, toxic: { kind: "limit-data", afterBytes: random.whole(1, 2_000) } });
+      rig.proxy.arm({ direction, times: 3, toxic: { kind: "limit-data", afterBytes: random.whole(1, 1_500) } });
       rig.proxy.arm({
         direction,
         share: 0.3,
@@ -151,8 +151,8 @@ export const LINK_FAULTS: readonly FaultClass[] = [
     stallMs: 5_000,
     lastsMs: () => 10_000,
     arm: ({ rig, direction, payload }) => {
-      // A part takes about as long as the watchdog waits.
-      rig.proxy.arm({ direction, toxic: { kind: "bandwidth", bytesPerSecond: Math.round(payload.totalBytes / 10) } });
+      // A part takes half as long as the watchdog waits.
+      rig.proxy.arm({ direction, toxic: { kind: "bandwidth", bytesPerSecond: Math.round(payload.totalBytes / 5) } });
     },
     check: (_, ending) => (ending.retries === 0 ? [] : [`${ending.retries} parts were given up although bytes moved`]),
   },

@@ -149,7 +149,7 @@ export const DISK_FAULTS: readonly FaultClass[] = [
       for (;;) {
         const { bavail, bsize } = statfsSync(diskOf(scene));
         if (bavail * bsize < 65_536) break;
-        writeFileSync(filler, Buffer.alloc(Math.max(4096, bavail * bsize - 4096)), { flag: "a" });
+        fill(filler, Math.max(4096, bavail * bsize - 4096));
       }
       // It stops with a sentence, or waits for room and goes on: both are right, and room is made for both.
       await Promise.race([copy.ended, sleep(4_000)]);
@@ -158,6 +158,16 @@ export const DISK_FAULTS: readonly FaultClass[] = [
     },
   },
 ];
+
+/** Takes up to so much room; what is not there is not taken. */
+function fill(path: string, sizeBytes: number): void {
+  try {
+    writeFileSync(path, Buffer.alloc(sizeBytes), { flag: "a" });
+  } catch (error) {
+    // The restore wrote meanwhile: the disk is full, which is what was wanted.
+    if (!(error instanceof Error && "code" in error && error.code === "ENOSPC")) throw error;
+  }
+}
 
 async function mountAt(place: string, sizeBytes: number): Promise<void> {
   const old = new Map<string, Buffer>();

@@ -67,6 +67,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     uncounted: true,
     flags: slowly,
     concurrency: 3,
+    goesAgain: "when stopped",
     lastsMs: () => 10_000,
     during: async (scene, first) => {
       let copy: Copy = first;
@@ -165,7 +166,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     bar: [25],
     directions: BOTH,
     uncounted: true,
-    partsPerFault: 0,
+    goesAgain: "twice",
     flags: slowly,
     mayEnd: ["FOLDER_IN_USE"],
     during: async (scene) => {

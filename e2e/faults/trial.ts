@@ -179,7 +179,9 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
   problems.push(...judgeManners({ log, endings, secret: rig.store.secretKey }));
 
   const resentBytes = Math.max(0, movedBytes(log, direction) - payload.totalBytes);
-  const parts = faults * (one.partsPerFault ?? 1) + mostAtOnce(log);
+  const stops = one.goesAgain === "when stopped" ? copies.length : 1;
+  const all = one.goesAgain === "twice" ? Math.ceil(payload.totalBytes / PART_BYTES) : 0;
+  const parts = faults * (one.partsPerFault ?? 1) + mostAtOnce(log) * stops + all;
   if (one.content === undefined && resentBytes > parts * PART_BYTES) {
     problems.push(`${resentBytes} bytes went twice, more than the ${parts} parts that were hit or under way`);
   }
