@@ -413,9 +413,8 @@ describe("check", () => {
     await does(["cp", "-", `${at}/k/there`], Buffer.from("there"));
     expect((await run(["check", join(here, "src"), `${at}/k`])).code).toBe(6);
     await does(["rm", `${at}/k/there`]);
-    expect(await does(["check", join(here, "src"), `${at}/k`])).toMatchObject({
-      text: "= edited\n= here\n= resized\n= same\n",
-    });
+    const same = await does(["check", join(here, "src"), `${at}/k`]);
+    expect(lines(same).sort()).toEqual(["= edited", "= here", "= resized", "= same"]);
     await does(["cp", "-", `${at}/k/there`], Buffer.from("there"));
     await does(["rm", `${at}/k/here`]);
     write("src/edited", "EDITED");

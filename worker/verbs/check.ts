@@ -12,8 +12,8 @@ import { EXIT, shownName, twoPlaces, usage, type Verb } from "./verb.ts";
 const SIGNS = { same: "=", onlySource: "<", onlyTarget: ">", differs: "*", unknown: "?" } as const;
 type State = keyof typeof SIGNS;
 
-/** Reading files, and the store's answers, overlap; more would only make a disk seek. */
-const WIDTH = 4;
+/** Files compared at a time: where the store has to be asked, that is a round trip each. */
+const WIDTH = 16;
 
 /**
  * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. What

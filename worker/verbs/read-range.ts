@@ -15,7 +15,7 @@ export interface ObjectRange {
 }
 
 /** One request fetches at most this. */
-export const RANGE_BYTES = 4 * 1024 * 1024;
+const RANGE_BYTES = 4 * 1024 * 1024;
 
 /**
  * The bytes of a range in pieces of `RANGE_BYTES`, in order. `ahead` of them are fetched while the last is used.

@@ -59,7 +59,7 @@ const said = (entries: readonly Entry[]): string =>
 
 /** What the file systems of this world round a date to. */
 const SAME_DATE_MS = 2_000;
-const WIDTH = 4;
+const WIDTH = 16;
 
 async function changedOf(verb: Verb, about: { sides: Sides; paired: Paired; failures: Failure[] }): Promise<Entry[]> {
   const { config, signal } = verb;
