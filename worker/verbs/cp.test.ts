@@ -35,7 +35,7 @@ async function cp(
     secret?: string;
     endpoint?: string;
     talk?: string[];
-    input?: Buffer[];
+    input?: Iterable<Buffer>;
   } = {},
 ): Promise<string> {
   const flags = ["--state", join(folder, "state"), "--provider", "minio", "--part-size", "5MiB", ...(rest.flags ?? [])];
@@ -155,3 +155,15 @@ test.each(["up", "down"])(
     expect(told[0]).toContain("Trying again until nothing has moved for 1 s");
   },
 );
+
+test("an input that breaks leaves no object and no parts at the store", async () => {
+  const breaking = function* () {
+    for (let count = 0; count < 12; count++) yield randomBytes(1024 * 1024);
+    throw new Error("the pipe broke");
+  };
+  await expect(cp(["-", "s3://trial/broken"], { input: breaking() })).rejects.toMatchObject({ code: "READ_FAILED" });
+  const of = async (op: string) => (await store.count(op)).filter(({ key }) => key === "broken");
+  expect((await of("UploadPart")).length).toBeGreaterThan(0);
+  expect((await of("AbortMultipartUpload"))[0]?.succeeded).toBeGreaterThan(0);
+  expect(await of("CompleteMultipartUpload")).toEqual([]);
+});
