@@ -33,7 +33,7 @@ const PLAIN: StoreTraits = {
   probeChecksum: false,
   conditionalWrites: false,
   trustEtag: false,
-  startConnections: 8,
+  startConnections: 10,
   mostConnections: 96,
   // Servers written for Node and a few gateways close after 5 s; a connection that is opened anew costs less than one lost.
   keepAliveMs: 4000,
@@ -54,7 +54,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "Reading out of AWS is billed per GB.",
-    traits: { ...LIKE_S3, startConnections: 10, keepAliveMs: 15_000 },
+    traits: { ...LIKE_S3, keepAliveMs: 15_000 },
   },
   r2: {
     label: "Cloudflare R2",
@@ -87,7 +87,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "metered",
     note: "Parts of 64 MiB, the size of a segment, are the fastest. There are no CORS rules to set.",
-    traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true, startConnections: 10 },
+    traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true },
   },
   wasabi: {
     label: "Wasabi",
@@ -109,7 +109,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     egress: "metered",
     note: "Use an HMAC key of a service account. CORS rules are set with Google's own tools.",
     // UploadPart with a checksum header fails its signature, and S3 conditions on writes are ignored.
-    traits: { ...PLAIN, ...PATIENT, trustEtag: true, startConnections: 10 },
+    traits: { ...PLAIN, ...PATIENT, trustEtag: true },
   },
   spaces: {
     label: "DigitalOcean Spaces",

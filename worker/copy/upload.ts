@@ -1,13 +1,15 @@
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planParts } from "#storage/plan.ts";
-import { callStore, type Engine } from "../engine/engine.ts";
+import { callSummed } from "../engine/call-summed.ts";
+import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
 import { sendFile } from "../engine/send.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
+
 export interface FileToUpload {
   path: string;
   identity: FileIdentity;
@@ -60,7 +62,7 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
         plan,
         nonce,
         memory,
-        knownCrc: () => null,
+        knownSums: () => null,
         watch: {
           signal: job.signal,
           patience,
@@ -94,11 +96,16 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
 async function sendEmpty(engine: Engine, about: { key: string; nonce: string; signal: AbortSignal }): Promise<void> {
   const { key, nonce, signal } = about;
   const patience = createPatience(engine.retrier.clock);
+  const sums = { crc32: "00000000", md5: "d41d8cd98f00b204e9800998ecf8427e" };
   await withRetry(engine.retrier, { signal, patience }, () =>
-    callStore(
+    callSummed(
       engine,
-      { operation: { op: "put", key, sizeBytes: 0, crc32: "00000000", nonce }, signal, body: Buffer.alloc(0) },
-      readPut,
+      (checksum) => ({
+        operation: { op: "put", key, sizeBytes: 0, ...sums, checksum, nonce },
+        signal,
+        body: Buffer.alloc(0),
+      }),
+      ({ answer, subject }) => readPut(answer, subject),
     ),
   );
 }

@@ -1,12 +1,15 @@
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
 import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES } from "#storage/signing.ts";
+import type { DirectSource } from "#storage/direct-source.ts";
+import type { ChecksumMemory } from "#storage/probe-traits.ts";
 import type { RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
+import { createKnownStore, type KnownStore } from "./known-store.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
@@ -26,14 +29,18 @@ export interface Engine {
   limiter: Limiter;
   meter: Meter;
   signatures: Signatures;
+  store: KnownStore;
   retrier: Retrier;
   traits: StoreTraits;
   close(): Promise<void>;
 }
 
 export interface EngineOptions {
-  source: RequestSource;
+  /** Told of every answer where it wants to be: it may learn from them how to sign. */
+  source: RequestSource & Partial<Pick<DirectSource, "observe" | "clockSentence">>;
   traits: StoreTraits;
+  /** Which checksum this store took the last time. */
+  keptChecksum?: ChecksumMemory | null;
   /** How many parts move at a time; null: found out while they do. */
   connections: number | null;
   /** Where to begin when that is found out: what was best the last time. */
@@ -49,9 +56,6 @@ export interface EngineOptions {
   idleMs?: number;
 }
 
-/** Stores and home routers count connections; beyond this more of them never helped. */
-const MOST_CONNECTIONS = 96;
-const FIRST_CONNECTIONS = 10;
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
 const BUFFER_BYTES = 256 * 1024;
 const LEAST_BUFFER_BYTES = 64 * 1024;
@@ -64,10 +68,10 @@ export function createEngine(options: EngineOptions): Engine {
   const memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
   // What memory does not suffice for with large buffers, it may with small ones; then there are fewer connections.
   const fits = Math.max(1, Math.floor(memoryBytes / LEAST_BUFFER_BYTES) - SPARE_CONNECTIONS);
-  const most = Math.min(options.connections ?? MOST_CONNECTIONS, fits);
+  const most = Math.min(options.connections ?? traits.mostConnections, fits);
   const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
   const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
-  const first = Math.min(most, options.connections ?? options.firstConnections ?? FIRST_CONNECTIONS);
+  const first = Math.min(most, options.connections ?? options.firstConnections ?? traits.startConnections);
   const wire = createWire({
     connections: first + SPARE_CONNECTIONS,
     bufferBytes,
@@ -92,6 +96,7 @@ export function createEngine(options: EngineOptions): Engine {
     limiter: createLimiter(clock, options.limitBytesPerSecond),
     meter,
     signatures: createSignatures(options.source, options.signerNow),
+    store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
     retrier: options.retrier ?? createRetrier(clock),
     traits,
     close: async () => {
@@ -116,29 +121,53 @@ const ONCE: ReadonlySet<Operation["op"]> = new Set(["part", "put", "complete"]);
 export async function callStore<T>(
   engine: Engine,
   call: Call,
-  read: (answer: HttpAnswer, subject: string) => T,
+  read: (answer: HttpAnswer, subject: string, request: SignedRequest) => T,
 ): Promise<T> {
   const { operation, signal, body, headers, sink } = call;
+  const { signedFor } = engine.store;
   const request = await engine.signatures.request(operation);
-  const exchange: Exchange = {
+  const answer = await ask(engine, {
+    signedFor,
     request,
     op: S3_NAMES[operation.op],
     subject: operation.key,
     signal,
     ...(body === undefined ? {} : { body }),
     ...(headers === undefined ? {} : { headers }),
-  };
-  const answer = sink === undefined ? await engine.wire.send(exchange) : await engine.wire.fetch({ ...exchange, sink });
-  // Whatever it says, somebody answered.
-  engine.retrier.breaker.up();
+    ...(sink === undefined ? {} : { sink }),
+  });
   try {
-    const result = read(answer, operation.key);
+    const result = read(answer, operation.key, request);
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
     return result;
   } catch (error) {
     if (isFault(error) && error.code === "THROTTLED") engine.helm.throttled();
     throw asExpired(error, { engine, operation, request });
   }
+}
+
+/**
+ * Sends a signed request and shows the answer to what is known of the store. `signedFor`: as it was before the request was
+ * signed. Faults: of the network; SIGNATURE_EXPIRED, whatever the refusal says, when it turned out meanwhile that the
+ * clock or the region was wrong: that may come only once for each.
+ */
+export async function ask(
+  engine: Engine,
+  exchange: Exchange & { sink?: Sink; signedFor: number },
+): Promise<HttpAnswer> {
+  const { sink, signedFor, ...plain } = exchange;
+  const sentAtMs = Date.now();
+  const answer = await (sink === undefined ? engine.wire.send(plain) : engine.wire.fetch({ ...plain, sink }));
+  // Whatever it says, somebody answered.
+  engine.retrier.breaker.up();
+  if (engine.store.observe({ answer, sentAtMs, receivedAtMs: Date.now() }) === "sign again") {
+    engine.signatures.forgetAll();
+  }
+  if (answer.status >= 300 && signedFor !== engine.store.signedFor) {
+    const { op, subject } = plain;
+    throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status });
+  }
+  return answer;
 }
 
 /**
@@ -150,13 +179,14 @@ export async function warmUp(engine: Engine, operation: Operation, count: number
   engine.wire.warm(request.url, Math.min(count, engine.gate.width));
 }
 
+/** For these a new signature is the answer. */
+const REFUSALS: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "SIGNATURE_EXPIRED", "CREDENTIALS_EXPIRED"]);
+
 /** Stores say "access denied" for a presigned request that came too late; only its date tells the two apart. */
 function asExpired(error: unknown, about: { engine: Engine; operation: Operation; request: SignedRequest }): unknown {
   const { engine, operation, request } = about;
-  if (!isFault(error) || error.retry === "backoff") return error;
-  const refused = error.code === "ACCESS_DENIED" || error.code === "SIGNATURE_EXPIRED";
-  if (!refused) return error;
+  if (!isFault(error) || !REFUSALS.has(error.code)) return error;
   engine.signatures.forget(operation);
-  if (error.code === "SIGNATURE_EXPIRED" || !engine.signatures.isOver(request)) return error;
+  if (error.code !== "ACCESS_DENIED" || !engine.signatures.isOver(request)) return error;
   return new Fault("SIGNATURE_EXPIRED", { ...error.context, cause: error });
 }

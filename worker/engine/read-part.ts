@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import { read as readLater, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
+import type { StoreChecksum } from "#protocol/operations.ts";
 import { diskFault } from "./disk-fault.ts";
 
 /**
@@ -95,9 +97,19 @@ const SUM_BYTES = 64 * 1024;
 const SUM_AT_A_TIME_BYTES = 2 * 1024 * 1024;
 const spare: Buffer[] = [];
 
+/** The sums of a part, in hex. The MD5 only where a store wants it: it costs ten times as much. */
+export interface PartSums {
+  crc32: string;
+  md5?: string;
+}
+
 /** CRC32 of a slice as eight hex digits. Faults: READ_FAILED, SOURCE_CHANGED. */
-export async function checksumSlice(slice: PartSlice): Promise<string> {
+export const checksumSlice = async (slice: PartSlice): Promise<string> => (await sumSlice(slice, "crc32")).crc32;
+
+/** All sums that a slice needs to be sent with this checksum, in one pass. Faults: READ_FAILED, SOURCE_CHANGED. */
+export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promise<PartSums> {
   const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(SUM_BYTES);
+  const md5 = checksum === "md5" ? createHash("md5") : null;
   let sum = 0;
   try {
     for (let done = 0; done < slice.length;) {
@@ -105,11 +117,16 @@ export async function checksumSlice(slice: PartSlice): Promise<string> {
       const reading = readFully(slice, chunk, slice.offset + done);
       if (reading !== undefined) await reading;
       sum = crc32(chunk, sum);
+      md5?.update(chunk);
       done += chunk.length;
       if (done % SUM_AT_A_TIME_BYTES === 0) await new Promise<void>((resolve) => setImmediate(resolve));
     }
   } finally {
     spare.push(buffer);
   }
-  return sum.toString(16).padStart(8, "0");
+  return { crc32: sum.toString(16).padStart(8, "0"), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
 }
+
+/** Whether these are all the sums that bytes need to be sent with this checksum. */
+export const isSummedFor = (sums: PartSums, checksum: StoreChecksum): boolean =>
+  checksum !== "md5" || sums.md5 !== undefined;

@@ -2,14 +2,15 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { z } from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
+import { storeChecksum, type StoreChecksum } from "#protocol/operations.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
-import type { SendMemory, SentPart } from "./send.ts";
+import type { SendMemory, SentPart } from "./send-job.ts";
 
 /** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
 const record = z.discriminatedUnion("t", [
   z.object({ t: z.literal("file"), key: z.string(), identity: fileIdentity, partBytes: z.number(), nonce: z.string() }),
-  z.object({ t: z.literal("begin"), key: z.string(), uploadId: z.string() }),
+  z.object({ t: z.literal("begin"), key: z.string(), uploadId: z.string(), checksum: storeChecksum.optional() }),
   z.object({ t: z.literal("part"), key: z.string(), n: z.number(), etag, crc32: crc32Hex }),
   z.object({ t: z.literal("sent"), key: z.string(), etag }),
 ]);
@@ -19,6 +20,7 @@ interface Remembered {
   partBytes: number;
   nonce: string;
   uploadId: string | null;
+  checksum: StoreChecksum | null;
   isFresh: boolean;
   parts: Map<number, SentPart>;
   sentEtag: string | null;
@@ -51,6 +53,9 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     get uploadId() {
       return file.uploadId;
     },
+    get checksum() {
+      return file.checksum;
+    },
     get isFresh() {
       return file.isFresh;
     },
@@ -60,8 +65,8 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     get sentEtag() {
       return file.sentEtag;
     },
-    begin: async (uploadId) => {
-      await write({ t: "begin", key, uploadId });
+    begin: async ({ uploadId, checksum }) => {
+      await write({ t: "begin", key, uploadId, checksum });
       file.isFresh = true;
     },
     acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
@@ -97,6 +102,7 @@ function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): vo
       partBytes,
       nonce,
       uploadId: null,
+      checksum: null,
       isFresh: false,
       parts: new Map(),
       sentEtag: null,
@@ -107,6 +113,7 @@ function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): vo
   if (file === undefined) return;
   if (line.t === "begin") {
     file.uploadId = line.uploadId;
+    file.checksum = line.checksum ?? null;
     file.parts.clear();
   } else if (line.t === "part") {
     file.parts.set(line.n, { etag: line.etag, crc32: line.crc32 });

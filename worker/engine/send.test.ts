@@ -10,7 +10,8 @@ import { readIdentity } from "./identity.ts";
 import { receiveFile, openReceiveJournal } from "./receive-file.ts";
 import { createPatience } from "./retry.ts";
 import { openSendJournal, type SendJournal } from "./send-journal.ts";
-import { sendFile, type SendJob } from "./send.ts";
+import type { SendJob } from "./send-job.ts";
+import { sendFile } from "./send.ts";
 import { systemClock } from "./clock.ts";
 import { openTrialStore, type TrialStore } from "./trial-store.ts";
 
@@ -56,7 +57,7 @@ async function prepare(options: {
     plan,
     nonce,
     memory,
-    knownCrc: () => null,
+    knownSums: () => null,
     watch: {
       signal: options.signal ?? new AbortController().signal,
       patience: createPatience(systemClock),
@@ -219,13 +220,13 @@ test("asks the store for acknowledged parts that the journal does not know", asy
   await store.disarm();
 
   const second = await prepare({ key });
-  await second.job.memory.begin(first.job.memory.uploadId ?? "");
+  await second.job.memory.begin({ uploadId: first.job.memory.uploadId ?? "", checksum: "crc32" });
   const sums = new Map(first.job.memory.parts);
   const job: SendJob = {
     ...second.job,
     memory: { ...second.job.memory, uploadId: first.job.memory.uploadId, isFresh: false },
     nonce: first.job.nonce,
-    knownCrc: (part: { partNumber: number }) => sums.get(part.partNumber)?.crc32 ?? null,
+    knownSums: (part: { partNumber: number }) => sums.get(part.partNumber) ?? null,
   };
   await sendFile(store.engine(), job);
   const parts = (await store.count("UploadPart")).filter((target) => target.key === key);

@@ -2,71 +2,23 @@ import { open, type FileHandle } from "node:fs/promises";
 import type { Extent } from "#protocol/checkpoint.ts";
 import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
 import type { Operation } from "#protocol/operations.ts";
-import {
-  completeBody,
-  readAbort,
-  readComplete,
-  readCreate,
-  readHead,
-  readListParts,
-  readPart,
-  readPut,
-} from "#storage/answers.ts";
-import type { PartPlan, PlannedPart } from "#storage/plan.ts";
+import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
+import { callSummed } from "./call-summed.ts";
 import { diskFault } from "./disk-fault.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
+import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { forEachOf, MOST_LANES } from "./for-each.ts";
-import { assertUnchanged, type FileIdentity } from "./identity.ts";
-import type { Lane } from "./limiter.ts";
-import { checksumSlice, createPartReader, type PartSlice } from "./read-part.ts";
-import type { PartState } from "./tally.ts";
-import { withRetry, type Attempting, type Patience } from "./retry.ts";
-import type { UploadBody } from "./http/wire.ts";
+import { assertUnchanged } from "./identity.ts";
+import { withRetry } from "./retry.ts";
+import { attempting, type SendJob } from "./send-job.ts";
+import { sendPart, sumAhead } from "./send-part.ts";
 
 /**
  * One file to one object. A part that the store acknowledged is remembered before anything else happens, so a killed
  * process goes on with the same upload id at the first missing part. An object counts as sent only when HEAD shows it
- * with the right size and our own nonce, whatever the answers before said.
+ * with the right size and our own nonce, whatever the answers before said; but a small one whose very first answer left
+ * nothing open needs no HEAD.
  */
-export interface SendJob {
-  path: string;
-  key: string;
-  identity: FileIdentity;
-  plan: PartPlan;
-  nonce: string;
-  /** CRC32 of a part where it is known already. */
-  knownCrc: (part: PlannedPart) => string | null;
-  memory: SendMemory;
-  watch: SendWatch;
-}
-
-/** What survives a kill; each method resolves when it is on disk. */
-export interface SendMemory {
-  uploadId: string | null;
-  /** The upload was begun in this life of the process, so the store knows no part that is not in `parts`. */
-  isFresh: boolean;
-  parts: ReadonlyMap<number, SentPart>;
-  /** A new upload: parts of an earlier one count no more. */
-  begin(uploadId: string): Promise<void>;
-  acknowledge(partNumber: number, part: SentPart): Promise<void>;
-  /** ETag of the object once it was verified: nothing is left to do. */
-  sentEtag: string | null;
-  finish(etag: string): Promise<void>;
-}
-
-export interface SentPart {
-  etag: string;
-  crc32: string;
-}
-
-interface SendWatch {
-  signal: AbortSignal;
-  patience: Patience;
-  /** Bytes that were on their way (negative: a part failed and they have to go again). */
-  onMoved(bytes: number): void;
-  onPart(part: PlannedPart, state: PartState): void;
-  onRetry(fault: Fault): void;
-}
 
 /** How often a file may start over with a new upload id. */
 const MOST_UPLOADS = 3;
@@ -121,14 +73,14 @@ async function openSource(job: SendJob): Promise<FileHandle> {
 async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
   const part = job.plan.parts[0];
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
-  const known = job.memory.parts.get(part.partNumber);
-  if (known !== undefined) {
+  const wasSent = job.memory.parts.has(part.partNumber);
+  if (wasSent) {
     const etag = await lookForOurs(engine, job);
     if (etag !== null) return etag;
     job.watch.onPart(part, "waiting");
   }
-  await sendPart(engine, job, { part, handle, sums: new Map() });
-  return verify(engine, job);
+  const { etag, isSure } = await sendPart(engine, job, { part, handle, sums: new Map() });
+  return isSure && !wasSent ? etag : verifySent(engine, job);
 }
 
 async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
@@ -137,7 +89,9 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
       await openAhead(engine, job);
       const [sums] = await Promise.all([sumAhead(engine, job, handle), ensureUpload(engine, job)]);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
-      await forEachOf(missing, MOST_LANES, (part) => sendPart(engine, job, { part, handle, sums }));
+      await forEachOf(missing, MOST_LANES, async (part) => {
+        await sendPart(engine, job, { part, handle, sums });
+      });
       await assertUnchanged(handle, job.identity, job.path);
       return await complete(engine, job);
     } catch (error) {
@@ -156,33 +110,19 @@ async function openAhead(engine: Engine, job: SendJob): Promise<void> {
   await warmUp(engine, { op: "head", key: job.key }, missing);
 }
 
-/** The sums of the parts that go first, for the same reason. What cannot be read shows when the part is sent. */
-async function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): Promise<Map<number, string>> {
-  const sums = new Map<number, string>();
-  const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
-  for (const part of first) {
-    if (job.knownCrc(part) !== null) continue;
-    const { partNumber, offset, length } = part;
-    const crc32 = await checksumSlice({ fd: handle.fd, path: job.path, offset, length }).catch(() => null);
-    if (crc32 !== null) sums.set(partNumber, crc32);
-  }
-  return sums;
-}
-
-const attempting = (job: SendJob): Attempting => ({
-  signal: job.watch.signal,
-  patience: job.watch.patience,
-  onRetry: job.watch.onRetry,
-});
-
 /** Starts a new multipart upload and remembers it. */
 export async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
-  const operation: Operation = { op: "create", key: job.key, nonce: job.nonce };
-  const { uploadId } = await withRetry(engine.retrier, attempting(job), () =>
-    callStore(engine, { operation, signal: job.watch.signal }, readCreate),
+  const { key, nonce } = job;
+  const { signal } = job.watch;
+  const upload = await withRetry(engine.retrier, attempting(job), () =>
+    callSummed(
+      engine,
+      (checksum) => ({ operation: { op: "create", key, nonce, checksum }, signal }),
+      ({ answer, subject, checksum }) => ({ ...readCreate(answer, subject), checksum }),
+    ),
   );
   for (const part of job.plan.parts) if (job.memory.parts.has(part.partNumber)) job.watch.onPart(part, "waiting");
-  await job.memory.begin(uploadId);
+  await job.memory.begin(upload);
 }
 
 /** Goes on with the known upload; asks the store for parts it acknowledged and the journal missed. */
@@ -202,142 +142,18 @@ async function ensureUpload(engine: Engine, job: SendJob): Promise<void> {
     for (const listed of page.parts) {
       const part = planned.get(listed.partNumber);
       if (part === undefined || job.memory.parts.has(listed.partNumber) || listed.sizeBytes !== part.length) continue;
-      const crc32 = job.knownCrc(part);
+      const sums = job.knownSums(part);
       // Without a checksum on both sides nothing says that these are our bytes.
-      if (crc32 === null || listed.crc32 !== crc32) continue;
-      await job.memory.acknowledge(listed.partNumber, { etag: listed.etag, crc32 });
+      if (sums === null || listed.crc32 !== sums.crc32) continue;
+      await job.memory.acknowledge(listed.partNumber, { etag: listed.etag, crc32: sums.crc32 });
       job.watch.onPart(part, "kept");
     }
     after = page.nextAfter;
   }
 }
 
-/** The operation that sends a part; the whole file when there is only one. */
-export function partOperation(
-  job: Pick<SendJob, "key" | "plan" | "nonce">,
-  about: { part: PlannedPart; uploadId: string | null; crc32: string },
-): Operation {
-  const { part, uploadId, crc32 } = about;
-  const { key, nonce } = job;
-  if (job.plan.parts.length === 1) return { op: "put", key, sizeBytes: part.length, crc32, nonce };
-  return { op: "part", key, uploadId: uploadId ?? "", partNumber: part.partNumber, sizeBytes: part.length, crc32 };
-}
-
-interface PartToSend {
-  part: PlannedPart;
-  handle: FileHandle;
-  /** Summed ahead, by part number. */
-  sums: ReadonlyMap<number, string>;
-}
-
-async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<void> {
-  const { part, handle, sums } = about;
-  const { signal } = job.watch;
-  const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
-  const size = job.plan.parts.length === 1 ? "small" : "large";
-  const sent = await engine.gate.run({ signal, size }, async () => {
-    const crc32 = job.knownCrc(part) ?? sums.get(part.partNumber) ?? (await checksumSlice(slice));
-    const operation = partOperation(job, { part, uploadId: job.memory.uploadId, crc32 });
-    // One for all tries: a part that has to go again keeps its place.
-    const lane = engine.limiter.lane();
-    const etag = await withRetry(engine.retrier, attempting(job), async () => {
-      await assertUnchanged(handle, job.identity, job.path);
-      job.watch.onPart(part, "moving");
-      const attempt = async (own: Pick<Flow, "signal" | "isHedge" | "onMoved">) => {
-        const flow = meteredBody(engine, job, { slice, crc32, lane, ...own });
-        try {
-          const sentEtag = await putOnce(engine, job, { operation, body: flow.body, signal: own.signal });
-          flow.arrived();
-          return sentEtag;
-        } catch (error) {
-          flow.takeBack();
-          throw error;
-        }
-      };
-      try {
-        // Twice the same part is only harmless where equal bytes have equal ETags.
-        const mayHedge = operation.op === "part" && engine.traits.trustEtag;
-        if (!mayHedge) return await attempt({ signal, isHedge: false, onMoved: () => undefined });
-        return await engine.hedges.run({ signal, lengthBytes: part.length, attempt });
-      } catch (error) {
-        job.watch.onPart(part, "waiting");
-        throw error;
-      }
-    });
-    return { etag, crc32 };
-  });
-  // The connection goes on with the next part while this one is being written down.
-  await job.memory.acknowledge(part.partNumber, sent);
-  job.watch.patience.progressed();
-  job.watch.onPart(part, "done");
-}
-
-async function putOnce(
-  engine: Engine,
-  job: SendJob,
-  about: { operation: Operation; body: UploadBody; signal: AbortSignal },
-): Promise<string> {
-  const { operation } = about;
-  if (operation.op !== "put") return (await callStore(engine, about, readPart)).etag;
-  try {
-    return (await callStore(engine, about, readPut)).etag;
-  } catch (error) {
-    // An earlier try of ours may have arrived although its answer did not.
-    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
-    const etag = await findOurs(engine, job);
-    if (etag === null) throw error;
-    return etag;
-  }
-}
-
-interface Flow {
-  slice: PartSlice;
-  crc32: string;
-  lane: Lane;
-  signal: AbortSignal;
-  isHedge: boolean;
-  onMoved(bytes: number): void;
-}
-
-/**
- * A body that waits for the limiter and counts what it hands over. The second try of a part is only counted as traffic:
- * its bytes are on the screen already.
- */
-function meteredBody(engine: Engine, job: SendJob, flow: Flow) {
-  const { slice, crc32, lane, signal, isHedge, onMoved } = flow;
-  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
-  const reader = createPartReader(slice, engine.traits.checksum === "crc32" ? null : crc32);
-  let moved = 0;
-  const body: UploadBody = {
-    lengthBytes: slice.length,
-    bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
-    read: (into, at) => {
-      const wanted = Math.min(into.length, slice.length - at);
-      const allowed = lane.tryTake(wanted);
-      if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
-      return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
-    },
-    sent: (bytes) => {
-      if (bytes > 0) engine.meter.add(bytes);
-      moved += bytes;
-      onMoved(bytes);
-      if (!isHedge) job.watch.onMoved(bytes);
-    },
-  };
-  return {
-    body,
-    takeBack: () => {
-      if (!isHedge) job.watch.onMoved(-moved);
-    },
-    /** The first try's bytes were taken back when it was dropped in favour of this one. */
-    arrived: () => {
-      if (isHedge) job.watch.onMoved(slice.length);
-    },
-  };
-}
-
 async function complete(engine: Engine, job: SendJob): Promise<string> {
-  const { uploadId } = job.memory;
+  const { uploadId, checksum: begunWith } = job.memory;
   if (uploadId === null) throw new Fault("NO_SUCH_UPLOAD", { op: "complete", subject: job.key });
   const parts = job.plan.parts.map((part) => {
     const sent = job.memory.parts.get(part.partNumber);
@@ -345,7 +161,9 @@ async function complete(engine: Engine, job: SendJob): Promise<string> {
       throw new Fault("INTERNAL", { op: "complete", subject: job.key, detail: "a part is missing" });
     return { partNumber: part.partNumber, ...sent };
   });
-  const body = Buffer.from(completeBody(parts, engine.traits));
+  // A store that keeps checksums wants those here that Create spoke of, and no others.
+  const isRecorded = engine.store.checksum === "crc32" && (begunWith === null || begunWith === "crc32");
+  const body = Buffer.from(completeBody(parts, { checksum: isRecorded ? "crc32" : "none" }));
   const operation: Operation = { op: "complete", key: job.key, uploadId };
   let inDoubt = false;
   await withRetry(engine.retrier, attempting(job), async () => {
@@ -360,30 +178,7 @@ async function complete(engine: Engine, job: SendJob): Promise<string> {
       throw error;
     }
   });
-  return verify(engine, job);
-}
-
-/** ETag of the object when it is there, has our size and our nonce; null otherwise. Asks once. */
-async function findOurs(engine: Engine, job: SendJob): Promise<string | null> {
-  const size = job.plan.parts.reduce((sum, part) => sum + part.length, 0);
-  const operation: Operation = { op: "head", key: job.key };
-  try {
-    const head = await callStore(engine, { operation, signal: job.watch.signal }, readHead);
-    return head.nonce === job.nonce && head.sizeBytes === size ? head.etag : null;
-  } catch (error) {
-    if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
-    throw error;
-  }
-}
-
-const lookForOurs = (engine: Engine, job: SendJob): Promise<string | null> =>
-  withRetry(engine.retrier, attempting(job), () => findOurs(engine, job));
-
-async function verify(engine: Engine, job: SendJob): Promise<string> {
-  const etag = await lookForOurs(engine, job);
-  if (etag !== null) return etag;
-  const detail = "the store does not show the object that was sent";
-  throw new Fault("SIZE_MISMATCH", { op: "HeadObject", subject: job.key, detail });
+  return verifySent(engine, job);
 }
 
 /** Ends an upload nobody will finish. Best effort: an orphan only wastes space until the hub sweeps it. */

@@ -13,6 +13,8 @@ export interface Signatures {
   prepare(operations: readonly Operation[]): Promise<number>;
   /** The store did not accept it, or it is no longer needed. */
   forget(operation: Operation): void;
+  /** None that was signed before now is of use any more. */
+  forgetAll(): void;
   /** How many are in hand. */
   readonly kept: number;
   /** The store refused an operation: was its signature over? */
@@ -22,14 +24,17 @@ export interface Signatures {
 /** A part may take a while after it was started, but the store checks the date when the request arrives. */
 const MARGIN_MS = 20_000;
 
-const nameOf = (operation: Operation): string =>
-  operation.op === "part"
-    ? `part ${operation.partNumber} ${operation.uploadId} ${operation.sizeBytes} ${operation.crc32}`
-    : JSON.stringify(operation);
+function nameOf(operation: Operation): string {
+  if (operation.op !== "part") return JSON.stringify(operation);
+  const { partNumber, uploadId, sizeBytes, crc32, checksum = "", md5 = "" } = operation;
+  return `part ${partNumber} ${uploadId} ${sizeBytes} ${crc32} ${checksum} ${md5}`;
+}
 
 /** `signerNow`: epoch ms by the signer's clock. */
 export function createSignatures(source: RequestSource, signerNow: () => number): Signatures {
   const kept = new Map<string, SignedRequest>();
+  /** Goes up when everything is forgotten: what was asked for before that is not kept when it comes. */
+  let round = 0;
   let asked: { operation: Operation; settle: (answer: SignedRequest | Fault) => void }[] = [];
 
   const isFresh = (request: SignedRequest) => request.expiresAt - signerNow() > MARGIN_MS;
@@ -82,7 +87,9 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
       for (const [name, request] of kept) if (!isFresh(request)) kept.delete(name);
       for (let at = 0; at < wanted.length; at += SIGN_BATCH) {
         const batch = wanted.slice(at, at + SIGN_BATCH);
+        const before = round;
         const requests = await sign(batch);
+        if (before !== round) continue;
         for (const [index, operation] of batch.entries()) {
           const request = requests[index];
           if (request !== undefined) kept.set(nameOf(operation), request);
@@ -91,6 +98,10 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
       return operations.filter((operation) => kept.has(nameOf(operation))).length;
     },
     forget: (operation) => void kept.delete(nameOf(operation)),
+    forgetAll: () => {
+      round++;
+      kept.clear();
+    },
     isOver: (request) => request.expiresAt - signerNow() <= 0,
   };
 }

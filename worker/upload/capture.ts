@@ -5,6 +5,8 @@ import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/n
 import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
 
+const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
+
 /** A checkpoint that this node has secured and that is on its way to be safe. Lives in the ledger until it is. */
 const capturedFile = z.object({
   path: filePath,
@@ -16,6 +18,8 @@ const capturedFile = z.object({
   partBytes: z.number(),
   /** CRC32 of each part, taken when it was captured. */
   sums: z.array(crc32Hex),
+  /** MD5 of each part, where the store wants that. */
+  md5s: z.array(md5Hex).optional(),
 });
 export type CapturedFile = z.infer<typeof capturedFile>;
 

@@ -8,7 +8,7 @@ import type { StoreTraits } from "#protocol/operations.ts";
 import { planParts } from "#storage/plan.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
-import { checksumSlice } from "../engine/read-part.ts";
+import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
@@ -134,11 +134,16 @@ async function secure(
     ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
   });
   const sums: string[] = [];
+  const md5s: string[] = [];
   const handle = await open(at, "r").catch((error: unknown) => {
     throw copyFault(error, file.path);
   });
   try {
-    for (const { offset, length } of parts) sums.push(await checksumSlice({ fd: handle.fd, path: at, offset, length }));
+    for (const { offset, length } of parts) {
+      const { crc32, md5 } = await sumSlice({ fd: handle.fd, path: at, offset, length }, job.traits.checksum);
+      sums.push(crc32);
+      if (md5 !== undefined) md5s.push(md5);
+    }
   } finally {
     await handle.close();
   }
@@ -151,6 +156,7 @@ async function secure(
     identity,
     partBytes,
     sums,
+    ...(md5s.length > 0 && { md5s }),
   };
 }
 

@@ -11,7 +11,10 @@ import type { Engine } from "../engine/engine.ts";
 import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { openSendJournal, type SendJournal } from "../engine/send-journal.ts";
-import { abandonUpload, beginUpload, partOperation, sendFile, type SendJob } from "../engine/send.ts";
+import { isSummedFor, type PartSums } from "../engine/read-part.ts";
+import type { SendJob } from "../engine/send-job.ts";
+import { partOperation } from "../engine/send-part.ts";
+import { abandonUpload, beginUpload, sendFile } from "../engine/send.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
@@ -133,7 +136,7 @@ async function prepareSend(
     plan,
     nonce,
     memory,
-    knownCrc: (part) => (asCaptured ? (file.sums[part.partNumber - 1] ?? null) : null),
+    knownSums: ({ partNumber }) => (asCaptured ? sumsOf(file, partNumber) : null),
     watch: {
       signal,
       patience,
@@ -142,6 +145,12 @@ async function prepareSend(
       onRetry: tally.retried,
     },
   };
+}
+
+/** As taken when it was captured. */
+function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
+  const [crc32, md5] = [file.sums[partNumber - 1], file.md5s?.[partNumber - 1]];
+  return crc32 === undefined ? null : { crc32, ...(md5 === undefined ? {} : { md5 }) };
 }
 
 /**
@@ -156,12 +165,13 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
     (send) => beginUpload(engine, send),
   );
   const operations: Operation[] = [];
+  const { checksum } = engine.store;
   for (const send of todo) {
     const { key, plan, memory } = send;
     for (const part of plan.parts) {
-      const crc32 = send.knownCrc(part);
-      if (crc32 === null || memory.parts.has(part.partNumber)) continue;
-      operations.push(partOperation(send, { part, uploadId: memory.uploadId, crc32 }));
+      const sums = send.knownSums(part);
+      if (sums === null || !isSummedFor(sums, checksum) || memory.parts.has(part.partNumber)) continue;
+      operations.push(partOperation(send, { part, uploadId: memory.uploadId, sums, checksum }));
     }
     if (plan.parts.length > 1 && memory.uploadId !== null)
       // Asked for when the upload is taken up by a later try: it must not need the hub either.

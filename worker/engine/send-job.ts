@@ -1,0 +1,62 @@
+import type { Fault } from "#protocol/fault.ts";
+import type { StoreChecksum } from "#protocol/operations.ts";
+import type { PartPlan, PlannedPart } from "#storage/plan.ts";
+import type { FileIdentity } from "./identity.ts";
+import type { PartSums } from "./read-part.ts";
+import type { Attempting, Patience } from "./retry.ts";
+import type { PartState } from "./tally.ts";
+
+/** One file to one object: what `sendFile` is told. */
+export interface SendJob {
+  path: string;
+  key: string;
+  identity: FileIdentity;
+  plan: PartPlan;
+  nonce: string;
+  /** Sums of a part where they are known already. */
+  knownSums: (part: PlannedPart) => PartSums | null;
+  memory: SendMemory;
+  watch: SendWatch;
+}
+
+/** What survives a kill; each method resolves when it is on disk. */
+export interface SendMemory {
+  uploadId: string | null;
+  /** What the upload was begun with: Complete must name the same. Null when nobody remembers. */
+  checksum: StoreChecksum | null;
+  /** The upload was begun in this life of the process, so the store knows no part that is not in `parts`. */
+  isFresh: boolean;
+  parts: ReadonlyMap<number, SentPart>;
+  /** A new upload: parts of an earlier one count no more. */
+  begin(upload: BegunUpload): Promise<void>;
+  acknowledge(partNumber: number, part: SentPart): Promise<void>;
+  /** ETag of the object once it was verified: nothing is left to do. */
+  sentEtag: string | null;
+  finish(etag: string): Promise<void>;
+}
+
+export interface BegunUpload {
+  uploadId: string;
+  checksum: StoreChecksum;
+}
+
+export interface SentPart {
+  etag: string;
+  crc32: string;
+}
+
+interface SendWatch {
+  signal: AbortSignal;
+  patience: Patience;
+  /** Bytes that were on their way (negative: a part failed and they have to go again). */
+  onMoved(bytes: number): void;
+  onPart(part: PlannedPart, state: PartState): void;
+  onRetry(fault: Fault): void;
+}
+
+/** How the requests of a job are tried. */
+export const attempting = (job: Pick<SendJob, "watch">): Attempting => ({
+  signal: job.watch.signal,
+  patience: job.watch.patience,
+  onRetry: job.watch.onRetry,
+});

@@ -1,0 +1,199 @@
+import type { FileHandle } from "node:fs/promises";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { Operation, StoreChecksum } from "#protocol/operations.ts";
+import { isSurePut, readPart, readPut } from "#storage/answers.ts";
+import type { PlannedPart } from "#storage/plan.ts";
+import { callSummed, type SummedAnswer } from "./call-summed.ts";
+import type { Engine } from "./engine.ts";
+import { findOurs } from "./find-ours.ts";
+import type { UploadBody } from "./http/wire.ts";
+import { assertUnchanged } from "./identity.ts";
+import type { Lane } from "./limiter.ts";
+import { createPartReader, isSummedFor, sumSlice, type PartSlice, type PartSums } from "./read-part.ts";
+import { withRetry } from "./retry.ts";
+import { attempting, type SendJob } from "./send-job.ts";
+
+/** One part of a file, or a whole small file, from the disk to the store. */
+export interface PartToSend {
+  part: PlannedPart;
+  handle: FileHandle;
+  /** Summed ahead, by part number. */
+  sums: ReadonlyMap<number, PartSums>;
+}
+
+/** The operation that sends a part; the whole file when there is only one. */
+export function partOperation(
+  job: Pick<SendJob, "key" | "plan" | "nonce">,
+  about: { part: PlannedPart; uploadId: string | null; sums: PartSums; checksum: StoreChecksum },
+): Operation {
+  const { part, uploadId, sums, checksum } = about;
+  const { key, nonce } = job;
+  const { crc32 } = sums;
+  const sizeBytes = part.length;
+  const summed = { sizeBytes, crc32, checksum, ...(checksum === "md5" && { md5: sums.md5 }) };
+  if (job.plan.parts.length === 1) return { op: "put", key, nonce, ...summed };
+  return { op: "part", key, uploadId: uploadId ?? "", partNumber: part.partNumber, ...summed };
+}
+
+/** The sums of the parts that go first. What cannot be read shows when the part is sent. */
+export async function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): Promise<Map<number, PartSums>> {
+  const found = new Map<number, PartSums>();
+  const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
+  for (const part of first) {
+    if (job.knownSums(part) !== null) continue;
+    const { partNumber, offset, length } = part;
+    const slice = { fd: handle.fd, path: job.path, offset, length };
+    const sums = await sumSlice(slice, engine.store.checksum).catch(() => null);
+    if (sums !== null) found.set(partNumber, sums);
+  }
+  return found;
+}
+
+interface Sent {
+  etag: string;
+  crc32: string;
+  /** The store said, to the first time it was asked, all that can be said of an object that is safely there. */
+  isSure: boolean;
+}
+
+/** Sends a part until the store has it, and remembers that. Faults: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED. */
+export async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<Sent> {
+  const { part, handle, sums } = about;
+  const { signal } = job.watch;
+  const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
+  const isWhole = job.plan.parts.length === 1;
+  const sent = await engine.gate.run({ signal, size: isWhole ? "small" : "large" }, async () => {
+    const summing = createSumming(slice, job.knownSums(part) ?? sums.get(part.partNumber) ?? null);
+    // One for all tries: a part that has to go again keeps its place.
+    const lane = engine.limiter.lane();
+    let tries = 0;
+    return withRetry(engine.retrier, attempting(job), async () => {
+      await assertUnchanged(handle, job.identity, job.path);
+      tries++;
+      job.watch.onPart(part, "moving");
+      const attempt = (own: Own) => attemptPart(engine, job, { part, slice, summing, lane, ...own });
+      try {
+        // Twice the same part is only harmless where equal bytes have equal ETags.
+        const mayHedge = !isWhole && engine.traits.trustEtag;
+        const result = mayHedge
+          ? await engine.hedges.run({ signal, lengthBytes: part.length, attempt })
+          : await attempt({ signal, isHedge: false, onMoved: () => undefined });
+        return { ...result, isSure: result.isSure && tries === 1 };
+      } catch (error) {
+        job.watch.onPart(part, "waiting");
+        throw error;
+      }
+    });
+  });
+  // The connection goes on with the next part while this one is being written down.
+  await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
+  job.watch.patience.progressed();
+  job.watch.onPart(part, "done");
+  return sent;
+}
+
+/** The sums of one slice, found once for all tries and as far as they are needed. */
+type Summing = (checksum: StoreChecksum) => Promise<PartSums>;
+
+function createSumming(slice: PartSlice, known: PartSums | null): Summing {
+  let sums = known;
+  return async (checksum) => {
+    if (sums !== null && isSummedFor(sums, checksum)) return sums;
+    const found = await sumSlice(slice, checksum);
+    if (sums !== null && sums.crc32 !== found.crc32) {
+      throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
+    }
+    sums = found;
+    return found;
+  };
+}
+
+/** What is an attempt's own: see `Hedges`. */
+interface Own {
+  signal: AbortSignal;
+  isHedge: boolean;
+  onMoved(bytes: number): void;
+}
+
+interface PartAttempt extends Own {
+  part: PlannedPart;
+  slice: PartSlice;
+  summing: Summing;
+  lane: Lane;
+}
+
+async function attemptPart(engine: Engine, job: SendJob, about: PartAttempt): Promise<Sent> {
+  const { part, signal } = about;
+  const under: { flow: MeteredBody | null; sums: PartSums } = { flow: null, sums: { crc32: "" } };
+  const make = async (checksum: StoreChecksum) => {
+    under.flow?.takeBack();
+    under.sums = await about.summing(checksum);
+    under.flow = meteredBody(engine, job, { ...about, checksum, crc32: under.sums.crc32 });
+    const operation = partOperation(job, { part, uploadId: job.memory.uploadId, sums: under.sums, checksum });
+    return { operation, body: under.flow.body, signal };
+  };
+  const read = ({ answer, subject }: SummedAnswer) =>
+    job.plan.parts.length === 1
+      ? { etag: readPut(answer, subject).etag, isSure: isSurePut(answer, under.sums) }
+      : { etag: readPart(answer, subject).etag, isSure: false };
+  try {
+    const said = await callSummed(engine, make, read).catch((error: unknown) => arrivedBefore(engine, job, error));
+    under.flow?.arrived();
+    return { ...said, crc32: under.sums.crc32 };
+  } catch (error) {
+    under.flow?.takeBack();
+    throw error;
+  }
+}
+
+/** An object that is there already may be ours: an earlier try arrived although its answer did not. */
+async function arrivedBefore(engine: Engine, job: SendJob, error: unknown): Promise<{ etag: string; isSure: boolean }> {
+  if (!isFault(error) || error.code !== "ALREADY_EXISTS" || job.plan.parts.length > 1) throw error;
+  const etag = await findOurs(engine, job);
+  if (etag === null) throw error;
+  return { etag, isSure: true };
+}
+
+type MeteredBody = ReturnType<typeof meteredBody>;
+
+/**
+ * A body that waits for the limiter and counts what it hands over. The second try of a part is only counted as traffic:
+ * its bytes are on the screen already.
+ */
+function meteredBody(
+  engine: Engine,
+  job: SendJob,
+  flow: Omit<PartAttempt, "part" | "summing"> & { crc32: string; checksum: StoreChecksum },
+) {
+  const { slice, crc32, checksum, lane, signal, isHedge, onMoved } = flow;
+  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
+  const reader = createPartReader(slice, engine.store.compares(checksum) ? null : crc32);
+  let moved = 0;
+  const body: UploadBody = {
+    lengthBytes: slice.length,
+    bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
+    read: (into, at) => {
+      const wanted = Math.min(into.length, slice.length - at);
+      const allowed = lane.tryTake(wanted);
+      if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
+      return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
+    },
+    sent: (bytes) => {
+      if (bytes > 0) engine.meter.add(bytes);
+      moved += bytes;
+      onMoved(bytes);
+      if (!isHedge) job.watch.onMoved(bytes);
+    },
+  };
+  return {
+    body,
+    takeBack: () => {
+      if (!isHedge) job.watch.onMoved(-moved);
+      moved = 0;
+    },
+    /** The first try's bytes were taken back when it was dropped in favour of this one. */
+    arrived: () => {
+      if (isHedge) job.watch.onMoved(slice.length);
+    },
+  };
+}
