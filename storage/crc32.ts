@@ -22,6 +22,23 @@ export function crc32FromBase64(text: string): string | null {
   return Buffer.from(text, "base64").toString("hex");
 }
 
+/** What a store keeps of an object: the sum of its bytes, or (with `partCount`) the sum of the sums of its parts. Hex. */
+export interface ObjectSum {
+  crc32: string;
+  partCount: number | null;
+}
+
+/** As `crc32FromBase64`, and composite sums too (`-N` behind them); null when it is neither. */
+export function readObjectSum(text: string): ObjectSum | null {
+  const [sum = "", count] = text.trim().split("-", 2);
+  const crc32 = crc32FromBase64(sum);
+  if (crc32 === null || (count !== undefined && !/^[1-9]\d{0,4}$/.test(count))) return null;
+  return { crc32, partCount: count === undefined ? null : Number(count) };
+}
+
+/** The composite sum of an object from the sums of its parts, hex. */
+export const compositeCrc32 = (sums: readonly string[]): string => crc32Hex(Buffer.from(sums.join(""), "hex"));
+
 /** A 32 x 32 matrix over GF(2), one column per number. */
 type Matrix = Uint32Array;
 

@@ -52,11 +52,27 @@ export function planParts(input: { sizeBytes: number; traits: StoreTraits; wishe
   const wished = input.wishedPartBytes ?? defaultPartBytes(sizeBytes, traits);
   const least = Math.max(traits.minPartBytes, Math.ceil(sizeBytes / Math.min(traits.maxParts, MOST_PARTS)));
   const partBytes = Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
+  return { partBytes, parts: cutEvenly(sizeBytes, partBytes) };
+}
+
+/** Equal parts of a length that is known, the last one shorter. */
+export function cutEvenly(sizeBytes: number, partBytes: number): PlannedPart[] {
   const parts: PlannedPart[] = [];
   for (let offset = 0; offset < sizeBytes; offset += partBytes) {
     parts.push({ partNumber: parts.length + 1, offset, length: Math.min(partBytes, sizeBytes - offset) });
   }
-  return { partBytes, parts };
+  return parts;
+}
+
+/**
+ * The length that parts had, from how many there are: when exactly one whole number of MiB fits (or there is only one
+ * part); null when it has to be asked for.
+ */
+export function partBytesThatFit(sizeBytes: number, partCount: number): number | null {
+  if (partCount === 1) return sizeBytes;
+  const fits = (partBytes: number) => Math.ceil(sizeBytes / partBytes) === partCount;
+  const least = roundUpToMib(sizeBytes / partCount);
+  return fits(least) && !fits(least + MIB) ? least : null;
 }
 
 /** How many pieces a piece map of this many parts has: one each, until there are more parts than pieces. */

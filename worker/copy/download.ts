@@ -1,19 +1,19 @@
 import { hash } from "node:crypto";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Fault, toFault } from "#protocol/fault.ts";
-import { readHead } from "#storage/answers.ts";
-import { combineCrc32 } from "#storage/crc32.ts";
-import { planParts } from "#storage/plan.ts";
+import { toFault, type Fault } from "#protocol/fault.ts";
+import type { ObjectSum } from "#storage/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { callStore, type Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { syncFolder } from "../engine/journal.ts";
-import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
+import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
-import { createPatience, withRetry, type Patience } from "../engine/retry.ts";
+import { createPatience, type Patience } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import { assertRoom } from "../restore/room.ts";
+import { createPlanner, type AskObject, type Expected, type Planner } from "./facts.ts";
+import { receiveVerified } from "./receive-verified.ts";
 
 export interface FileToDownload {
   key: string;
@@ -22,8 +22,11 @@ export interface FileToDownload {
   /** From a listing that was just made; with both known no HEAD is needed. */
   sizeBytes?: number;
   etag?: string;
-  /** Of the whole object, hex; null where the store keeps none. Left out when nobody asked. */
-  crc32?: string | null;
+  /** Epoch ms by the store's clock. */
+  modifiedAtMs?: number | null;
+  /** Null where the store keeps none. Left out when nobody asked. */
+  sum?: ObjectSum | null;
+  isOpaque?: boolean;
 }
 
 export interface DownloadJob {
@@ -32,6 +35,7 @@ export interface DownloadJob {
   /** Names the temporary files, so that the same copy finds them again. */
   copyId: string;
   partBytes: number | null;
+  ask: AskObject;
   signal: AbortSignal;
   onStart(tally: Tally): void;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */
@@ -40,18 +44,20 @@ export interface DownloadJob {
 
 interface Planned extends FileToDownload {
   sizeBytes: number;
-  crc32: string | null;
   pieces: Piece[];
+  expected: Expected;
 }
 
 /**
- * Fetches objects to files. Each file lands under its final name in one rename, complete and verified, or not at all.
- * Faults: NO_SUCH_KEY, NO_SPACE, those of `receivePieces`.
+ * Fetches objects to files. Each file lands under its final name in one rename, complete and compared with whatever sum
+ * the store keeps of it, or not at all.
+ * Faults: NO_SUCH_KEY, NO_SPACE, those of `receiveVerified`.
  */
 export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<Tally> {
   const { clock } = engine.retrier;
   const patience = createPatience(clock);
   const planned: Planned[] = [];
+  const planner = createPlanner(engine, job);
   const failed = new Set<string>();
   const orElse = async (file: FileToDownload, work: () => Promise<void>) => {
     try {
@@ -62,7 +68,7 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     }
   };
   await forEachOf(job.files, MOST_LANES, (file) =>
-    orElse(file, async () => void planned.push(await planOne(engine, job, { file, patience }))),
+    orElse(file, async () => void planned.push(await planOne(planner, file))),
   );
   planned.sort((a, b) => (a.key < b.key ? -1 : 1));
   const tally = createTally(
@@ -80,8 +86,7 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     const isSmall = ([, { pieces }]: [number, Planned]) => pieces.length <= 1;
     await forEachFile([...planned.entries()], isSmall, ([fileIndex, file]) =>
       orElse(file, async () => {
-        await downloadOne(engine, { job, file, fileIndex, memory, patience, tally });
-        tally.fileDone();
+        tally.fileDone(await downloadOne(engine, { job, planner, file, fileIndex, memory, patience, tally }));
       }),
     );
   } catch (error) {
@@ -110,62 +115,57 @@ function staged(job: DownloadJob, files: readonly Planned[], memory: ReceiveMemo
     .reduce((sum, { length }) => sum + length, 0);
 }
 
-async function planOne(
-  engine: Engine,
-  job: DownloadJob,
-  about: { file: FileToDownload; patience: Patience },
-): Promise<Planned> {
-  const { file } = about;
-  const head = await factsOf(engine, job, about);
-  const { parts } = planParts({
-    sizeBytes: head.sizeBytes,
-    traits: engine.traits,
-    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
-  });
+async function planOne(planner: Planner, file: FileToDownload): Promise<Planned> {
+  const { key, sizeBytes, etag, modifiedAtMs = null, sum, isOpaque } = file;
+  const known =
+    sizeBytes === undefined || etag === undefined
+      ? null
+      : {
+          sizeBytes,
+          etag,
+          modifiedAtMs,
+          ...(sum === undefined ? {} : { sum }),
+          ...(isOpaque === undefined ? {} : { isOpaque }),
+        };
+  const plan = await planner.plan(key, known);
+  const { expected, parts } = plan;
   const pieces = parts.map(({ offset, length }): Piece => ({
-    key: file.key,
+    key,
     objectOffset: offset,
     fileOffset: offset,
     length,
-    crc32: null,
-    etag: head.etag,
+    crc32: expected.kind === "whole" && parts.length === 1 ? expected.crc32 : null,
+    etag: plan.etag,
+    modifiedAtMs: plan.modifiedAtMs,
   }));
-  return { ...file, sizeBytes: head.sizeBytes, crc32: head.crc32, pieces };
-}
-
-/** What is known of the object; asked for when nobody has listed it just now. */
-async function factsOf(
-  engine: Engine,
-  job: DownloadJob,
-  about: { file: FileToDownload; patience: Patience },
-): Promise<{ sizeBytes: number; etag: string; crc32: string | null }> {
-  const { file, patience } = about;
-  const { sizeBytes, etag, crc32 = null } = file;
-  if (sizeBytes !== undefined && etag !== undefined) return { sizeBytes, etag, crc32 };
-  return withRetry(engine.retrier, { signal: job.signal, patience }, () =>
-    callStore(engine, { operation: { op: "head", key: file.key }, signal: job.signal }, readHead),
-  );
+  return { ...file, sizeBytes: plan.sizeBytes, pieces, expected };
 }
 
 async function downloadOne(
   engine: Engine,
   about: {
     job: DownloadJob;
+    planner: Planner;
     file: Planned;
     fileIndex: number;
     memory: ReceiveMemory;
     patience: Patience;
     tally: Tally;
   },
-): Promise<void> {
-  const { job, file, fileIndex, memory, patience, tally } = about;
+): Promise<"verified" | "unverified"> {
+  const { job, planner, file, fileIndex, memory, patience, tally } = about;
   const folder = dirname(file.path);
   await makeFolder(folder);
   const temporary = temporaryOf(job, file.path);
   const target = { path: temporary, sizeBytes: file.sizeBytes, pieces: file.pieces };
   const indexOf = new Map(file.pieces.map((piece, index) => [piece, index]));
-  const sums = await receiveFile(engine, target, {
+  const verdict = await receiveVerified(engine, {
+    key: file.key,
+    target,
+    expected: file.expected,
     memory,
+    ask: job.ask,
+    onNoMd5: planner.distrustMd5,
     watch: {
       signal: job.signal,
       patience,
@@ -175,20 +175,13 @@ async function downloadOne(
       onRetry: tally.retried,
     },
   });
-  if (file.crc32 !== null && file.crc32 !== wholeSum(file.pieces, sums)) {
-    await rm(temporary, { force: true });
-    throw new Fault("CHECKSUM_MISMATCH", { op: "cp", subject: file.key });
-  }
   try {
     await rename(temporary, file.path);
     await syncFolder(folder);
   } catch (error) {
     throw diskFault(error, { op: "rename", subject: file.path, otherwise: "WRITE_FAILED" });
   }
-}
-
-function wholeSum(pieces: readonly Piece[], sums: readonly string[]): string {
-  return pieces.reduce((sum, piece, index) => combineCrc32(sum, sums[index] ?? "00000000", piece.length), "00000000");
+  return verdict;
 }
 
 async function makeFolder(path: string): Promise<void> {

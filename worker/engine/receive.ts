@@ -9,6 +9,7 @@ import { callStore, type Engine } from "./engine.ts";
 import { MOST_LANES } from "./for-each.ts";
 import type { Sink } from "./http/wire.ts";
 import type { Lane } from "./limiter.ts";
+import { createPins, type Pins } from "./pins.ts";
 import { waitForRoom } from "./reserve.ts";
 import { withRetry, type Patience } from "./retry.ts";
 import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
@@ -28,8 +29,10 @@ export interface Piece {
   length: number;
   /** Hex; null when nobody knows it (plain objects). */
   crc32: string | null;
-  /** Pinned with If-Match; null when the store's ETags mean nothing. */
+  /** Pinned with If-Match, or compared where the store's ETags are not trusted so far; null when nobody knows it. */
   etag: string | null;
+  /** Epoch ms by the store's clock, where a HEAD or a listing told it. */
+  modifiedAtMs?: number | null;
 }
 
 export interface ReceiveJob {
@@ -54,6 +57,8 @@ export interface ReceiveJob {
 
 type PieceSpan = Span<Piece>;
 
+type Receiving = ReceiveJob & { pins: Pins };
+
 /** Wrong bytes are fetched again twice; a third time means that they will stay wrong. */
 const MOST_MISMATCHES = 2;
 /** A file of one piece up to this size counts as small: it does not wait behind large ones. */
@@ -68,7 +73,8 @@ const LOOK_AGAIN_MS = 250;
 export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise<void> {
   if (wanted.pieces.length === 0) return;
   const stop = new AbortController();
-  const job: ReceiveJob = { ...wanted, signal: AbortSignal.any([wanted.signal, stop.signal]) };
+  const signal = AbortSignal.any([wanted.signal, stop.signal]);
+  const job: Receiving = { ...wanted, signal, pins: createPins() };
   const queue = createSpanQueue(job.pieces, job.known);
   const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
@@ -159,7 +165,7 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
 }
 
 /** A disk that is full is waited for like a link that is down: everything that was received stays. */
-async function fetchSpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Promise<void> {
+async function fetchSpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
   const { clock, patienceMs, onTrouble } = engine.retrier;
   const { path, patience, signal } = job;
   for (;;) {
@@ -175,7 +181,7 @@ async function fetchSpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Prom
   }
 }
 
-async function trySpan(engine: Engine, job: ReceiveJob, span: PieceSpan): Promise<void> {
+async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
   const { signal, patience, onRetry } = job;
   const { piece } = span.of;
   const lane = engine.limiter.lane({ isOpen: true });
@@ -202,7 +208,7 @@ function forget(job: ReceiveJob, span: PieceSpan): void {
 }
 
 /** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
-async function fetchRest(engine: Engine, job: ReceiveJob, about: { span: PieceSpan; lane: Lane }): Promise<void> {
+async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
   const { span, lane } = about;
   const { piece } = span.of;
   const length = leftOf(span);
@@ -216,7 +222,11 @@ async function fetchRest(engine: Engine, job: ReceiveJob, about: { span: PieceSp
     etag: engine.traits.trustEtag ? piece.etag : null,
   };
   const sink: Sink = {
-    head: (answer) => checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key }),
+    head: (answer) => {
+      checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
+      // A piece with a sum of its own is held to that.
+      if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
+    },
     bytes: (chunk) => {
       const wanted = leftOf(span);
       if (chunk.length > length - received) {

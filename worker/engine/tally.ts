@@ -12,6 +12,8 @@ export interface Tally {
   /** Bytes that crossed the network in this life of the process. */
   readonly sentBytes: number;
   readonly filesDone: number;
+  /** Of those, the ones of which the store keeps no sum to compare with. */
+  readonly filesUnverified: number;
   readonly retries: number;
   readonly currentPath: string | null;
   readonly lastFault: Fault | null;
@@ -21,7 +23,7 @@ export interface Tally {
   pieces(): string;
   moved(bytes: number): void;
   part(at: PartAt, state: PartState): void;
-  fileDone(): void;
+  fileDone(how?: "verified" | "unverified"): void;
   retried(fault: Fault): void;
 }
 
@@ -59,6 +61,7 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
   let bytesSure = 0;
   let sentBytes = 0;
   let filesDone = 0;
+  let filesUnverified = 0;
   let retries = 0;
   let currentPath: string | null = null;
   let lastFault: Fault | null = null;
@@ -78,6 +81,9 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
     },
     get filesDone() {
       return filesDone;
+    },
+    get filesUnverified() {
+      return filesUnverified;
     },
     get retries() {
       return retries;
@@ -118,8 +124,9 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
       states[index] = isDone ? DONE : state === "moving" ? MOVING : WAITING;
       if (state === "moving") currentPath = files[fileIndex]?.path ?? null;
     },
-    fileDone: () => {
+    fileDone: (how = "verified") => {
       filesDone++;
+      if (how === "unverified") filesUnverified++;
     },
     retried: (fault) => {
       retries++;

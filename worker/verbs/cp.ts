@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
-import { crc32FromBase64 } from "#storage/crc32.ts";
+import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { readIdentity } from "../engine/identity.ts";
@@ -110,8 +110,8 @@ async function findSources(
   const { from, filter, signal } = about;
   const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
   if (head !== null) {
-    const { sizeBytes, modifiedAtMs, etag } = head;
-    const crc32 = head.crc32 === null ? null : crc32FromBase64(head.crc32);
+    const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
+    const sum = head.crc32 === null ? null : readObjectSum(head.crc32);
     const entry: ObjectEntry = {
       at: "store",
       relative: basename(from.key),
@@ -119,7 +119,7 @@ async function findSources(
       sizeBytes,
       modifiedAtMs,
       etag,
-      crc32,
+      checks: { sum, isOpaque },
     };
     return { isOne: true, entries: [entry] };
   }

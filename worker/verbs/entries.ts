@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
+import type { ObjectSum } from "#storage/crc32.ts";
 import { listObjects } from "../copy/list-objects.ts";
 import { walkFolder } from "../copy/walk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -24,8 +25,8 @@ export interface ObjectEntry {
   modifiedAtMs: number | null;
   key: string;
   etag: string | null;
-  /** Of the whole object, hex, where a HEAD told it. */
-  crc32?: string | null;
+  /** What its bytes can be compared with, where a HEAD told it. */
+  checks?: { sum: ObjectSum | null; isOpaque: boolean };
 }
 export type Entry = FileEntry | ObjectEntry;
 

@@ -84,7 +84,7 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
   const keptBytes = way === "within" || failed > 0 ? 0 : tally.bytesTotal - tally.sentBytes;
   const kept = keptBytes > 0 ? `, ${formatBytes(keptBytes)} were there already` : "";
   const speed = way === "within" ? ", copied inside the store" : `, ${formatRate(rate, "bytes")}`;
-  const ending = failed === 0 ? ", verified" : `, ${formatCount(failed)} failed`;
+  const ending = failed === 0 ? `, ${sayChecked(tally)}` : `, ${formatCount(failed)} failed`;
   terminal.result(
     `${from} -> ${to}: ${count}${formatBytes(tally.bytesTotal)} in ${took}${speed}${again}${kept}${ending}`,
     {
@@ -95,10 +95,17 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
       sentBytes: tally.sentBytes,
       files: tally.filesTotal,
       filesFailed: failed,
+      filesUnverified: tally.filesUnverified,
       tookMs: Math.round(tookMs),
       retries: tally.retries,
     },
   );
+}
+
+/** "Verified" means that a sum of the bytes was compared. */
+function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
+  if (count === 0) return "verified";
+  return count === filesDone ? "size and ETag checked" : `verified, of ${formatCount(count)} only size and ETag`;
 }
 
 function sayStopped({ terminal }: Verb, moving: Moving): void {

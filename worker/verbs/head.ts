@@ -22,16 +22,23 @@ export interface ObjectHead {
 }
 
 const OP = "HeadObject";
+/** What a store may answer to a header that it does not know. */
+const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 
 /** Faults: NO_SUCH_KEY, BAD_CREDENTIALS and the others of the store, by their own names although HEAD has no words. */
 export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
   const { key, signal } = at;
-  // Only stores that know of checksums are asked for them.
-  const headers = bench.access.traits.checksum === "crc32" ? { "x-amz-checksum-mode": "ENABLED" } : {};
+  const { checksum, probeChecksum } = bench.access.traits;
   try {
-    return await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers, signal }, (answer) =>
-      readHead(answer, key),
-    );
+    // Only stores that know of checksums are asked for them, and those of which nobody knows.
+    if (checksum === "crc32" || probeChecksum) {
+      const headers = { "x-amz-checksum-mode": "ENABLED" };
+      const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers, signal }, (answer) =>
+        probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
+      );
+      if (head !== null) return head;
+    }
+    return await askStore(bench, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
   } catch (error) {
     throw isFault(error) && error.code === "ACCESS_DENIED"
       ? await reasonOfRefusal(bench, { ...at, fault: error })

@@ -6,6 +6,7 @@ import { assertSafePath, prefixForFolder } from "../copy/address.ts";
 import { downloadFiles, type FileToDownload } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import { codeOf } from "../engine/disk-fault.ts";
+import { createAskObject } from "./ask-object.ts";
 import { journalOf, type Bench } from "./bench.ts";
 import { copyObjects } from "./copy-within.ts";
 import { placeBelow, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
@@ -100,8 +101,8 @@ export async function fetchEntries(
   const { from, to, failures, entries } = job;
   const journal = await journalOf(verb, bench, `down ${from.bucket}/${from.key} ${resolve(to.path)}`);
   const files = entries.map((entry): FileToDownload => {
-    const { key, sizeBytes, etag, crc32 } = entry;
-    const file = { key, path: job.pathOf(entry), ...(crc32 === undefined ? {} : { crc32 }) };
+    const { key, sizeBytes, etag, modifiedAtMs, checks } = entry;
+    const file = { key, path: job.pathOf(entry), modifiedAtMs, ...checks };
     return etag === null ? file : { ...file, sizeBytes, etag };
   });
   const failed = new Set<string>();
@@ -117,6 +118,7 @@ export async function fetchEntries(
         files,
         ...journal,
         partBytes: verb.config.size("part-size"),
+        ask: createAskObject(bench, verb.signal),
         signal: verb.signal,
         onStart,
         onFileFailed: (file, fault) => {

@@ -1,0 +1,116 @@
+import { cutEvenly, partBytesThatFit, planParts, type PlannedPart } from "#storage/plan.ts";
+import type { ObjectSum } from "#storage/crc32.ts";
+import type { Engine } from "../engine/engine.ts";
+
+/**
+ * What is known of an object before it is fetched, and by what its bytes will be known for right: the CRC32 of the
+ * object, the CRC32 over those of its parts (then the pieces are its parts), or the MD5 that most stores use as the ETag
+ * of small objects. The first two take a HEAD, which small objects of a listing are spared where the MD5 will do.
+ */
+export interface ObjectFacts {
+  sizeBytes: number;
+  etag: string;
+  modifiedAtMs: number | null;
+  sum: ObjectSum | null;
+  /** Encrypted with keys of its own: then the ETag is no MD5. */
+  isOpaque: boolean;
+}
+
+/** Questions about one object. Faults: those of the store, CANCELLED. */
+export interface AskObject {
+  head(key: string): Promise<ObjectFacts>;
+  /** Length of its first part; null where the store does not tell. */
+  partBytes(key: string): Promise<number | null>;
+  /** All parts with their sums, in order; null where the store does not tell. */
+  partSums(key: string): Promise<PartSum[] | null>;
+}
+
+export interface PartSum {
+  length: number;
+  /** Hex. */
+  crc32: string;
+}
+
+export type Expected =
+  | { kind: "whole"; crc32: string }
+  /** Over the sums of the pieces. */
+  | { kind: "parts"; crc32: string }
+  | { kind: "md5"; md5: string }
+  | { kind: "nothing" };
+
+export interface FileFacts {
+  sizeBytes: number;
+  etag: string;
+  modifiedAtMs: number | null;
+  /** Left out when nobody asked for it: the object was listed. */
+  sum?: ObjectSum | null;
+  isOpaque?: boolean;
+}
+
+export interface DownloadPlan extends FileFacts {
+  parts: PlannedPart[];
+  expected: Expected;
+}
+
+export interface Planner {
+  plan(key: string, known: FileFacts | null): Promise<DownloadPlan>;
+  /** An ETag that looks like an MD5 turned out to be none. */
+  distrustMd5(): void;
+}
+
+/** MD5 takes more time than all the rest of a fetch, so it is left to objects where that does not matter. */
+const MOST_MD5_BYTES = 64 * 1024 * 1024;
+/** A store that showed no sum of so many listed objects is asked no more. */
+const MOST_IN_VAIN = 8;
+
+/** Faults of `plan`: those of the store, CANCELLED. */
+export function createPlanner(engine: Engine, about: { ask: AskObject; partBytes: number | null }): Planner {
+  const { ask } = about;
+  let trustsMd5 = true;
+  let inVain = 0;
+
+  const md5Of = ({ etag, sizeBytes, isOpaque }: FileFacts): string | null =>
+    !trustsMd5 || isOpaque === true || sizeBytes > MOST_MD5_BYTES
+      ? null
+      : (/^"([0-9a-f]{32})"$/.exec(etag)?.[1] ?? null);
+  const isWorthAsking = (known: FileFacts): boolean =>
+    known.sum === undefined && known.sizeBytes > 0 && md5Of(known) === null && inVain < MOST_IN_VAIN;
+  const factsOf = async (key: string, known: FileFacts | null): Promise<FileFacts> => {
+    if (known !== null && !isWorthAsking(known)) return known;
+    const facts = await ask.head(key);
+    inVain = facts.sum === null ? inVain + 1 : 0;
+    return facts;
+  };
+  const evenly = (sizeBytes: number): PlannedPart[] =>
+    planParts({
+      sizeBytes,
+      traits: engine.traits,
+      ...(about.partBytes === null ? {} : { wishedPartBytes: about.partBytes }),
+    }).parts;
+  const follow = async (
+    key: string,
+    facts: FileFacts,
+  ): Promise<{ parts: PlannedPart[]; expected: Expected } | null> => {
+    const { sum, sizeBytes } = facts;
+    if (sum?.partCount == null) return null;
+    const told = partBytesThatFit(sizeBytes, sum.partCount) ?? (await ask.partBytes(key));
+    if (told === null || Math.ceil(sizeBytes / told) !== sum.partCount) return null;
+    return { parts: cutEvenly(sizeBytes, told), expected: { kind: "parts", crc32: sum.crc32 } };
+  };
+  return {
+    plan: async (key, known) => {
+      const facts = await factsOf(key, known);
+      const { sizeBytes, sum } = facts;
+      const followed = await follow(key, facts);
+      if (followed !== null) return { ...facts, ...followed };
+      const parts = evenly(sizeBytes);
+      if (sizeBytes === 0) return { ...facts, parts, expected: { kind: "whole", crc32: "00000000" } };
+      if (sum?.partCount === null) return { ...facts, parts, expected: { kind: "whole", crc32: sum.crc32 } };
+      const md5 = md5Of(facts);
+      return { ...facts, parts, expected: md5 === null ? { kind: "nothing" } : { kind: "md5", md5 } };
+    },
+    distrustMd5: () => {
+      trustsMd5 = false;
+    },
+  };
+}
