@@ -5,6 +5,8 @@ import type { AgentOptions } from "./agent-options.ts";
 import { systemClock } from "./engine/clock.ts";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { createRetrier } from "./engine/retry.ts";
+import type { LearnedKey, Memory } from "./limits/learned.ts";
+import { learnFrom, recollect } from "./limits/recollect.ts";
 import type { Throttle } from "./limits/throttle.ts";
 import { createHubSource } from "./link/hub-source.ts";
 import type { Hub } from "./link/hub.ts";
@@ -14,6 +16,7 @@ import type { Session } from "./link/session.ts";
 export interface Benches {
   up(): { engine: Engine; store: NodeStore } | null;
   down(): { engine: Engine; store: NodeStore } | null;
+  /** Of the store, as far as it is known by now. */
   traits(): StoreTraits;
   rttMs(): number | null;
   close(): Promise<void>;
@@ -24,11 +27,14 @@ export function createBenches(parts: {
   hub: Hub;
   session: Session;
   throttle: Throttle;
+  memory: Memory;
 }): Benches {
-  const { options, hub, session, throttle } = parts;
+  const { options, hub, session, throttle, memory } = parts;
   let governed: (() => void)[] = [];
-  let made: { traits: string; up: Engine; down: Engine } | null = null;
-  const make = (traits: StoreTraits) => {
+  let learning: (() => Promise<void>)[] = [];
+  let made: { place: string; up: Engine; down: Engine } | null = null;
+  const make = (store: NodeStore) => {
+    const { traits, endpoint, bucket } = store;
     // One breaker: both directions share the link.
     const retrier = createRetrier(systemClock, options.patienceMs);
     const source = createHubSource(hub);
@@ -43,32 +49,74 @@ export function createBenches(parts: {
       idleMs: options.idleMs,
     };
     // The throttle sets the limits.
-    const up = createEngine({ ...rest, limitBytesPerSecond: 0 });
-    const down = createEngine({ ...rest, limitBytesPerSecond: 0 });
+    const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
+    const up = createEngine({ ...rest, ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
+    const down = createEngine({ ...rest, ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
     for (const release of governed) release();
-    const endpoint = () => session.store?.endpoint ?? "";
+    for (const end of learning) void end();
     governed = [
-      throttle.govern({ ...up, direction: "up", endpoint }),
-      throttle.govern({ ...down, direction: "down", endpoint }),
+      throttle.govern({ ...up, direction: "up", endpoint: () => endpoint }),
+      throttle.govern({ ...down, direction: "down", endpoint: () => endpoint }),
     ];
-    return { traits: JSON.stringify(traits), up, down };
+    const isFixed = options.connections !== null;
+    learning = [
+      keepLearning({ engine: up, key: keys.up, memory, isFixed }),
+      keepLearning({ engine: down, key: keys.down, memory, isFixed }),
+    ];
+    return { place: placeOf(store), up, down };
   };
   const bench = (direction: "up" | "down") => {
     const { store } = session;
     if (store === null) return null;
-    if (made?.traits !== JSON.stringify(store.traits)) made = make(store.traits);
+    if (made?.place !== placeOf(store)) made = make(store);
     return { engine: made[direction], store };
   };
   return {
     up: () => bench("up"),
     down: () => bench("down"),
-    traits: () => session.store?.traits ?? traitsOf("other"),
+    traits: () => {
+      const traits = session.store?.traits ?? traitsOf("other");
+      return made === null ? traits : { ...traits, checksum: made.up.store.checksum };
+    },
     rttMs: () => {
       const trips = [made?.up.wire.rttMs(), made?.down.wire.rttMs()].filter((ms) => typeof ms === "number");
       return trips.length === 0 ? null : Math.min(...trips);
     },
     close: async () => {
+      await Promise.all(learning.map((end) => end()));
       await Promise.all([made?.up.close(), made?.down.close()]);
     },
+  };
+}
+
+/** Another one needs other engines. */
+const placeOf = ({ endpoint, bucket, traits }: NodeStore): string => JSON.stringify([endpoint, bucket, traits]);
+
+const LOOK_EVERY_MS = 5_000;
+
+/** Keeps what an engine found out whenever it comes to rest. The returned function ends it, after a last look. */
+function keepLearning(about: {
+  engine: Engine;
+  memory: Memory;
+  key: LearnedKey;
+  isFixed: boolean;
+}): () => Promise<void> {
+  const { engine, memory, key, isFixed } = about;
+  const { gate, meter, limiter } = engine;
+  let learntAtBytes = 0;
+  let wasLimited = false;
+  const look = async () => {
+    wasLimited ||= limiter.bytesPerSecond > 0;
+    const isBusy = gate.held > 0 || gate.waiting > 0;
+    if (isBusy || meter.totalBytes === learntAtBytes) return;
+    learntAtBytes = meter.totalBytes;
+    const wasFree = !wasLimited && !isFixed;
+    wasLimited = false;
+    await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+  };
+  const timer = setInterval(() => void look(), LOOK_EVERY_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    await look();
   };
 }

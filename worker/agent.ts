@@ -16,6 +16,7 @@ import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts"
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type NodeCredential } from "./link/node-credential.ts";
+import { openMemory } from "./limits/learned.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
 import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
@@ -184,7 +185,7 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
   const memory = await openCommandMemory(join(state, "commands.jsonl"));
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
-  const benches = createBenches({ options, hub, session, throttle });
+  const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
   const runs = createRuns(
     options.watches.map(({ run }) => run),
     { hub, onOver: narrator.runOver },

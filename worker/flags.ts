@@ -217,9 +217,8 @@ export const FLAGS = {
     kind: "text",
     commands: STORE,
     value: "REGION",
-    default: "us-east-1",
     alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
-    says: "Region of the bucket.",
+    says: "Region of the bucket; by the store's address when left out.",
   },
   "access-key-id": {
     kind: "text",
@@ -246,8 +245,8 @@ export const FLAGS = {
     kind: "text",
     commands: STORE,
     value: "NAME",
-    default: "other",
-    says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks.",
+    default: "auto",
+    says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
   },
   recursive: {
     kind: "switch",

@@ -1,10 +1,10 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/answers.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
-import type { StoreAccess } from "#storage/signing.ts";
+import { isPathAddressed, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
-import type { Engine } from "../engine/engine.ts";
+import { ask, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 
 /**
@@ -30,8 +30,10 @@ export interface ListedPage {
 
 interface From {
   engine: Engine;
-  access: StoreAccess;
+  readonly access: StoreAccess;
   credential: Credential;
+  /** What signatures are dated by, epoch ms. */
+  now(): number;
 }
 
 const OP = "ListObjectsV2";
@@ -41,9 +43,9 @@ export async function* listPages(
   from: From,
   about: { prefix: string; delimiter?: "/"; signal: AbortSignal },
 ): AsyncGenerator<ListedPage> {
-  const { engine, access } = from;
+  const { engine } = from;
   const { signal, prefix, delimiter } = about;
-  const subject = `${access.bucket}/${prefix}`;
+  const subject = `${from.access.bucket}/${prefix}`;
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let token: string | null = null;
@@ -57,13 +59,14 @@ export async function* listPages(
       ...(token === null ? [] : [["continuation-token", token] as const]),
     ];
     const page = await withRetry(engine.retrier, { signal, patience }, async () => {
+      const { signedFor } = engine.store;
       const request = {
         method: "GET",
         url: urlOf(from, query),
         headers: {},
-        expiresAt: Date.now() + LIFETIME_MS,
+        expiresAt: from.now() + LIFETIME_MS,
       } as const;
-      return readPage(await engine.wire.send({ request, op: OP, subject, signal }), { subject, prefix });
+      return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), { subject, prefix });
     });
     patience.progressed();
     yield page;
@@ -88,11 +91,11 @@ const unexpected = (subject: string, detail: string): Fault =>
 function urlOf(from: From, query: QueryPairs): string {
   const { access, credential } = from;
   const { protocol, host } = new URL(access.endpoint);
-  const byPath = access.addressing === "path" || (protocol === "https:" && access.bucket.includes("."));
+  const byPath = isPathAddressed(access);
   const origin = byPath ? `${protocol}//${host}` : `${protocol}//${access.bucket}.${host}`;
   return presign(
     { method: "GET", origin, path: byPath ? `/${access.bucket}` : "/", query, headers: {} },
-    { credential, region: access.region, nowMs: Date.now(), lifetimeMs: LIFETIME_MS },
+    { credential, region: access.region, nowMs: from.now(), lifetimeMs: LIFETIME_MS },
   );
 }
 

@@ -19,8 +19,8 @@ const key = (bucket: string): LearnedKey => ({ endpoint: "https://s3.example.com
 const value = { connections: 32, bytesPerSecond: 12_000_000, baseRttMs: 118 };
 
 test("what was learned is known after a restart, for that bucket and direction only", async () => {
-  await (await openMemory(path, wallNow)).learn(key("runs"), value);
-  const memory = await openMemory(path, wallNow);
+  await (await openMemory(folder, wallNow)).learn(key("runs"), value);
+  const memory = await openMemory(folder, wallNow);
   expect(memory.recall(key("runs"))).toEqual({ ...value, at: NOW });
   expect(memory.recall({ ...key("runs"), endpoint: "https://s3.example.com/" })).toEqual({ ...value, at: NOW });
   expect(memory.recall({ ...key("runs"), direction: "down" })).toBeNull();
@@ -29,40 +29,40 @@ test("what was learned is known after a restart, for that bucket and direction o
 });
 
 test("it is forgotten after 14 days, and by a clock that was set far back", async () => {
-  await (await openMemory(path, wallNow)).learn(key("runs"), value);
-  expect((await openMemory(path, () => NOW + 13 * DAY)).recall(key("runs"))?.connections).toBe(32);
-  expect((await openMemory(path, () => NOW + 15 * DAY)).recall(key("runs"))).toBeNull();
-  expect((await openMemory(path, () => NOW - 15 * DAY)).recall(key("runs"))).toBeNull();
+  await (await openMemory(folder, wallNow)).learn(key("runs"), value);
+  expect((await openMemory(folder, () => NOW + 13 * DAY)).recall(key("runs"))?.connections).toBe(32);
+  expect((await openMemory(folder, () => NOW + 15 * DAY)).recall(key("runs"))).toBeNull();
+  expect((await openMemory(folder, () => NOW - 15 * DAY)).recall(key("runs"))).toBeNull();
 });
 
 test("64 links are kept, the newest ones", async () => {
   let now = NOW;
-  const memory = await openMemory(path, () => now++);
+  const memory = await openMemory(folder, () => now++);
   for (let index = 0; index < 70; index++) await memory.learn(key(`bucket-${index}`), value);
-  const reopened = await openMemory(path, () => now);
+  const reopened = await openMemory(folder, () => now);
   expect(reopened.recall(key("bucket-5"))).toBeNull();
   expect(reopened.recall(key("bucket-6"))).not.toBeNull();
   expect(reopened.recall(key("bucket-69"))).not.toBeNull();
 });
 
 test("two that learn at the same time keep both", async () => {
-  const [one, other] = [await openMemory(path, wallNow), await openMemory(path, wallNow)];
+  const [one, other] = [await openMemory(folder, wallNow), await openMemory(folder, wallNow)];
   await one.learn(key("first"), value);
   await other.learn(key("second"), value);
-  const memory = await openMemory(path, wallNow);
+  const memory = await openMemory(folder, wallNow);
   expect([memory.recall(key("first")), memory.recall(key("second"))]).not.toContain(null);
   expect(await readdir(folder)).toEqual(["links.json"]);
 });
 
-test.each(["", "{", "[]", '{"version":2,"links":{}}', '{"version":1,"links":{"up s3.example.com runs":{"at":"x"}}}'])(
+test.each(["", "{", "[]", '{"version":2,"links":{}}', '{"version":1,"entries":{"up s3.example.com runs":{"at":"x"}}}'])(
   "a file that says %j is an empty memory, and the next thing learned replaces it",
   async (text) => {
     await writeFile(path, text);
-    const memory = await openMemory(path, wallNow);
+    const memory = await openMemory(folder, wallNow);
     expect(memory.recall(key("runs"))).toBeNull();
     await memory.learn(key("runs"), value);
     expect(JSON.parse(await readFile(path, "utf8"))).toMatchObject({ version: 1 });
-    expect((await openMemory(path, wallNow)).recall(key("runs"))?.connections).toBe(32);
+    expect((await openMemory(folder, wallNow)).recall(key("runs"))?.connections).toBe(32);
   },
 );
 

@@ -1,16 +1,18 @@
-import { rm, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { z } from "zod";
-import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import { checksumMemory, type ChecksumMemory } from "#storage/probe-traits.ts";
+import { openKeptEntries } from "./kept-entries.ts";
 
 /**
- * What this machine found out about the way to a bucket, so that the next transfer starts with it. Only a convenience:
- * a file that is missing, torn or of another kind is an empty memory, and a memory that cannot be written is not kept.
- * An agent and copies may write at the same time: each adds what it learned to what stands there.
+ * What this machine found out about the way to a bucket and about its store, so that the next transfer starts with it.
+ * Nothing depends on it: see kept-entries.ts.
  */
-export interface LearnedKey {
+export interface StoreKey {
   /** Of the store; only its host and port count. */
   endpoint: string;
   bucket: string;
+}
+export interface LearnedKey extends StoreKey {
   direction: "up" | "down";
 }
 
@@ -23,71 +25,42 @@ const learned = z.object({
   /** Epoch ms. */
   at: z.number().int(),
 });
-export type Learned = z.infer<typeof learned>;
+type Learned = z.infer<typeof learned>;
 
 export interface Memory {
   /** Null when nothing is known, or what is known is too old. */
   recall(key: LearnedKey): Learned | null;
   /** Best effort: resolves when it is on disk, or cannot be. */
   learn(key: LearnedKey, value: Omit<Learned, "at">): Promise<void>;
+  /** The checksum this store was seen to take. */
+  recallChecksum(key: StoreKey): ChecksumMemory | null;
+  learnChecksum(key: StoreKey, value: ChecksumMemory): Promise<void>;
 }
 
-const file = z.object({ version: z.literal(1), links: z.record(z.string(), z.unknown()) });
+const DAY_MS = 24 * 60 * 60 * 1000;
+const MOST_ENTRIES = 64;
 
-const MOST_LINKS = 64;
-const KEEP_MS = 14 * 24 * 60 * 60 * 1000;
-
-type Links = ReadonlyMap<string, Learned>;
-
-/** Opens the memory in a JSON file. `wallNow`: epoch ms. No faults. */
-export async function openMemory(path: string, wallNow: () => number): Promise<Memory> {
-  let links = await read(path, wallNow());
-  let writing: Promise<void> = Promise.resolve();
-  const isKept = (one: Learned) => isFresh(one, wallNow());
-  const write = async (name: string, value: Learned) => {
-    const others = await read(path, wallNow());
-    links = newest(new Map([...links, ...others, [name, value]]));
-    // Two processes must not write the same new file.
-    const mine = `${path}.${process.pid}`;
-    try {
-      await writeStateFile(mine, { version: 1, links: Object.fromEntries(links) });
-      await rename(mine, path);
-    } catch {
-      await rm(mine, { force: true }).catch(() => undefined);
-    }
-  };
+/** Opens the memory in the state folder: `links.json` and `stores.json`. `wallNow`: epoch ms. No faults. */
+export async function openMemory(state: string, wallNow: () => number): Promise<Memory> {
+  const rest = { mostEntries: MOST_ENTRIES, wallNow };
+  const [links, stores] = await Promise.all([
+    openKeptEntries(join(state, "links.json"), { ...rest, schema: learned, atOf: ({ at }) => at, keepMs: 14 * DAY_MS }),
+    openKeptEntries(join(state, "stores.json"), {
+      ...rest,
+      schema: checksumMemory,
+      atOf: ({ foundAt }) => foundAt,
+      keepMs: 30 * DAY_MS,
+    }),
+  ]);
   return {
-    recall: (key) => {
-      const known = links.get(nameOf(key));
-      return known !== undefined && isKept(known) ? known : null;
-    },
-    learn: (key, value) => {
-      const name = nameOf(key);
-      const kept = { ...value, at: wallNow() };
-      links = new Map([...links, [name, kept]]);
-      writing = writing.then(() => write(name, kept));
-      return writing;
-    },
+    recall: (key) => links.recall(`${key.direction} ${placeOf(key)}`),
+    learn: (key, value) => links.keep(`${key.direction} ${placeOf(key)}`, { ...value, at: wallNow() }),
+    recallChecksum: (key) => stores.recall(placeOf(key)),
+    learnChecksum: (key, value) => stores.keep(placeOf(key), value),
   };
 }
 
-const nameOf = ({ endpoint, bucket, direction }: LearnedKey): string => {
+function placeOf({ endpoint, bucket }: StoreKey): string {
   const host = URL.canParse(endpoint) ? new URL(endpoint).host : endpoint;
-  return `${direction} ${host} ${bucket}`;
-};
-
-/** A clock that was set back must not keep an entry for ever. */
-const isFresh = ({ at }: Learned, now: number): boolean => Math.abs(now - at) <= KEEP_MS;
-
-const newest = (links: Links): Links =>
-  new Map([...links].sort(([, one], [, other]) => other.at - one.at).slice(0, MOST_LINKS));
-
-async function read(path: string, now: number): Promise<Links> {
-  const content = await readStateFile(path, file).catch(() => null);
-  const links = new Map<string, Learned>();
-  for (const [name, value] of Object.entries(content?.links ?? {})) {
-    const parsed = learned.safeParse(value);
-    if (parsed.success && isFresh(parsed.data, now)) links.set(name, parsed.data);
-  }
-  return links;
+  return `${host} ${bucket}`;
 }

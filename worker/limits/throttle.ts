@@ -5,7 +5,7 @@ import type { Meter } from "../engine/meter.ts";
 import { HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 import { probeRtt, type RttProbe } from "./rtt-probe.ts";
 import { rateAt, type Timetable, type WallClock } from "./schedule.ts";
-import { readSetLimits, timetablesOf } from "./set-limits.ts";
+import { NOTHING_SET, readSetLimits, timetablesOf } from "./set-limits.ts";
 
 /**
  * Keeps the limiters of this process at the rate that holds now: of the timetable it was started with, or of what was
@@ -43,8 +43,8 @@ export interface Limits {
 
 export interface ThrottleOptions {
   limits: Limits;
-  /** Folder in which limits may be set meanwhile. */
-  state: string;
+  /** Folder in which limits may be set meanwhile; null: there is none. */
+  state: string | null;
   /** The limit of a direction is another one: by the clock, or because it was set (also before). 0 is no limit. */
   onChange?: (direction: Direction, bytesPerSecond: number) => void;
   clock?: Clock;
@@ -68,7 +68,7 @@ const PROBE_AT_REST_MS = 4 * 60_000;
 export async function openThrottle(options: ThrottleOptions): Promise<Throttle> {
   const { limits, state, onChange, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
   const stop = new AbortController();
-  const set = timetablesOf(await readSetLimits(state));
+  const set = timetablesOf(state === null ? NOTHING_SET : await readSetLimits(state));
   const bells = new Set<Bell>();
   const now = (direction: Direction) => rateAt(set[direction] ?? limits[direction], wallNow(), limits.wallClock);
   const startedWith = (direction: Direction) => rateAt(limits[direction], wallNow(), limits.wallClock).bytesPerSecond;
@@ -88,7 +88,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   };
   tell("up");
   tell("down");
-  void followFile({ state, clock, signal: stop.signal, onSet: setLimits });
+  if (state !== null) void followFile({ state, clock, signal: stop.signal, onSet: setLimits });
   const follow = async (governed: Governed, signal: AbortSignal) => {
     const { direction, limiter } = governed;
     const bell = createBell(clock, signal);

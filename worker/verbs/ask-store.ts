@@ -2,6 +2,7 @@ import type { SignedRequest } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { locate } from "#storage/signing.ts";
 import { presign, type QueryPairs } from "#storage/sigv4.ts";
+import { ask } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";
 
@@ -23,19 +24,22 @@ const LIFETIME_MS = 600_000;
 
 /** Asks until there is an answer that `read` accepts, signed afresh each time. Faults: those of `read` and of the network. */
 export function askStore<T>(bench: Bench, question: Question, read: (answer: HttpAnswer) => T): Promise<T> {
-  const { engine, access } = bench;
+  const { engine } = bench;
   const { op, signal, body, at } = question;
-  const subject = typeof at === "object" ? at.key : access.bucket;
+  const subject = typeof at === "object" ? at.key : bench.access.bucket;
   const patience = createPatience(engine.retrier.clock);
   return withRetry(engine.retrier, { signal, patience }, async () => {
+    const { signedFor } = engine.store;
     const request = signQuestion(bench, question);
-    return read(await engine.wire.send({ request, op, subject, signal, ...(body === undefined ? {} : { body }) }));
+    const exchange = { signedFor, request, op, subject, signal, ...(body === undefined ? {} : { body }) };
+    return read(await ask(engine, exchange));
   });
 }
 
-function signQuestion({ access, credential }: Bench, question: Question): SignedRequest {
+function signQuestion(bench: Bench, question: Question): SignedRequest {
+  const { access, credential } = bench;
   const { method, query = [], headers = {} } = question;
-  const nowMs = Date.now();
+  const nowMs = bench.now();
   const url = presign(
     { method, ...placeOf(access, question.at), query, headers },
     { credential, region: access.region, nowMs, lifetimeMs: LIFETIME_MS },

@@ -1,22 +1,30 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { sentenceOf, type Fault } from "#protocol/fault.ts";
-import { formatDuration } from "#protocol/units.ts";
-import { PRESETS, type ProviderPreset } from "#storage/providers.ts";
-import { createDirectSource, type StoreAccess } from "#storage/signing.ts";
+import { formatDuration, formatRate } from "#protocol/units.ts";
+import { chooseStore } from "#storage/choose-store.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
+import { locate, type StoreAccess } from "#storage/signing.ts";
 import type { Credential } from "#storage/sigv4.ts";
 import type { Config } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
 import { stateFolder } from "../host/state-folder.ts";
+import { openMemory } from "../limits/learned.ts";
+import { readLimits } from "../limits/read-limits.ts";
+import { learnFrom, recollect } from "../limits/recollect.ts";
+import { openThrottle } from "../limits/throttle.ts";
 import { usage, type Verb } from "./verb.ts";
 
 /** A bucket, the keys to it, and what moves bytes to and from it. */
 export interface Bench {
   engine: Engine;
-  access: StoreAccess;
+  /** As it is known now: the store may have named another region than was given. */
+  readonly access: StoreAccess;
   credential: Credential;
+  /** What signatures are dated by: epoch ms by the store's clock. */
+  now(): number;
 }
 
 /** A store may copy gigabytes on its own before it says a word. */
@@ -31,36 +39,94 @@ export interface Bound {
 
 /** Runs `work` with the means to reach a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
 export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench) => Promise<T>): Promise<T> {
-  const bench = openBench(verb, about);
+  const { bench, learn, close } = await openBench(verb, about);
   try {
-    return await work(bench);
+    const result = await work(bench);
+    await learn();
+    return result;
   } finally {
     verb.terminal.close();
-    await bench.engine.close();
+    await close();
   }
 }
 
-function openBench(verb: Verb, about: Bound): Bench {
-  const { config } = verb;
+interface OpenBench {
+  bench: Bench;
+  /** Keeps what was found out about the link and the store for the next time. */
+  learn(): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
+  const { config, terminal } = verb;
+  const { bucket } = about;
+  const direction = about.direction === "within" ? null : about.direction;
   const credential = readCredential(config);
-  const access = readAccess(config, about.bucket);
+  const source = createDirectSource({ access: readAccess(config, bucket), credential });
+  const { traits, endpoint } = source.access;
+  const state = direction === null ? null : await findState(verb);
+  const memory = state === null ? null : await openMemory(state, Date.now);
+  const key = direction === null ? null : { endpoint, bucket, direction };
+  const limits = readLimits(config);
+  const throttle = await openThrottle({
+    limits,
+    state,
+    onChange: (limited, bytesPerSecond) => {
+      if (limited !== direction) return;
+      const limit = bytesPerSecond === 0 ? "none" : formatRate(bytesPerSecond, "bytes");
+      terminal.say(`Limit ${limited}: ${limit}.`, { type: "limit", direction: limited, bytesPerSecond });
+    },
+  });
   const connections = config.count("concurrency");
   const memoryBytes = config.size("memory");
-  const limit = about.direction === "up" ? "limit-up" : "limit-down";
   const stallMs = config.durationMs("stall-after");
   const engine = createEngine({
-    source: createDirectSource({ access, credential }),
-    traits: access.traits,
+    source,
+    traits,
     connections: connections === 0 ? null : connections,
+    ...(memory === null || key === null ? {} : recollect(memory, key)),
     ...(memoryBytes === null ? {} : { memoryBytes }),
-    limitBytesPerSecond: config.size(limit) ?? 0,
-    signerNow: Date.now,
+    limitBytesPerSecond: throttle.limits()[direction ?? "down"],
+    signerNow: source.now,
     retrier: createRetrier(systemClock, config.durationMs("retry-for")),
-    idleMs: about.direction === "within" ? Math.max(stallMs, LONGEST_COPY_MS) : stallMs,
+    idleMs: direction === null ? Math.max(stallMs, LONGEST_COPY_MS) : stallMs,
   });
   engine.retrier.onTrouble = createTrouble(verb);
-  return { engine, access, credential };
+  engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
+  // The first connection is there by the time that the files have been looked at.
+  if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
+  if (direction !== null) throttle.govern({ ...engine, direction, endpoint: () => source.access.endpoint });
+  const bench: Bench = {
+    engine,
+    get access() {
+      return source.access;
+    },
+    credential,
+    now: source.now,
+  };
+  return {
+    bench,
+    learn: async () => {
+      if (memory === null || key === null) return;
+      const wasFree = connections === 0 && engine.limiter.bytesPerSecond === 0 && limits.shareForOthers === null;
+      await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
+    },
+    close: async () => {
+      throttle.close();
+      await engine.close();
+    },
+  };
 }
+
+/** The folder for what is remembered; null where there is none to be had, or nothing is to be left behind. */
+async function findState({ config, home }: Verb): Promise<string | null> {
+  const keepsState = config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
+  return keepsState ? stateFolder(config.text("state"), home).catch(() => null) : null;
+}
+
+/** Opens the connections for what is going to be fetched while the store is still asked for it. */
+export const warmAll = ({ engine, access }: Bench): void =>
+  engine.wire.warm(locate(access, "k").origin, engine.gate.width);
 
 export interface Journal {
   /** The same for the same copy, so that it finds what an earlier try left. */
@@ -71,7 +137,9 @@ export interface Journal {
 /** Where a copy between two places keeps what it has done. Faults: FOLDER_UNWRITABLE. */
 export async function journalOf(verb: Verb, bench: Bench, name: string): Promise<Journal> {
   const state = await stateFolder(verb.config.text("state"), verb.home);
-  const copyId = createHash("sha256").update(`${bench.access.endpoint} ${name}`).digest("hex").slice(0, 16);
+  // As it was given: what the store says of its region must not make it another copy.
+  const { endpoint } = readAccess(verb.config, bench.access.bucket);
+  const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
   return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
 }
 
@@ -104,27 +172,15 @@ export function readCredential(config: Config): Credential {
   return { accessKeyId, secretAccessKey, ...(sessionToken === null ? {} : { sessionToken }) };
 }
 
-/** The verbs replace an existing object, as every `cp` does; the checkpoints of the agent never do. */
+/**
+ * The store that is meant, by all that was said of it. The verbs replace an existing object, as every `cp` does; the
+ * checkpoints of the agent never do. Faults: BAD_INPUT.
+ */
 export function readAccess(config: Config, bucket: string): StoreAccess {
-  const region = config.text("region") ?? "us-east-1";
-  const endpoint = config.text("endpoint");
-  const preset = presetNamed(endpoint === null ? "aws" : (config.text("provider") ?? "other"));
-  const url = endpoint ?? preset.endpointTemplate.replace("{region}", region);
-  if (!/^https?:\/\/[^/]/i.test(url) || !URL.canParse(url)) {
-    throw usage(`--endpoint ${url}`, "an endpoint looks like https://s3.example.com");
-  }
-  return {
-    endpoint: url,
-    region,
-    bucket,
-    addressing: preset.addressing,
-    traits: { ...preset.traits, conditionalWrites: false },
-  };
-}
-
-function presetNamed(name: string): ProviderPreset {
-  const presets: Readonly<Record<string, ProviderPreset>> = PRESETS;
-  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined;
-  if (preset === undefined) throw usage(`--provider ${name}`, `one of ${Object.keys(presets).join(", ")}`);
-  return preset;
+  const { endpoint, region, addressing, traits } = chooseStore({
+    provider: config.text("provider"),
+    endpoint: config.text("endpoint"),
+    region: config.text("region"),
+  });
+  return { endpoint, region, bucket, addressing, traits: { ...traits, conditionalWrites: false } };
 }

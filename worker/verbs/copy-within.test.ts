@@ -19,7 +19,12 @@ let bench: Bench;
 
 beforeAll(async () => {
   store = await openTrialStore();
-  bench = { engine: store.engine({ patienceMs: 300 }), access: store.access, credential: store.credential };
+  bench = {
+    engine: store.engine({ patienceMs: 300 }),
+    access: store.access,
+    credential: store.credential,
+    now: Date.now,
+  };
 });
 afterEach(() => store.disarm());
 afterAll(() => store.close());

@@ -6,7 +6,7 @@ import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { readIdentity } from "../engine/identity.ts";
-import { withBench, type Bench } from "./bench.ts";
+import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
 import { entryOfFile, readFiles, readObjects, type Entry, type ObjectEntry } from "./entries.ts";
 import { readFilter, type Filter } from "./filter.ts";
@@ -64,6 +64,7 @@ function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promi
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
   return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
+    warmAll(bench);
     const found = await findSources(bench, { from, filter, signal: verb.signal });
     const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
     const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;

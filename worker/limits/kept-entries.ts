@@ -1,0 +1,78 @@
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { z } from "zod";
+
+/**
+ * A small file of things found out, so that the next run begins with them. Only a convenience: a file that is missing,
+ * torn or of another kind is empty, one that cannot be written is not kept, and so no fsync is spent on it. An agent and
+ * copies may write at the same time: each adds what it found to what stands there. The newest entries stay.
+ */
+export interface KeptEntries<T> {
+  /** Null when nothing is known, or what is known is too old. */
+  recall(name: string): T | null;
+  /** Best effort: resolves when it is in the file, or cannot be. */
+  keep(name: string, value: T): Promise<void>;
+}
+
+export interface KeptOptions<T> {
+  schema: z.ZodType<T>;
+  /** Epoch ms of an entry. */
+  atOf(value: T): number;
+  mostEntries: number;
+  keepMs: number;
+  /** Epoch ms. */
+  wallNow(): number;
+}
+
+const file = z.object({ version: z.literal(1), entries: z.record(z.string(), z.unknown()) });
+
+/** No faults. */
+export async function openKeptEntries<T>(path: string, options: KeptOptions<T>): Promise<KeptEntries<T>> {
+  const { schema, atOf, mostEntries, keepMs, wallNow } = options;
+  /** A clock that was set back must not keep an entry for ever. */
+  const isFresh = (value: T): boolean => Math.abs(wallNow() - atOf(value)) <= keepMs;
+  const newest = (all: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+    new Map([...all].sort(([, one], [, other]) => atOf(other) - atOf(one)).slice(0, mostEntries));
+  const read = async (): Promise<ReadonlyMap<string, T>> => {
+    const found = new Map<string, T>();
+    for (const [name, value] of Object.entries(await readEntries(path))) {
+      const parsed = schema.safeParse(value);
+      if (parsed.success && isFresh(parsed.data)) found.set(name, parsed.data);
+    }
+    return found;
+  };
+  let known = await read();
+  let writing: Promise<void> = Promise.resolve();
+  const write = async (name: string, value: T) => {
+    const others = await read();
+    known = newest(new Map([...known, ...others, [name, value]]));
+    // Two processes must not write the same new file.
+    const mine = `${path}.${process.pid}`;
+    try {
+      const content = { version: 1, entries: Object.fromEntries(known) };
+      await writeFile(mine, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+      await rename(mine, path);
+    } catch {
+      await rm(mine, { force: true }).catch(() => undefined);
+    }
+  };
+  return {
+    recall: (name) => {
+      const value = known.get(name);
+      return value !== undefined && isFresh(value) ? value : null;
+    },
+    keep: (name, value) => {
+      known = new Map([...known, [name, value]]);
+      writing = writing.then(() => write(name, value));
+      return writing;
+    },
+  };
+}
+
+async function readEntries(path: string): Promise<Record<string, unknown>> {
+  try {
+    const parsed = file.safeParse(JSON.parse(await readFile(path, "utf8")));
+    return parsed.success ? parsed.data.entries : {};
+  } catch {
+    return {};
+  }
+}
