@@ -32,6 +32,8 @@ export interface Engine {
   store: KnownStore;
   retrier: Retrier;
   traits: StoreTraits;
+  /** Epoch ms by this machine's clock. */
+  wallNow(): number;
   close(): Promise<void>;
 }
 
@@ -51,6 +53,8 @@ export interface EngineOptions {
   /** Epoch ms by the signer's clock. */
   signerNow: () => number;
   clock?: Clock;
+  /** Epoch ms by this machine's clock. */
+  wallNow?: () => number;
   /** Shared by the engines of one endpoint, so that they have one breaker. */
   retrier?: Retrier;
   idleMs?: number;
@@ -99,6 +103,7 @@ export function createEngine(options: EngineOptions): Engine {
     store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
     retrier: options.retrier ?? createRetrier(clock),
     traits,
+    wallNow: options.wallNow ?? Date.now,
     close: async () => {
       helm.stop();
       await wire.close();
@@ -136,6 +141,8 @@ export async function callStore<T>(
     ...(headers === undefined ? {} : { headers }),
     ...(sink === undefined ? {} : { sink }),
   });
+  // Whatever it says, somebody answered.
+  engine.retrier.breaker.up();
   try {
     const result = read(answer, operation.key, request);
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
@@ -156,11 +163,9 @@ export async function ask(
   exchange: Exchange & { sink?: Sink; signedFor: number },
 ): Promise<HttpAnswer> {
   const { sink, signedFor, ...plain } = exchange;
-  const sentAtMs = Date.now();
+  const sentAtMs = engine.wallNow();
   const answer = await (sink === undefined ? engine.wire.send(plain) : engine.wire.fetch({ ...plain, sink }));
-  // Whatever it says, somebody answered.
-  engine.retrier.breaker.up();
-  if (engine.store.observe({ answer, sentAtMs, receivedAtMs: Date.now() }) === "sign again") {
+  if (engine.store.observe({ answer, sentAtMs, receivedAtMs: engine.wallNow() }) === "sign again") {
     engine.signatures.forgetAll();
   }
   if (answer.status >= 300 && signedFor !== engine.store.signedFor) {

@@ -5,7 +5,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { planParts } from "#storage/plan.ts";
 import { readHead } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
-import { callStore, type Engine } from "./engine.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
+import { callStore, createEngine, type Engine } from "./engine.ts";
 import { readIdentity } from "./identity.ts";
 import { receiveFile, openReceiveJournal } from "./receive-file.ts";
 import { createPatience } from "./retry.ts";
@@ -250,4 +251,126 @@ test("gives up with the store's own fault when nothing moved for the time it was
   const { job, retries } = await prepare({ key: freshKey() });
   await expect(sendFile(store.engine({ patienceMs: 2_000 }), job)).rejects.toMatchObject({ retry: "backoff" });
   expect(retries.length).toBeGreaterThan(0);
+});
+
+describe("a clock that is hours off", () => {
+  /** An engine on a machine with this clock, that signs by it. */
+  function engineBy(wallNow: () => number) {
+    const { access, credential } = store;
+    const source = createDirectSource({ access, credential, now: wallNow });
+    const { traits } = access;
+    const engine = createEngine({
+      source,
+      traits,
+      connections: 4,
+      limitBytesPerSecond: 0,
+      signerNow: source.now,
+      wallNow,
+    });
+    const said: string[] = [];
+    engine.store.onSay = (sentence) => void said.push(sentence);
+    return { engine, said };
+  }
+  const HOURS_MS = 2 * 3_600_000;
+
+  test.each([
+    ["ahead", HOURS_MS],
+    ["behind", -HOURS_MS],
+  ])("%s of the store's is noticed at the first answer and said once, both ways", async (word, offMs) => {
+    const { engine, said } = engineBy(() => Date.now() + offMs);
+    const key = freshKey();
+    const { job, retries } = await prepare({ key });
+    await sendFile(engine, job);
+    await expectStored(engine, key, content);
+    expect(retries).toEqual(["SIGNATURE_EXPIRED"]);
+    expect(said).toEqual([expect.stringMatching(new RegExp(`^this machine's clock is 2 h ${word}`))]);
+    await engine.close();
+  });
+
+  test("from one moment to the next fails none of the parts that are under way or signed already", async () => {
+    let offMs = 0;
+    const { engine } = engineBy(() => Date.now() + offMs);
+    const key = freshKey();
+    const { job, retries } = await prepare({ key, onPart: () => (offMs = HOURS_MS) });
+    await sendFile(engine, job);
+    expect(new Set(retries)).toEqual(new Set(["SIGNATURE_EXPIRED"]));
+    await expectStored(engine, key, content);
+    await engine.close();
+  });
+});
+
+describe("what goes along with bytes", () => {
+  test("is found out without counting as trouble, and what is sent afterwards is sent so at once", async () => {
+    const refusal = { kind: "error", status: 400, code: "InvalidArgument" };
+    await store.arm({ op: "CreateMultipartUpload", times: 1, action: refusal });
+    const engine = store.engine();
+    const [first, second] = [freshKey(), freshKey()];
+    const { job, retries } = await prepare({ key: first });
+    expect(engine.store.checksum).toBe("crc32");
+    await sendFile(engine, job);
+    expect(engine.store.checksum).toBe("md5");
+    expect(job.memory.checksum).toBe("md5");
+    expect(engine.store.found(1_000)).toEqual({ checksum: "md5", foundAt: 1_000 });
+    const again = await prepare({ key: second });
+    await sendFile(engine, again.job);
+    expect([...retries, ...again.retries]).toEqual([]);
+    const creates = await store.count("CreateMultipartUpload");
+    expect([first, second].map((key) => creates.find((one) => one.key === key)?.requests)).toEqual([2, 1]);
+    await expectStored(engine, first, content);
+    await expectStored(engine, second, content);
+  });
+
+  /** A store whose profile wants MD5s. */
+  function engineOfMd5() {
+    const { access, credential } = store;
+    const traits = { ...access.traits, checksum: "md5" } as const;
+    const source = createDirectSource({ access: { ...access, traits }, credential });
+    const engine = createEngine({ source, traits, connections: 4, limitBytesPerSecond: 0, signerNow: source.now });
+    const said: string[] = [];
+    engine.store.onSay = (sentence) => void said.push(sentence);
+    return { engine, said };
+  }
+
+  test("is MD5 where that is known, and a flipped byte is found by it", async () => {
+    const { engine } = engineOfMd5();
+    await store.arm({
+      op: "UploadPart",
+      partNumber: 3,
+      times: 1,
+      action: { kind: "flip", side: "request", offset: 100_000 },
+    });
+    const key = freshKey();
+    const { job, retries } = await prepare({ key });
+    await sendFile(engine, job);
+    expect(retries).toEqual(["CHECKSUM_MISMATCH"]);
+    await expectStored(engine, key, content);
+    await engine.close();
+  });
+
+  test("refused for every part under way, all of them go again without, and that is said", async () => {
+    const { engine, said } = engineOfMd5();
+    await store.arm({ op: "UploadPart", times: 4, action: { kind: "error", status: 501, code: "NotImplemented" } });
+    const key = freshKey();
+    const { job, retries } = await prepare({ key });
+    await sendFile(engine, job);
+    expect(retries).toEqual([]);
+    expect(engine.store.checksum).toBe("none");
+    expect(said).toEqual([expect.stringContaining("takes no checksums")]);
+    await expectStored(engine, key, content);
+    await engine.close();
+  });
+});
+
+test("a small file whose first answer left nothing open is not asked for again", async () => {
+  const path = join(store.folder, "sure.bin");
+  await writeFile(path, "sure");
+  const [sure, lost] = [freshKey(), freshKey()];
+  const { job } = await prepare({ key: sure, path });
+  await sendFile(store.engine(), job);
+  await store.arm({ op: "PutObject", times: 1, action: { kind: "no-etag" } });
+  const again = await prepare({ key: lost, path });
+  await sendFile(store.engine(), again.job);
+  const heads = await store.count("HeadObject");
+  expect(heads.filter(({ key }) => key === sure)).toEqual([]);
+  expect(heads.find(({ key }) => key === lost)?.succeeded).toBeGreaterThan(0);
 });
