@@ -66,6 +66,9 @@ describe("settings", () => {
   test("a value that cannot be read is refused before anything starts, by its own name", () => {
     expect(() => resolve(["cp", "--part-size", "large"])).toThrow("--part-size large");
     expect(() => resolve(["cp"], { TIDEMARK_CONCURRENCY: "0" })).toThrow("TIDEMARK_CONCURRENCY 0");
+    expect(() => resolve(["cp", "--stall-after", "0"])).toThrow("--stall-after 0");
+    expect(() => resolve(["agent"], { TIDEMARK_STALL_AFTER: "0s" })).toThrow("TIDEMARK_STALL_AFTER 0s");
+    expect(resolve(["cp", "--retry-for", "0"]).durationMs("retry-for")).toBe(0);
   });
   test("rates may be written per second", () => {
     expect(resolve(["cp", "--limit-up", "4MB/s"]).size("limit-up")).toBe(4_000_000);

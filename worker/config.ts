@@ -89,7 +89,11 @@ export function resolveConfig(input: {
 /** Reads every value once, so that a bad one is refused before anything starts. */
 function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "size") config.size(name);
-  if (spec.kind === "duration") config.durationMs(name);
+  if (spec.kind === "duration" && config.durationMs(name) === 0 && spec.notZero !== undefined) {
+    const setting = config.settings.find((one) => one.name === name);
+    const subject = `${setting?.source ?? name} ${config.text(name) ?? ""}`;
+    throw new Fault("BAD_INPUT", { op: "usage", subject, detail: spec.notZero });
+  }
   if (spec.kind === "count") config.count(name);
   if (spec.kind === "limit") config.limit(name);
   if (spec.kind === "share") config.share(name);

@@ -83,6 +83,8 @@ export interface FlagSpec {
   default?: string;
   /** Names that other tools use for the same thing, looked up after our own. */
   alsoEnv?: readonly string[];
+  /** Why 0 is no value for it. */
+  notZero?: string;
   says: string;
 }
 
@@ -203,6 +205,7 @@ export const FLAGS = {
     commands: ["agent", ...STORE],
     value: "TIME",
     default: "15s",
+    notZero: "a time above 0, or every connection would be given up at once",
     says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
   },
   "allow-http": { kind: "switch", commands: ["agent"], says: "Speak to a hub over plain http on a network you trust." },

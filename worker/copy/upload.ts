@@ -1,4 +1,4 @@
-import { toFault, type Fault } from "#protocol/fault.ts";
+import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planParts } from "#storage/plan.ts";
 import { callSummed } from "../engine/call-summed.ts";
@@ -7,7 +7,8 @@ import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
-import { sendFile } from "../engine/send.ts";
+import type { LostCreate, SendJob } from "../engine/send-job.ts";
+import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 
 export interface FileToUpload {
@@ -20,6 +21,8 @@ export interface UploadJob {
   files: readonly FileToUpload[];
   journalPath: string;
   partBytes: number | null;
+  /** As that of a `SendJob`. */
+  sweep(lost: LostCreate): Promise<void>;
   signal: AbortSignal;
   /** Given before the first byte moves. */
   onStart(tally: Tally): void;
@@ -51,11 +54,22 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   const failed = new Set<string>();
   const journal = await openSendJournal(job.journalPath);
   try {
+    const abandon = (key: string) => async (uploadId: string) => {
+      try {
+        await withRetry(engine.retrier, { signal: job.signal, patience }, () =>
+          abandonUpload(engine, { key, uploadId, signal: job.signal }),
+        );
+      } catch (error) {
+        // A store that keeps it all the same only wastes space.
+        if (isFault(error) && error.code === "CANCELLED") throw error;
+      }
+    };
     const sendOne = async (fileIndex: number, file: (typeof planned)[number]) => {
       const { key, identity, plan, path } = file;
-      const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
+      const about = { key, identity, partBytes: plan.partBytes, abandon: abandon(key) };
+      const { memory, nonce } = await journal.file(about);
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
-      await sendFile(engine, {
+      const send: SendJob = {
         path,
         key,
         identity,
@@ -71,7 +85,18 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
             tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
           onRetry: tally.retried,
         },
-      });
+        sweep: job.sweep,
+      };
+      try {
+        await sendFile(engine, send);
+      } catch (error) {
+        // The next try sends another version: nobody will go on with these parts.
+        if (isFault(error) && error.code === "SOURCE_CHANGED" && memory.uploadId !== null) {
+          await sweepLost(send);
+          await abandon(key)(memory.uploadId);
+        }
+        throw error;
+      }
       tally.fileDone();
     };
     const isSmall = ([, { plan }]: [number, (typeof planned)[number]]) => plan.parts.length <= 1;

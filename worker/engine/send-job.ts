@@ -17,6 +17,16 @@ export interface SendJob {
   knownSums: (part: PlannedPart) => PartSums | null;
   memory: SendMemory;
   watch: SendWatch;
+  /** Ends uploads of the same key that the store began for us without our hearing of it. Never throws. */
+  sweep?: (lost: LostCreate) => Promise<void>;
+}
+
+/** A Create whose answer was lost began an upload that nobody knows the id of. */
+export interface LostCreate {
+  key: string;
+  /** The upload that was begun afterwards, and how long before it the lost ones can have begun. */
+  uploadId: string;
+  withinMs: number;
 }
 
 /** What survives a kill; each method resolves when it is on disk. */
@@ -24,6 +34,8 @@ export interface SendMemory {
   uploadId: string | null;
   /** What the upload was begun with: Complete must name the same. Null when nobody remembers. */
   checksum: StoreChecksum | null;
+  /** How long before this upload others may have been begun for us without our hearing of it; null when none can. */
+  lostWithinMs: number | null;
   /** The upload was begun in this life of the process, so the store knows no part that is not in `parts`. */
   isFresh: boolean;
   parts: ReadonlyMap<number, SentPart>;
@@ -38,6 +50,8 @@ export interface SendMemory {
 export interface BegunUpload {
   uploadId: string;
   checksum: StoreChecksum;
+  /** Epoch ms of the first try, when it took several. */
+  firstTryMs?: number;
 }
 
 export interface SentPart {

@@ -9,8 +9,22 @@ import type { SendMemory, SentPart } from "./send-job.ts";
 
 /** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
 const record = z.discriminatedUnion("t", [
-  z.object({ t: z.literal("file"), key: z.string(), identity: fileIdentity, partBytes: z.number(), nonce: z.string() }),
-  z.object({ t: z.literal("begin"), key: z.string(), uploadId: z.string(), checksum: storeChecksum.optional() }),
+  z.object({
+    t: z.literal("file"),
+    key: z.string(),
+    identity: fileIdentity,
+    partBytes: z.number(),
+    nonce: z.string(),
+    /** Epoch ms. */
+    at: z.number().optional(),
+  }),
+  z.object({
+    t: z.literal("begin"),
+    key: z.string(),
+    uploadId: z.string(),
+    checksum: storeChecksum.optional(),
+    lostWithinMs: z.number().optional(),
+  }),
   z.object({ t: z.literal("part"), key: z.string(), n: z.number(), etag, crc32: crc32Hex }),
   z.object({ t: z.literal("sent"), key: z.string(), etag }),
 ]);
@@ -21,17 +35,24 @@ interface Remembered {
   nonce: string;
   uploadId: string | null;
   checksum: StoreChecksum | null;
+  lostWithinMs: number | null;
+  /** Epoch ms of when the file was first remembered. */
+  atMs: number | null;
   isFresh: boolean;
   parts: Map<number, SentPart>;
   sentEtag: string | null;
 }
 
 export interface SendJournal {
-  /** The memory of one object. A file that changed, or another part size, starts from nothing. */
+  /**
+   * The memory of one object. A file that changed, or another part size, starts from nothing; `abandon` is then told of
+   * the upload that nobody will go on with, before it is forgotten.
+   */
   file(about: {
     key: string;
     identity: FileIdentity;
     partBytes: number;
+    abandon?: (uploadId: string) => Promise<void>;
   }): Promise<{ memory: SendMemory; nonce: string }>;
   /** Uploads that were begun and not finished. */
   unfinished(): { key: string; uploadId: string }[];
@@ -49,12 +70,15 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     apply(files, line);
     await journal.append(line);
   };
-  const memoryOf = (key: string, file: Remembered): SendMemory => ({
+  const memoryOf = (key: string, { file, wasKnown }: { file: Remembered; wasKnown: boolean }): SendMemory => ({
     get uploadId() {
       return file.uploadId;
     },
     get checksum() {
       return file.checksum;
+    },
+    get lostWithinMs() {
+      return file.lostWithinMs;
     },
     get isFresh() {
       return file.isFresh;
@@ -65,22 +89,37 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     get sentEtag() {
       return file.sentEtag;
     },
-    begin: async ({ uploadId, checksum }) => {
-      await write({ t: "begin", key, uploadId, checksum });
+    begin: async ({ uploadId, checksum, firstTryMs }) => {
+      // An earlier life of the process that knew the file may have begun an upload and not lived to hear of it.
+      const since = Math.min(
+        firstTryMs ?? Infinity,
+        wasKnown && file.uploadId === null ? (file.atMs ?? Infinity) : Infinity,
+      );
+      const lost = Number.isFinite(since) ? { lostWithinMs: Math.max(0, Date.now() - since) } : {};
+      await write({ t: "begin", key, uploadId, checksum, ...lost });
       file.isFresh = true;
     },
     acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
     finish: (sentEtag) => write({ t: "sent", key, etag: sentEtag }),
   });
   return {
-    file: async ({ key, identity, partBytes }) => {
+    file: async ({ key, identity, partBytes, abandon }) => {
       const known = files.get(key);
-      if (known === undefined || !isSameFile(known.identity, identity) || known.partBytes !== partBytes) {
-        await write({ t: "file", key, identity, partBytes, nonce: randomBytes(16).toString("hex") });
+      const isKnown = known !== undefined && isSameFile(known.identity, identity) && known.partBytes === partBytes;
+      if (!isKnown) {
+        if (known !== undefined && known.uploadId !== null && known.sentEtag === null) await abandon?.(known.uploadId);
+        await write({
+          t: "file",
+          key,
+          identity,
+          partBytes,
+          nonce: randomBytes(16).toString("hex"),
+          at: Date.now(),
+        });
       }
       const file = files.get(key);
       if (file === undefined) throw new Error("the journal lost a file it was just told of");
-      return { memory: memoryOf(key, file), nonce: file.nonce };
+      return { memory: memoryOf(key, { file, wasKnown: isKnown }), nonce: file.nonce };
     },
     unfinished: () =>
       [...files].flatMap(([key, { uploadId, sentEtag }]) =>
@@ -96,13 +135,15 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
 
 function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): void {
   if (line.t === "file") {
-    const { identity, partBytes, nonce } = line;
+    const { identity, partBytes, nonce, at = null } = line;
     files.set(line.key, {
       identity,
       partBytes,
       nonce,
       uploadId: null,
       checksum: null,
+      lostWithinMs: null,
+      atMs: at,
       isFresh: false,
       parts: new Map(),
       sentEtag: null,
@@ -114,6 +155,7 @@ function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): vo
   if (line.t === "begin") {
     file.uploadId = line.uploadId;
     file.checksum = line.checksum ?? null;
+    file.lostWithinMs = line.lostWithinMs ?? null;
     file.parts.clear();
   } else if (line.t === "part") {
     file.parts.set(line.n, { etag: line.etag, crc32: line.crc32 });

@@ -93,6 +93,7 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
         await sendPart(engine, job, { part, handle, sums });
       });
       await assertUnchanged(handle, job.identity, job.path);
+      await sweepLost(job);
       return await complete(engine, job);
     } catch (error) {
       if (!isFault(error) || error.code !== "NO_SUCH_UPLOAD" || uploads >= MOST_UPLOADS) throw error;
@@ -102,6 +103,12 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
       await beginUpload(engine, job);
     }
   }
+}
+
+/** Uploads that were begun for us without our hearing of it: while our own is there, the store's list tells when it began. */
+export async function sweepLost({ key, memory, sweep }: Pick<SendJob, "key" | "memory" | "sweep">): Promise<void> {
+  const { uploadId, lostWithinMs } = memory;
+  if (uploadId !== null && lostWithinMs !== null) await sweep?.({ key, uploadId, withinMs: lostWithinMs });
 }
 
 /** Connections for the parts open while the store is still thinking about Create. */
@@ -114,15 +121,18 @@ async function openAhead(engine: Engine, job: SendJob): Promise<void> {
 export async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
   const { key, nonce } = job;
   const { signal } = job.watch;
-  const upload = await withRetry(engine.retrier, attempting(job), () =>
-    callSummed(
+  const firstTryMs = Date.now();
+  let tries = 0;
+  const upload = await withRetry(engine.retrier, attempting(job), () => {
+    tries++;
+    return callSummed(
       engine,
       (checksum) => ({ operation: { op: "create", key, nonce, checksum }, signal }),
       ({ answer, subject, checksum }) => ({ ...readCreate(answer, subject), checksum }),
-    ),
-  );
+    );
+  });
   for (const part of job.plan.parts) if (job.memory.parts.has(part.partNumber)) job.watch.onPart(part, "waiting");
-  await job.memory.begin(upload);
+  await job.memory.begin(tries > 1 ? { ...upload, firstTryMs } : upload);
 }
 
 /** Goes on with the known upload; asks the store for parts it acknowledged and the journal missed. */

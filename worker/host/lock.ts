@@ -10,18 +10,30 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
  * Returns the function that gives the lock back.
  * @throws Fault FOLDER_IN_USE
  */
-export async function lockFolder(folder: string): Promise<() => Promise<void>> {
-  const path = join(folder, "worker.lock");
+export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
+  lockAt(join(folder, "worker.lock"), { op: "start", subject: folder, doing: "" });
+
+/**
+ * As `lockFolder`, for anything that only one process may do at a time. `doing`: what the other process does, for the
+ * sentence. The folder of the lock must exist.
+ * @throws Fault FOLDER_IN_USE
+ */
+export async function lockAt(
+  path: string,
+  about: { op: string; subject: string; doing: string },
+): Promise<() => Promise<void>> {
+  const { op, subject } = about;
   const mine = `${process.pid} ${(await startTimeOf(process.pid)) ?? ""}`;
   for (let tries = 0; tries < 3; tries++) {
     if (await tryCreate(path, mine)) return () => rm(path, { force: true });
     const holder = await readFile(path, "utf8").catch(() => "");
     if (await isAlive(holder)) {
-      throw new Fault("FOLDER_IN_USE", { op: "start", subject: folder, detail: `by process ${holder.split(" ")[0]}` });
+      const by = `by process ${holder.split(" ")[0]}`;
+      throw new Fault("FOLDER_IN_USE", { op, subject, detail: about.doing === "" ? by : `${by}, ${about.doing}` });
     }
     await removeDead(path, holder);
   }
-  throw new Fault("FOLDER_IN_USE", { op: "start", subject: folder });
+  throw new Fault("FOLDER_IN_USE", { op, subject });
 }
 
 /** It appears with its content: an empty one would look like a dead one to whoever starts at the same moment. */

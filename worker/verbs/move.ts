@@ -7,11 +7,13 @@ import { downloadFiles, type FileToDownload } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { createAskObject } from "./ask-object.ts";
-import { journalOf, type Bench } from "./bench.ts";
+import type { Bench } from "./bench.ts";
 import { copyObjects } from "./copy-within.ts";
 import { placeBelow, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
 import { collectFailures, follow } from "./follow.ts";
+import { sweepUploads } from "./sweep-uploads.ts";
 import { shownPlace, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
+import { withJournal } from "./with-journal.ts";
 
 /** The three ways files move, each with its progress, its journal and its list of failures. They give the exit code. */
 export interface Ends<From, To> {
@@ -29,18 +31,21 @@ export async function sendEntries(
 ): Promise<number> {
   const { from, to, failures, entries } = job;
   const files = entries.map((entry) => ({ path: entry.path, identity: entry.identity, key: job.keyOf(entry) }));
-  const journal = await journalOf(verb, bench, `up ${resolve(from.path)} ${to.bucket}/${to.key}`);
+  const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
   const place = `s3://${to.bucket}/${files.length === 1 ? (files[0]?.key ?? "") : to.key}`;
   const count = files.length + failures.length;
-  return follow(verb, { engine: bench.engine, from: from.path, to: place, failures, way: "across" }, (onStart) =>
-    uploadFiles(bench.engine, {
-      files,
-      journalPath: journal.journalPath,
-      partBytes: verb.config.size("part-size"),
-      signal: verb.signal,
-      onStart,
-      onFileFailed: collectFailures(failures, { count, nameOf: (file) => file.path }),
-    }),
+  return withJournal(verb, { bench, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
+    follow(verb, { engine: bench.engine, from: from.path, to: place, failures, way: "across" }, (onStart) =>
+      uploadFiles(bench.engine, {
+        files,
+        journalPath,
+        partBytes: verb.config.size("part-size"),
+        sweep: (lost) => sweepUploads(bench, { ...lost, signal: verb.signal }),
+        signal: verb.signal,
+        onStart,
+        onFileFailed: collectFailures(failures, { count, nameOf: (file) => file.path }),
+      }),
+    ),
   );
 }
 
@@ -99,7 +104,7 @@ export async function fetchEntries(
   job: Ends<StorePlace, LocalPlace> & { entries: readonly ObjectEntry[]; pathOf: (entry: ObjectEntry) => string },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
-  const journal = await journalOf(verb, bench, `down ${from.bucket}/${from.key} ${resolve(to.path)}`);
+  const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
   const files = entries.map((entry): FileToDownload => {
     const { key, sizeBytes, etag, modifiedAtMs, checks } = entry;
     const file = { key, path: job.pathOf(entry), modifiedAtMs, ...checks };
@@ -110,10 +115,9 @@ export async function fetchEntries(
     count: files.length + failures.length,
     nameOf: (file) => file.key,
   });
-  return follow(
-    verb,
-    { engine: bench.engine, from: shownPlace(from), to: to.path, failures, way: "across" },
-    async (onStart) => {
+  const shown = { engine: bench.engine, from: shownPlace(from), to: to.path, failures, way: "across" } as const;
+  return withJournal(verb, { bench, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
+    follow(verb, shown, async (onStart) => {
       const tally = await downloadFiles(bench.engine, {
         files,
         ...journal,
@@ -134,7 +138,7 @@ export async function fetchEntries(
         await utimes(path, date, date).catch(() => undefined);
       }
       return tally;
-    },
+    }),
   );
 }
 
