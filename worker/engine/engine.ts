@@ -117,6 +117,8 @@ export interface Call {
   body?: Buffer | UploadBody;
   headers?: Record<string, string>;
   sink?: Sink;
+  /** As that of an `Exchange`. */
+  onAgain?: () => void;
 }
 
 /** These succeed once; their signatures are of no use afterwards and would only fill the memory. */
@@ -128,7 +130,7 @@ export async function callStore<T>(
   call: Call,
   read: (answer: HttpAnswer, subject: string, request: SignedRequest) => T,
 ): Promise<T> {
-  const { operation, signal, body, headers, sink } = call;
+  const { operation, signal, body, headers, sink, onAgain } = call;
   const { signedFor } = engine.store;
   const request = await engine.signatures.request(operation);
   const answer = await ask(engine, {
@@ -139,6 +141,7 @@ export async function callStore<T>(
     signal,
     ...(body === undefined ? {} : { body }),
     ...(headers === undefined ? {} : { headers }),
+    ...(onAgain === undefined ? {} : { onAgain }),
     ...(sink === undefined ? {} : { sink }),
   });
   // Whatever it says, somebody answered.

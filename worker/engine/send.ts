@@ -123,11 +123,14 @@ export async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
   const { signal } = job.watch;
   const firstTryMs = Date.now();
   let tries = 0;
+  const onAgain = () => {
+    tries++;
+  };
   const upload = await withRetry(engine.retrier, attempting(job), () => {
     tries++;
     return callSummed(
       engine,
-      (checksum) => ({ operation: { op: "create", key, nonce, checksum }, signal }),
+      (checksum) => ({ operation: { op: "create", key, nonce, checksum }, signal, onAgain }),
       ({ answer, subject, checksum }) => ({ ...readCreate(answer, subject), checksum }),
     );
   });

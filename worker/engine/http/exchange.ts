@@ -11,6 +11,8 @@ export interface Exchange {
   signal: AbortSignal;
   body?: Buffer | UploadBody;
   headers?: Record<string, string>;
+  /** Called when it goes out a second time, on a new connection: the first may have arrived all the same. */
+  onAgain?: () => void;
 }
 
 export interface UploadBody {

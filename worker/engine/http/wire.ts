@@ -131,6 +131,7 @@ export function createWire(options: WireOptions): Wire {
           }
           const again = () => {
             if (isOver) return;
+            exchange.onAgain?.();
             if (body !== undefined && !Buffer.isBuffer(body) && sentBytes > 0) body.sent(-sentBytes);
             acquire(true);
           };
