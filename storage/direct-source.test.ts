@@ -80,11 +80,13 @@ describe("a wrong region", () => {
   test("is corrected once, on the provider's own host and never where the answer points", async () => {
     const source = open();
     const location = "https://evil.example/training";
+    expect(source.regionSentence()).toBeNull();
     expect(source.observe(moved("eu-west-3", { location }))).toBe("sign again");
     const url = await urlOf(source);
     expect(url.host).toBe("training.s3.eu-west-3.amazonaws.com");
     expect(url.searchParams.get("X-Amz-Credential")).toContain("/eu-west-3/s3/");
     expect(source.access).toMatchObject({ region: "eu-west-3", endpoint: "https://s3.eu-west-3.amazonaws.com" });
+    expect(source.regionSentence()).toBe("the bucket is in the region eu-west-3, not in us-east-1");
     expect(source.observe(moved("eu-west-3"))).toBe("as before");
     // Two answers that point at each other do not send us round for ever.
     expect(source.observe(moved("us-east-1"))).toBe("as before");

@@ -24,6 +24,8 @@ export interface DirectSource extends RequestSource {
   readonly access: StoreAccess;
   /** `this machine's clock is 2 h ahead of the store's`, or null. */
   clockSentence(): string | null;
+  /** `the bucket is in the region eu-west-1, not in us-east-1`, or null. */
+  regionSentence(): string | null;
 }
 
 export interface ObservedAnswer {
@@ -52,6 +54,7 @@ export function createDirectSource(input: {
 }): DirectSource {
   const { credential, now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
   let { access } = input;
+  const given = access.region;
   let clock: ClockBounds | null = null;
   let correctionMs = 0;
   const regionsTried = new Set([access.region]);
@@ -87,5 +90,7 @@ export function createDirectSource(input: {
       return access;
     },
     clockSentence: () => sayClock(clock),
+    regionSentence: () =>
+      access.region === given ? null : `the bucket is in the region ${access.region}, not in ${given}`,
   };
 }

@@ -46,6 +46,8 @@ async function seenBy(store: RunningStore): Promise<Seen[]> {
 }
 
 const isStored = (one: Seen): boolean => one.operation === "UploadPart" && one.status === 200;
+const carries = (one: Seen): string[] =>
+  ["x-amz-checksum-crc32", "content-md5"].filter((name) => one.headerNames.includes(name));
 const isRead = (one: Seen): boolean => one.operation === "GetObject" && one.status === 206;
 
 let dir: string;
@@ -103,6 +105,9 @@ function expectCareful(requests: readonly Seen[]): void {
   expect(requests.filter((one) => one.risky.length > 0)).toEqual([]);
   const bare = requests.filter((one) => isStored(one) && !one.headerNames.includes("content-length"));
   expect(bare).toEqual([]);
+  // Every byte that was taken came with something to compare it with. (The profile test does not probe.)
+  const copied = requests.filter((one) => isStored(one) && !one.key.startsWith("tidemark-check/"));
+  expect(copied.filter((one) => carries(one).length !== 1)).toEqual([]);
 }
 
 describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
@@ -128,6 +133,11 @@ describe.each(PROVIDERS)("a store as strict as %s", (provider) => {
     const parts = (await seenBy(store)).filter(isStored);
     expect(new Set(parts.map((one) => one.partNumber)).size).toBe(partCount);
     expect(parts.length).toBeLessThanOrEqual(partCount + CONNECTIONS);
+    if (provider !== "other") {
+      const { checksum } = PRESETS[provider].traits;
+      const name = checksum === "crc32" ? "x-amz-checksum-crc32" : "content-md5";
+      expect(new Set(parts.flatMap(carries))).toEqual(new Set([name]));
+    }
     expect(new Set(parts.map((one) => one.connection)).size).toBeLessThanOrEqual(2 * (CONNECTIONS + 3));
     await cpKilledOnce(store, { args: [address, target], slow: "--limit-down", until: isRead, count: 2 });
     expect(readFileSync(target).equals(large)).toBe(true);
@@ -182,6 +192,60 @@ test("a store that lets connections go after a second, without a word, costs no 
     await cpToTheEnd(store, [address, target]);
     expect(readFileSync(target).equals(small)).toBe(true);
     expectCareful(await seenBy(store));
+  } finally {
+    await store.stop();
+  }
+});
+
+describe("a store of which nobody knows anything", () => {
+  const upload = (one: Seen) => ["CreateMultipartUpload", "UploadPart", "PutObject"].includes(one.operation);
+
+  test.each([
+    ["refuses checksums by name", "reject-checksums=argument"],
+    ["does not know such a header", "reject-checksums=not-implemented"],
+    ["finds the signature spoilt by them", "reject-checksums=signature"],
+    ["overlooks them", "ignore-checksums"],
+  ])("that %s is asked once, and the next copy sends MD5s from its first part on", async (_, quirks) => {
+    const store = await openStore(`unknown-${quirks.replaceAll("=", "-")}`, quirks);
+    try {
+      await cpToTheEnd(store, [join(dir, "large.bin"), `s3://${store.bucket}/first.bin`]);
+      const first = await seenBy(store);
+      expectCareful(first);
+      expect(first.filter(isStored).flatMap(carries)).toContain("content-md5");
+      await cpToTheEnd(store, [join(dir, "small.bin"), `s3://${store.bucket}/second.bin`]);
+      const second = (await seenBy(store)).slice(first.length).filter(upload);
+      expect(second.filter((one) => one.status >= 400)).toEqual([]);
+      expect(new Set(second.filter(isStored).flatMap(carries))).toEqual(new Set(["content-md5"]));
+      const target = join(dir, "second-back.bin");
+      await cpToTheEnd(store, [`s3://${store.bucket}/second.bin`, target]);
+      expect(readFileSync(target).equals(small)).toBe(true);
+      rmSync(target);
+    } finally {
+      await store.stop();
+    }
+  });
+
+  test("that takes neither checksum is sent the bytes alone, and that is said", async () => {
+    const store = await openStore("neither", "reject-checksums,reject-md5");
+    try {
+      const running = await cp(store, [join(dir, "small.bin"), `s3://${store.bucket}/small.bin`]);
+      expect((await running.exited).code).toBe(0);
+      expect(running.lines.join("\n")).toContain("takes no checksums");
+    } finally {
+      await store.stop();
+    }
+  });
+});
+
+test("a bucket in another region than the given one is found there, both ways", async () => {
+  const store = await openStore("region", "region=eu-west-9");
+  try {
+    const address = `s3://${store.bucket}/small.bin`;
+    const target = join(dir, "small-region.bin");
+    await cpToTheEnd(store, [join(dir, "small.bin"), address]);
+    await cpToTheEnd(store, [address, target]);
+    expect(readFileSync(target).equals(small)).toBe(true);
+    await cpToTheEnd(store, ["--region", "eu-west-9", address, target]);
   } finally {
     await store.stop();
   }

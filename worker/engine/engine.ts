@@ -2,14 +2,13 @@ import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
 import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES } from "#storage/signing.ts";
-import type { DirectSource } from "#storage/direct-source.ts";
 import type { ChecksumMemory } from "#storage/probe-traits.ts";
 import type { RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
-import { createKnownStore, type KnownStore } from "./known-store.ts";
+import { createKnownStore, type KnownStore, type LearningSource } from "./known-store.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
@@ -39,7 +38,7 @@ export interface Engine {
 
 export interface EngineOptions {
   /** Told of every answer where it wants to be: it may learn from them how to sign. */
-  source: RequestSource & Partial<Pick<DirectSource, "observe" | "clockSentence">>;
+  source: RequestSource & LearningSource;
   traits: StoreTraits;
   /** Which checksum this store took the last time. */
   keptChecksum?: ChecksumMemory | null;
@@ -144,8 +143,6 @@ export async function callStore<T>(
     ...(onAgain === undefined ? {} : { onAgain }),
     ...(sink === undefined ? {} : { sink }),
   });
-  // Whatever it says, somebody answered.
-  engine.retrier.breaker.up();
   try {
     const result = read(answer, operation.key, request);
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
@@ -173,7 +170,8 @@ export async function ask(
   }
   if (answer.status >= 300 && signedFor !== engine.store.signedFor) {
     const { op, subject } = plain;
-    throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status });
+    const detail = "it was signed by a wrong clock or for another region";
+    throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status, detail });
   }
   return answer;
 }

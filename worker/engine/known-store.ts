@@ -33,9 +33,11 @@ export interface KnownStore {
   onSay: ((sentence: string) => void) | null;
 }
 
+/** A source that signs here learns from answers; one far away does not. */
+export type LearningSource = Partial<Pick<DirectSource, "observe" | "clockSentence" | "regionSentence">>;
+
 export function createKnownStore(about: {
-  /** One that signs here learns from answers; one far away does not. */
-  source: Partial<Pick<DirectSource, "observe" | "clockSentence">>;
+  source: LearningSource;
   traits: StoreTraits;
   kept: ChecksumMemory | null;
 }): KnownStore {
@@ -65,6 +67,7 @@ export function createKnownStore(about: {
       if (outcome === "as before") return outcome;
       signedFor++;
       say(source.clockSentence?.() ?? null);
+      say(source.regionSentence?.() ?? null);
       return outcome;
     },
     judge: (sent, answer, url) => {

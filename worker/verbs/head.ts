@@ -28,10 +28,10 @@ const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 /** Faults: NO_SUCH_KEY, BAD_CREDENTIALS and the others of the store, by their own names although HEAD has no words. */
 export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
   const { key, signal } = at;
-  const { checksum, probeChecksum } = bench.access.traits;
+  const { probeChecksum } = bench.access.traits;
   try {
-    // Only stores that know of checksums are asked for them, and those of which nobody knows.
-    if (checksum === "crc32" || probeChecksum) {
+    // Only stores that know of checksums are asked for them, and those of which nobody knows yet.
+    if (bench.engine.store.checksum === "crc32") {
       const headers = { "x-amz-checksum-mode": "ENABLED" };
       const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers, signal }, (answer) =>
         probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
