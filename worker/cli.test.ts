@@ -50,7 +50,9 @@ describe("settings", () => {
     expect(resolve(["cp", "--region", "ap-3"], env).text("region")).toBe("ap-3");
     expect(resolve(["cp"], env).text("region")).toBe("eu-1");
     expect(resolve(["cp"], { AWS_REGION: "us-2" }).text("region")).toBe("us-2");
-    expect(resolve(["cp"]).text("region")).toBe("us-east-1");
+    expect(resolve(["cp"]).text("region")).toBeNull();
+    expect(resolve(["cp"], { TIDEMARK_PROVIDER: "b2" }).text("provider")).toBe("b2");
+    expect(resolve(["cp"]).text("provider")).toBe("auto");
   });
   test("each value knows its source, and secrets are masked", () => {
     const { settings } = resolve(["agent"], { TIDEMARK_TOKEN: "tm_a-long-join-token" });
