@@ -20,6 +20,7 @@ import {
   uploadPart,
   uploadPartCopy,
 } from "./multipart.ts";
+import { getObjectAttributes } from "./object-attributes.ts";
 import { getObject, headObject } from "./read-object.ts";
 import type { Operation } from "./route.ts";
 import { S3Error } from "./s3-error.ts";
@@ -47,6 +48,7 @@ export const HANDLERS: Readonly<Record<Operation, Handler>> = {
   PutObject: putWholeObject,
   CopyObject: copyObject,
   GetObject: getObject,
+  GetObjectAttributes: getObjectAttributes,
   HeadObject: headObject,
   DeleteObject: deleteObject,
   CreateMultipartUpload: createMultipartUpload,

@@ -19,6 +19,7 @@ export const OPERATIONS = [
   "PutObject",
   "CopyObject",
   "GetObject",
+  "GetObjectAttributes",
   "HeadObject",
   "DeleteObject",
   "CreateMultipartUpload",
@@ -34,7 +35,7 @@ export type Operation = (typeof OPERATIONS)[number];
 
 /** Query names that select something this store does not have; without them a request means the plain operation. */
 const FOREIGN_SUBRESOURCES = new Set(
-  `accelerate acl analytics attributes encryption intelligent-tiering inventory legal-hold lifecycle logging metrics
+  `accelerate acl analytics encryption intelligent-tiering inventory legal-hold lifecycle logging metrics
    notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment restore
    retention select tagging torrent versionId versions website`.split(/\s+/),
 );
@@ -67,6 +68,7 @@ function objectOperation(request: S3Request): Operation {
   const copy = headers.has("x-amz-copy-source") || query.has("x-amz-copy-source");
   switch (request.method) {
     case "GET":
+      if (query.has("attributes")) return "GetObjectAttributes";
       return upload ? "ListParts" : "GetObject";
     case "HEAD":
       return "HeadObject";

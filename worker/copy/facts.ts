@@ -64,7 +64,10 @@ const MOST_MD5_BYTES = 64 * 1024 * 1024;
 const MOST_IN_VAIN = 8;
 
 /** Faults of `plan`: those of the store, CANCELLED. */
-export function createPlanner(engine: Engine, about: { ask: AskObject; partBytes: number | null }): Planner {
+export function createPlanner(
+  engine: Pick<Engine, "traits">,
+  about: { ask: AskObject; partBytes: number | null },
+): Planner {
   const { ask } = about;
   let trustsMd5 = true;
   let inVain = 0;

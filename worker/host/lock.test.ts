@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lockFolder } from "./lock.ts";
+import { lockAt, lockFolder } from "./lock.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -42,4 +42,18 @@ test("a process that got the dead one's number does not count as the holder", as
   await (
     await lockFolder(folder)
   )();
+});
+
+test("a second process that does the same thing is told which one does it already", async () => {
+  const path = join(folder, "copy.lock");
+  const about = { op: "cp", subject: "a -> b", doing: "which makes the same copy" };
+  const unlock = await lockAt(path, about);
+  await expect(lockAt(path, about)).rejects.toThrow(
+    `a -> b: Another Tidemark process is using this folder (by process ${process.pid}, which makes the same copy)`,
+  );
+  await (
+    await lockAt(join(folder, "other.lock"), about)
+  )();
+  await unlock();
+  expect(await readdir(folder)).toEqual([]);
 });

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSendJournal, type SendJournal } from "./send-journal.ts";
+
+const identity = { dev: "1", ino: "2", sizeBytes: 12_000_000, mtimeNs: "3" };
+const file = { key: "k", identity, partBytes: 5_000_000 };
+const upload = { uploadId: "u1", checksum: "crc32" } as const;
+let folder: string;
+let open: SendJournal[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-send-journal-"));
+  open = [];
+});
+afterEach(async () => {
+  for (const journal of open) await journal.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Another life of the process: what was written is all it knows. */
+async function life(): Promise<SendJournal> {
+  const journal = await openSendJournal(join(folder, "j.jsonl"));
+  open.push(journal);
+  return journal;
+}
+
+describe("an upload that nobody will go on with", () => {
+  test.each([
+    ["the file was changed", { ...file, identity: { ...identity, mtimeNs: "4" } }],
+    ["its parts are to be of another size", { ...file, partBytes: 6_000_000 }],
+  ])("is told of before it is forgotten: %s", async (_, other) => {
+    const { memory } = await (await life()).file(file);
+    await memory.begin(upload);
+    await memory.acknowledge(1, { etag: '"e"', crc32: "01020304" });
+    const left: string[] = [];
+    const again = await (await life()).file({ ...other, abandon: async (uploadId) => void left.push(uploadId) });
+    expect(left).toEqual(["u1"]);
+    expect([again.memory.uploadId, again.memory.parts.size]).toEqual([null, 0]);
+  });
+
+  test("is remembered while it could not be told of", async () => {
+    const { memory } = await (await life()).file(file);
+    await memory.begin(upload);
+    const failing = (await life()).file({
+      ...file,
+      partBytes: 6_000_000,
+      abandon: () => Promise.reject(new Error("away")),
+    });
+    await expect(failing).rejects.toThrow("away");
+    expect((await life()).unfinished()).toEqual([{ key: "k", uploadId: "u1" }]);
+  });
+
+  test("is none while the same file goes on, and none once it is finished", async () => {
+    const abandon = () => Promise.reject(new Error("it was abandoned"));
+    const { memory } = await (await life()).file(file);
+    await memory.begin(upload);
+    const second = await (await life()).file({ ...file, abandon });
+    expect(second.memory.uploadId).toBe("u1");
+    await second.memory.finish('"e"');
+    await (await life()).file({ ...file, partBytes: 6_000_000, abandon });
+  });
+});
+
+describe("uploads that may have been begun without our hearing of it", () => {
+  test("are none when the first Create was answered", async () => {
+    const { memory } = await (await life()).file(file);
+    await memory.begin(upload);
+    expect(memory.lostWithinMs).toBe(null);
+  });
+
+  test("lie between the first try and the answer, also for a later life of the process", async () => {
+    const { memory } = await (await life()).file(file);
+    await memory.begin({ ...upload, firstTryMs: Date.now() - 5_000 });
+    const after = await (await life()).file(file);
+    for (const { lostWithinMs } of [memory, after.memory]) {
+      expect(lostWithinMs).toBeGreaterThanOrEqual(5_000);
+      expect(lostWithinMs).toBeLessThan(60_000);
+    }
+  });
+
+  test("may be of an earlier life of the process that was killed before it heard", async () => {
+    await (await life()).file(file);
+    const { memory } = await (await life()).file(file);
+    await memory.begin(upload);
+    expect(memory.lostWithinMs).not.toBe(null);
+  });
+});
