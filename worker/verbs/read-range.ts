@@ -1,13 +1,14 @@
 import { Fault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/answers.ts";
 import { callStore } from "../engine/engine.ts";
+import { createPins, type Pins } from "../engine/pins.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";
 
 /** Bytes of an object in memory, in order: for what is read once and kept nowhere. */
 export interface ObjectRange {
   key: string;
-  /** Null where it is not known: then nothing holds the pieces to one version. */
+  /** Null where it is not known: then the answers alone hold the pieces to one version. */
   etag: string | null;
   offset: number;
   length: number;
@@ -28,12 +29,13 @@ export async function* readPieces(
   const { offset, length, ahead } = about;
   const under: Promise<Buffer>[] = [];
   const ended = new AbortController();
+  const pins = createPins();
   const signal = AbortSignal.any([about.signal, ended.signal]);
   try {
     for (let at = 0; at < length || under.length > 0;) {
       while (at < length && under.length < Math.max(1, ahead)) {
         const size = Math.min(RANGE_BYTES, length - at);
-        const piece = readRange(bench, { ...about, offset: offset + at, length: size, signal });
+        const piece = readRange(bench, { ...about, offset: offset + at, length: size, signal, pins });
         // Whoever waits for it hears of it; until then it is not unheard.
         piece.catch(() => undefined);
         under.push(piece);
@@ -52,7 +54,7 @@ export async function* readPieces(
 export const piecesWithin = (memoryBytes: number, connections: number): number =>
   Math.max(1, Math.min(connections, Math.floor(memoryBytes / RANGE_BYTES) - 1));
 
-async function readRange(bench: Bench, range: ObjectRange): Promise<Buffer> {
+async function readRange(bench: Bench, range: ObjectRange & { pins: Pins }): Promise<Buffer> {
   const { engine } = bench;
   const { key, offset, length, signal } = range;
   const etag = engine.traits.trustEtag ? range.etag : null;
@@ -69,6 +71,7 @@ async function readRange(bench: Bench, range: ObjectRange): Promise<Buffer> {
           etag,
           subject: key,
         });
+        if (etag === null) range.pins.check(range, headers);
         if (body.length !== length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
         return body;
       },
