@@ -1,6 +1,7 @@
 import type { FaultClass, PlannedRequest, Scene } from "./fault-class.ts";
-import { sleep } from "./pace.ts";
-import { clearFaults, readCounters, setClock } from "../stage/store-control.ts";
+import { mostAtOnce } from "./judge.ts";
+import { sleep, slowly, whenAnswered } from "./pace.ts";
+import { clearFaults, readCounters, readLog, setClock } from "../stage/store-control.ts";
 
 /** Answers that are not what they seem, and stores that say no. */
 
@@ -42,6 +43,32 @@ interface Passing {
   status: number;
   code: string;
   body?: "text" | "empty";
+}
+
+const stormMs = ({ scale }: Scene) => (scale === "short" ? 1_500 : 120_000);
+
+const isLater = ({ seed }: Scene) => seed % 2 === 0;
+
+const startStorm = (scene: Scene) =>
+  scene.rule({
+    id: "storm",
+    action: {
+      kind: "error",
+      ...scene.random.pick([
+        { status: 503, code: "SlowDown", retryAfterSeconds: 1 },
+        { status: 429, code: "TooManyRequests" },
+      ]),
+    },
+  });
+
+/** How often the store said "fewer", how often it did what it was asked, and what began after the storm. */
+async function readRefusals(scene: Scene) {
+  const log = await readLog(scene.rig.store);
+  const refused = log.filter(({ status }) => status === 503 || status === 429).length;
+  const good = log.filter(({ status }) => status === 200 || status === 206);
+  const ended = Number(scene.facts["stormEndedMs"] ?? 0);
+  scene.note({ refused, served: good.length });
+  return { refused, served: good.length, after: good.filter(({ atMs, durationMs }) => atMs - durationMs > ended) };
 }
 
 export const ANSWER_FAULTS: readonly FaultClass[] = [
@@ -223,31 +250,41 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
           ...(scene.random.next() < 0.5 ? { retryAfterSeconds: 1 } : {}),
         },
       }),
+    check: async (scene) => {
+      const { refused, served } = await readRefusals(scene);
+      // All that were under way at first are refused; whoever then keeps to what the store takes is refused seldom.
+      return refused <= 10 + served ? [] : [`${refused} were refused of ${refused + served}: it never slowed down`];
+    },
   },
   {
     name: "slow-down-storm",
-    says: "For a while the store refuses everything with SlowDown, 429 or Retry-After.",
+    says: "For a while the store refuses everything with SlowDown, 429 or Retry-After, from the start or in the middle.",
     catalogue: [14],
     bar: [7],
     directions: BOTH,
+    flags: (scene) => (isLater(scene) ? slowly(scene) : []),
     lastsMs: ({ scale }) => (scale === "short" ? 8_000 : 180_000),
-    arm: (scene) =>
-      scene.rule({
-        id: "storm",
-        action: {
-          kind: "error",
-          ...scene.random.pick([
-            { status: 503, code: "SlowDown", retryAfterSeconds: 1 },
-            { status: 429, code: "TooManyRequests" },
-          ]),
-        },
-      }),
-    during: async (scene) => {
-      await sleep(scene.scale === "short" ? 1_500 : 120_000);
+    arm: (scene) => (isLater(scene) ? undefined : startStorm(scene)),
+    during: async (scene, copy) => {
+      if (isLater(scene)) {
+        await whenAnswered(scene, copy, { op: scene.data[0]?.op ?? "GetObject", count: 1 });
+        await startStorm(scene);
+      }
+      await sleep(stormMs(scene));
       await clearFaults(scene.rig.store);
+      scene.note({ stormEndedMs: Date.now() });
       return undefined;
     },
     uncounted: true,
+    check: async (scene) => {
+      const { refused, after } = await readRefusals(scene);
+      // Of ten at a time each may ask twice a second, and more often at first.
+      const most = 60 + (stormMs(scene) / 1_000) * 20;
+      return [
+        ...(refused <= most ? [] : [`${refused} requests went to a store that had asked for fewer`]),
+        ...(after.length < 8 || mostAtOnce(after) > 1 ? [] : ["it never came back to more than one at a time"]),
+      ];
+    },
   },
   {
     name: "one-part-fails",

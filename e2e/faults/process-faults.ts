@@ -175,6 +175,9 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
       scene.note({ second: fault ?? `exit ${code}` });
       return undefined;
     },
+    // It may have begun after the first had ended.
+    check: ({ facts: { second } }) =>
+      second === "FOLDER_IN_USE" || second === "exit 0" ? [] : [`the second one ended with ${second}`],
   },
   {
     name: "two-writers",

@@ -82,7 +82,6 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   }),
   {
     name: "keys-expire",
-    retryForMs: 3_000,
     says: "Temporary keys end in mid-transfer; new ones are given and the same command goes on.",
     catalogue: [26],
     bar: [21],

@@ -40,3 +40,19 @@ test("every fault that will be tried again is told, and a final one is not", asy
   await refused;
   expect(told).toEqual(["THROTTLED"]);
 });
+
+test("what cannot be overcome here ends at once, with what a person can do", async () => {
+  const clock = createFakeClock();
+  const retrier = createRetrier(clock, 60_000);
+  retrier.hopeless = new Map([["CREDENTIALS_EXPIRED", "give new keys"]]);
+  let tries = 0;
+  const work = withRetry(retrier, { signal, patience: createPatience(clock) }, async () => {
+    tries++;
+    throw new Fault("CREDENTIALS_EXPIRED", { subject: "k" });
+  });
+  await expect(work).rejects.toMatchObject({
+    code: "CREDENTIALS_EXPIRED",
+    context: { subject: "k", detail: "give new keys" },
+  });
+  expect(tries).toBe(1);
+});

@@ -20,6 +20,8 @@ export interface Retrier {
   patienceMs: number;
   /** Told of every fault that will be retried, whatever the transfer. */
   onTrouble: ((fault: Fault) => void) | null;
+  /** What trying again cannot overcome here although it could elsewhere, each with what a person can do. */
+  hopeless: ReadonlyMap<FaultCode, string>;
 }
 
 const DEFAULT_PATIENCE_MS = 15 * 60_000;
@@ -29,6 +31,7 @@ export const createRetrier = (clock: Clock, patienceMs = DEFAULT_PATIENCE_MS): R
   breaker: createBreaker(clock),
   patienceMs,
   onTrouble: null,
+  hopeless: new Map(),
 });
 
 export function createPatience(clock: Clock): Patience {
@@ -80,6 +83,8 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
       if (LINK_FAULTS.has(fault.code)) breaker.down(ticket);
       else breaker.up();
       if (fault.retry === "never") throw fault;
+      const advice = retrier.hopeless.get(fault.code);
+      if (advice !== undefined) throw new Fault(fault.code, { ...fault.context, detail: advice, cause: fault });
       if (fault.code === "CHECKSUM_MISMATCH" && ++mismatches > MOST_MISMATCHES) throw fault;
       if (isOverdue()) throw fault;
       last.fault = fault;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { sentenceOf, type Fault } from "#protocol/fault.ts";
+import { sentenceOf, type Fault, type FaultCode } from "#protocol/fault.ts";
 import { formatDuration, formatRate } from "#protocol/units.ts";
 import { chooseStore } from "#storage/choose-store.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
@@ -50,6 +50,11 @@ export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench
   }
 }
 
+/** Keys that were given on the command line or in the environment stay what they are. */
+const FIXED_KEYS: ReadonlyMap<FaultCode, string> = new Map([
+  ["CREDENTIALS_EXPIRED", "give new keys and start the same command again; it goes on where it was"],
+]);
+
 interface OpenBench {
   bench: Bench;
   /** Keeps what was found out about the link and the store for the next time. */
@@ -92,6 +97,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     idleMs: direction === null ? Math.max(stallMs, LONGEST_COPY_MS) : stallMs,
   });
   engine.retrier.onTrouble = createTrouble(verb);
+  engine.retrier.hopeless = FIXED_KEYS;
   engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
   // The first connection is there by the time that the files have been looked at.
   if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
