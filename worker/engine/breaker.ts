@@ -18,6 +18,8 @@ export interface Breaker {
   /** The caller gives up without having learnt anything about the link. */
   release(ticket: Ticket): void;
   readonly isDown: boolean;
+  /** For how long it has been down; 0 while it is up. */
+  downMs(): number;
 }
 
 type Ticket = "probe" | "free";
@@ -30,7 +32,7 @@ export const jitter = (clock: Clock, tries: number): number =>
   clock.random() * Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(tries, 20));
 
 export function createBreaker(clock: Clock): Breaker {
-  const link = { isDown: false, probing: false, failedProbes: 0 };
+  const link = { isDown: false, probing: false, failedProbes: 0, downSince: 0 };
   const sleepers = new Set<() => void>();
 
   const wakeAll = () => {
@@ -67,6 +69,7 @@ export function createBreaker(clock: Clock): Breaker {
     get isDown() {
       return link.isDown;
     },
+    downMs: () => (link.isDown ? clock.now() - link.downSince : 0),
     pass: async (signal, isTooLate = () => false) => {
       throwIfAborted(signal);
       while (link.isDown) {
@@ -97,6 +100,7 @@ export function createBreaker(clock: Clock): Breaker {
       wakeAll();
     },
     down: (ticket) => {
+      if (!link.isDown) link.downSince = clock.now();
       link.isDown = true;
       if (ticket === "free") return;
       link.failedProbes++;

@@ -56,3 +56,28 @@ test("what cannot be overcome here ends at once, with what a person can do", asy
   });
   expect(tries).toBe(1);
 });
+
+test("what never had its turn while the link was down ends with the others", async () => {
+  const clock = createFakeClock();
+  const retrier = createRetrier(clock, 10_000);
+  const patience = createPatience(clock);
+  const down = async () => {
+    throw new Fault("NAME_NOT_RESOLVED", { subject: "first" });
+  };
+  const first = expect(withRetry(retrier, { signal, patience }, down)).rejects.toMatchObject({
+    code: "NAME_NOT_RESOLVED",
+  });
+  await clock.pass(20_000);
+  await first;
+  let tries = 0;
+  const rest = Array.from({ length: 50 }, () =>
+    expect(
+      withRetry(retrier, { signal, patience }, async () => {
+        tries++;
+        throw new Fault("NAME_NOT_RESOLVED");
+      }),
+    ).rejects.toMatchObject({ code: "NAME_NOT_RESOLVED" }),
+  );
+  await Promise.all(rest);
+  expect(tries).toBe(0);
+});

@@ -18,6 +18,8 @@ export interface Retrier {
   clock: Clock;
   breaker: Breaker;
   patienceMs: number;
+  /** How the link failed last, for those that did not come to try. */
+  linkFault: Fault | null;
   /** Told of every fault that will be retried, whatever the transfer. */
   onTrouble: ((fault: Fault) => void) | null;
   /** What trying again cannot overcome here although it could elsewhere, each with what a person can do. */
@@ -30,6 +32,7 @@ export const createRetrier = (clock: Clock, patienceMs = DEFAULT_PATIENCE_MS): R
   clock,
   breaker: createBreaker(clock),
   patienceMs,
+  linkFault: null,
   onTrouble: null,
   hopeless: new Map(),
 });
@@ -68,8 +71,10 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
   const last: { fault: Fault | null } = { fault: null };
   const isOverdue = () => context.patience.idleMs() > retrier.patienceMs;
   for (;;) {
-    const ticket = await breaker.pass(context.signal, () => last.fault !== null && isOverdue());
-    if (ticket === "late") throw last.fault ?? new Fault("LINK_DOWN");
+    // What never had its turn ends with the others: a thousand files would otherwise each wait for a probe of their own.
+    const isTooLate = () => isOverdue() && (last.fault !== null || breaker.downMs() > retrier.patienceMs);
+    const ticket = await breaker.pass(context.signal, isTooLate);
+    if (ticket === "late") throw last.fault ?? retrier.linkFault ?? new Fault("LINK_DOWN");
     try {
       const result = await work();
       breaker.up();
@@ -80,8 +85,10 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
         throwIfAborted(context.signal);
       }
       const fault = toFault(error);
-      if (LINK_FAULTS.has(fault.code)) breaker.down(ticket);
-      else breaker.up();
+      if (LINK_FAULTS.has(fault.code)) {
+        retrier.linkFault = fault;
+        breaker.down(ticket);
+      } else breaker.up();
       if (fault.retry === "never") throw fault;
       const advice = retrier.hopeless.get(fault.code);
       if (advice !== undefined) throw new Fault(fault.code, { ...fault.context, detail: advice, cause: fault });
