@@ -6,6 +6,9 @@ import type { RunningStore } from "../stage/start-store.ts";
 
 /** What the store really holds, asked without the program under test. Bodies are read whole. */
 
+/** A store, and the region it wants to be asked in. */
+type Asked = RunningStore & { readonly region?: string };
+
 interface Question {
   method: "GET" | "PUT";
   path: string;
@@ -13,18 +16,18 @@ interface Question {
   body?: Buffer;
 }
 
-const signed = (store: RunningStore, about: Question): string =>
+const signed = (store: Asked, about: Question): string =>
   presign(
     { method: about.method, origin: store.endpoint, path: about.path, query: about.query ?? [], headers: {} },
     {
       credential: { accessKeyId: store.accessKey, secretAccessKey: store.secretKey },
-      region: "us-east-1",
+      region: store.region ?? "us-east-1",
       nowMs: Date.now(),
       lifetimeMs: 600_000,
     },
   );
 
-async function ask(store: RunningStore, about: Question): Promise<{ status: number; body: Buffer }> {
+async function ask(store: Asked, about: Question): Promise<{ status: number; body: Buffer }> {
   const answer = await fetch(signed(store, about), {
     method: about.method,
     ...(about.body === undefined ? {} : { body: new Uint8Array(about.body) }),
@@ -32,10 +35,10 @@ async function ask(store: RunningStore, about: Question): Promise<{ status: numb
   return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
 }
 
-const pathOf = (store: RunningStore, key: string) => `/${store.bucket}/${encodeKey(key)}`;
+const pathOf = (store: Asked, key: string) => `/${store.bucket}/${encodeKey(key)}`;
 
 /** SHA-256 of an object, or null when there is none. */
-export async function sumOfObject(store: RunningStore, key: string): Promise<string | null> {
+export async function sumOfObject(store: Asked, key: string): Promise<string | null> {
   const answer = await fetch(signed(store, { method: "GET", path: pathOf(store, key) }));
   if (answer.status === 404) {
     await answer.text();
@@ -47,13 +50,13 @@ export async function sumOfObject(store: RunningStore, key: string): Promise<str
   return hash.digest("hex");
 }
 
-export async function putObject(store: RunningStore, key: string, body: Buffer): Promise<void> {
+export async function putObject(store: Asked, key: string, body: Buffer): Promise<void> {
   const { status } = await ask(store, { method: "PUT", path: pathOf(store, key), body });
   if (status !== 200) throw new Error(`the store answered ${status} to a put of ${key}`);
 }
 
 /** Puts an object whose key an URL would not keep as it is (`..`, `//`). */
-export async function putRaw(store: RunningStore, key: string, body: Buffer): Promise<void> {
+export async function putRaw(store: Asked, key: string, body: Buffer): Promise<void> {
   const path = pathOf(store, key);
   const url = signed(store, { method: "PUT", path });
   const status = await new Promise<number>((resolve, reject) => {
@@ -70,7 +73,7 @@ export async function putRaw(store: RunningStore, key: string, body: Buffer): Pr
 }
 
 /** Keys (with upload ids) of multipart uploads under a prefix that were begun and neither completed nor aborted. */
-export async function openUploads(store: RunningStore, prefix: string): Promise<string[]> {
+export async function openUploads(store: Asked, prefix: string): Promise<string[]> {
   const query: QueryPairs = [
     ["uploads", ""],
     ["prefix", prefix],
@@ -82,7 +85,7 @@ export async function openUploads(store: RunningStore, prefix: string): Promise<
 }
 
 /** Keys under a prefix, of all pages. */
-export async function listKeys(store: RunningStore, prefix: string): Promise<string[]> {
+export async function listKeys(store: Asked, prefix: string): Promise<string[]> {
   const keys: string[] = [];
   for (let token: string | undefined, more = true; more;) {
     const query: QueryPairs = [

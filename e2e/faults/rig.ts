@@ -11,7 +11,7 @@ import { type FaultProxy, startProxy } from "./proxy.ts";
 export interface Rig {
   readonly folder: string;
   readonly program: string;
-  readonly store: RunningStore;
+  readonly store: RunningStore & { readonly region?: string };
   readonly proxy: FaultProxy;
   readonly size: PayloadSize;
   readonly provider: string;
@@ -45,11 +45,13 @@ export const storeKeys = (store: RunningStore): Record<string, string> => ({
 
 export async function openRig(options: RigOptions): Promise<Rig> {
   const folder = mkdtempSync(join(options.parent ?? tmpdir(), "tidemark-rig-"));
-  const store = await startStore({
+  const region = /(?:^|,)region=([a-z0-9-]+)/.exec(options.quirks ?? "")?.[1];
+  const running = await startStore({
     dataDir: join(folder, "store"),
     control: "rig-control-token",
     flags: ["--no-fsync", ...(options.quirks === undefined ? [] : ["--quirks", options.quirks])],
   });
+  const store = { ...running, ...(region === undefined ? {} : { region }) };
   const proxy = await startProxy({ target: store.port, seed: 1 });
   const payloads = new Map<Payload["shape"], Payload>();
   const stored = new Map<Payload["shape"], Promise<string>>();

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
-import { addCredential, removeCredential } from "../stage/store-control.ts";
+import { addCredential, readLog, removeCredential } from "../stage/store-control.ts";
 import type { FaultClass, Scene } from "./fault-class.ts";
 import { slowly, whenAnswered } from "./pace.ts";
 
@@ -126,16 +126,19 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "wrong-region",
-    says: "The bucket is in another region than was said.",
+    says: "The bucket is in another region than was said; the store names the right one.",
     catalogue: [27],
     bar: [26],
-    directions: ["up"],
+    directions: BOTH,
     quirks: "region=eu-central-1",
     uncounted: true,
-    mustEnd: ["WRONG_REGION"],
-    mend: null,
-    check: (_, { sentence }) =>
-      sentence?.includes("eu-central-1") === true ? [] : ["it does not name the right region"],
+    partsPerFault: 0,
+    check: async (scene) => {
+      const refused = (await readLog(scene.rig.store)).filter(({ status }) => status >= 400 && status !== 404).length;
+      scene.note({ refused });
+      // Whatever is under way when the region becomes known is refused; nothing after that.
+      return refused <= 8 ? [] : [`${refused} requests were refused before the region was believed`];
+    },
   },
   {
     name: "redirected",
