@@ -191,8 +191,19 @@ const REFUSALS: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "SIGNATURE_EX
 /** Stores say "access denied" for a presigned request that came too late; only its date tells the two apart. */
 function asExpired(error: unknown, about: { engine: Engine; operation: Operation; request: SignedRequest }): unknown {
   const { engine, operation, request } = about;
+  if (isFault(error) && error.code === "CLOCK_SKEW") {
+    engine.signatures.forget(operation);
+    return doubtSkew(engine, error);
+  }
   if (!isFault(error) || !REFUSALS.has(error.code)) return error;
   engine.signatures.forget(operation);
   if (error.code !== "ACCESS_DENIED" || !engine.signatures.isOver(request)) return error;
   return new Fault("SIGNATURE_EXPIRED", { ...error.context, cause: error });
 }
+
+/**
+ * The clock is corrected by what every answer says, so one that refuses for its sake all the same is tried again; when
+ * all of them do, it is the clock, and nobody told the time.
+ */
+export const doubtSkew = (engine: Engine, fault: Fault): Fault =>
+  engine.store.doubtsSkew() ? new Fault("SIGNATURE_EXPIRED", { ...fault.context, cause: fault }) : fault;

@@ -27,6 +27,8 @@ export interface KnownStore {
   observe(seen: ObservedAnswer): "as before" | "sign again";
   /** Shown what came to a Create, a part or an object. `url`: only its scheme counts. */
   judge(sent: SentRequest, answer: HttpAnswer, url: string): ProbeVerdict;
+  /** Whether a refusal for the clock's sake may be a mistake of one server: asked about each of them. */
+  doubtsSkew(): boolean;
   /** What the next transfer should begin with; null while nothing is certain. */
   found(nowMs: number): ChecksumMemory | null;
   /** Told what a person should know, once each. */
@@ -35,6 +37,9 @@ export interface KnownStore {
 
 /** A source that signs here learns from answers; one far away does not. */
 export type LearningSource = Partial<Pick<DirectSource, "observe" | "clockSentence" | "regionSentence">>;
+
+/** So many refusals in a row for the clock's sake, and it is the clock. */
+const MOST_SKEWS = 8;
 
 export function createKnownStore(about: {
   source: LearningSource;
@@ -46,6 +51,7 @@ export function createKnownStore(about: {
   // What the profile says, or what was seen lately, needs no further proof.
   const trusted = !traits.probeChecksum || probe.checksum === kept?.checksum ? probe.checksum : null;
   let signedFor = 0;
+  let skews = 0;
   const said = new Set<string>();
   const say = (sentence: string | null) => {
     if (sentence === null || said.has(sentence)) return;
@@ -63,6 +69,7 @@ export function createKnownStore(about: {
       return signedFor;
     },
     observe: (seen) => {
+      if (seen.answer.status < 300) skews = 0;
       const outcome = source.observe?.(seen) ?? "as before";
       if (outcome === "as before") return outcome;
       signedFor++;
@@ -76,6 +83,7 @@ export function createKnownStore(about: {
       say(sayUnchecked(probe, url));
       return step.verdict;
     },
+    doubtsSkew: () => ++skews <= MOST_SKEWS,
     found: (nowMs) => rememberedChecksum(probe, nowMs),
     onSay: null,
   };

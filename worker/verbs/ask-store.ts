@@ -1,8 +1,9 @@
+import { isFault } from "#protocol/fault.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { locate } from "#storage/signing.ts";
 import { presign, type QueryPairs } from "#storage/sigv4.ts";
-import { ask } from "../engine/engine.ts";
+import { ask, doubtSkew } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";
 
@@ -32,7 +33,12 @@ export function askStore<T>(bench: Bench, question: Question, read: (answer: Htt
     const { signedFor } = engine.store;
     const request = signQuestion(bench, question);
     const exchange = { signedFor, request, op, subject, signal, ...(body === undefined ? {} : { body }) };
-    return read(await ask(engine, exchange));
+    const answer = await ask(engine, exchange);
+    try {
+      return read(answer);
+    } catch (error) {
+      throw isFault(error) && error.code === "CLOCK_SKEW" ? doubtSkew(engine, error) : error;
+    }
   });
 }
 
