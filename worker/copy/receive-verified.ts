@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { createHash, hash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { Fault } from "#protocol/fault.ts";
 import { combineCrc32, compositeCrc32 } from "#storage/crc32.ts";
@@ -79,9 +80,12 @@ function wholeSum(pieces: readonly Piece[], sums: readonly string[]): string {
 }
 
 const READ_BYTES = 512 * 1024;
+/** Read at once: a hand-over to another thread would take longer. */
+const SMALL_BYTES = 256 * 1024;
 
 /** The file was just written, so it is read from memory. */
 async function md5Of({ path, sizeBytes }: FileToReceive, signal: AbortSignal): Promise<string> {
+  if (sizeBytes <= SMALL_BYTES) return hash("md5", readFileSync(path));
   const sum = createHash("md5");
   const handle = await open(path, "r");
   try {
