@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { Fault } from "#protocol/fault.ts";
 import { combineCrc32, compositeCrc32 } from "#storage/crc32.ts";
+import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { checksumSlice } from "../engine/read-part.ts";
 import { receiveFile, type FileToReceive, type ReceiveMemory, type ReceiveWatch } from "../engine/receive-file.ts";
@@ -51,6 +52,8 @@ export async function receiveVerified(engine: Engine, job: Verified): Promise<"v
   };
   try {
     return await mend(engine, quietly, sums);
+  } catch (error) {
+    throw diskFault(error, { op: "read", subject: target.path, otherwise: "READ_FAILED" });
   } finally {
     watch.onMoved(-moved.bytes);
   }
@@ -69,7 +72,7 @@ async function isRight(
     case "parts":
       return compositeCrc32(sums) === expected.crc32;
     case "md5":
-      return (await md5Of(target, signal)) === expected.md5;
+      return (await readMd5(target, signal)) === expected.md5;
     case "nothing":
       return true;
   }
@@ -82,6 +85,14 @@ function wholeSum(pieces: readonly Piece[], sums: readonly string[]): string {
 const READ_BYTES = 512 * 1024;
 /** Read at once: a hand-over to another thread would take longer. */
 const SMALL_BYTES = 256 * 1024;
+
+async function readMd5(target: FileToReceive, signal: AbortSignal): Promise<string> {
+  try {
+    return await md5Of(target, signal);
+  } catch (error) {
+    throw diskFault(error, { op: "read", subject: target.path, otherwise: "READ_FAILED" });
+  }
+}
 
 /** The file was just written, so it is read from memory. */
 async function md5Of({ path, sizeBytes }: FileToReceive, signal: AbortSignal): Promise<string> {
