@@ -54,5 +54,6 @@ describe("reads of one object", () => {
     const pins = createPins();
     pins.check({ ...object, modifiedAtMs: Date.parse(MONDAY) + 730 }, answer('"a"', MONDAY));
     pins.check(object, answer('"a"', LATER));
+    pins.check(object, answer('W/"a"', LATER));
   });
 });

@@ -63,5 +63,8 @@ function isOther(known: Version, found: Omit<Version, "isSeen">): boolean {
     Math.abs(known.modifiedAtMs - found.modifiedAtMs) > SAME_DATE_MS;
   if (known.etag === null || found.etag === null) return isOtherDate;
   // An object that was written again with the same bytes may keep its ETag; then it does not matter.
-  return known.etag !== found.etag && (known.isSeen || isOtherDate);
+  return strong(known.etag) !== strong(found.etag) && (known.isSeen || isOtherDate);
 }
+
+/** What stands before a store may mark an ETag as weak now and then; it is the same all the same. */
+const strong = (etag: string): string => etag.replace(/^W\//, "");
