@@ -1,9 +1,9 @@
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
-import { crc32FromBase64 } from "#storage/crc32.ts";
-import { withBench } from "./bench.ts";
-import { headObject } from "./head.ts";
+import { readObjectSum } from "#storage/crc32.ts";
+import { withBench, type Bench } from "./bench.ts";
+import { headObject, partBytesOf, type ObjectHead } from "./head.ts";
+import { createPartsDigest, createWholeDigest, type PartDigest } from "./part-digest.ts";
 import { piecesWithin, readPieces } from "./read-range.ts";
 import { oneKey, usage, type StorePlace, type Verb } from "./verb.ts";
 
@@ -12,7 +12,7 @@ export const cat = (verb: Verb): Promise<number> => writeObject(verb, oneKey(ver
 
 /**
  * The bytes of an object in order, several requests ahead. All of one version; of a whole object whose checksum the
- * store keeps, the sum is compared at the end.
+ * store keeps (of its bytes, or over those of its parts), the sum is compared at the end.
  * Faults: NO_SUCH_KEY, OBJECT_CHANGED, CHECKSUM_MISMATCH, BAD_INPUT for an offset past the end, CANCELLED.
  */
 export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
@@ -28,15 +28,28 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
     }
     const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
     const ahead = piecesWithin(config.size("memory") ?? 0, bench.engine.gate.width);
-    let sum = 0;
+    const known = length === head.sizeBytes ? await expectedOf(bench, { head, key, signal }) : null;
     for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead, signal })) {
-      sum = crc32(piece, sum);
+      known?.digest.add(piece);
       await verb.output(piece);
     }
-    const known = length === head.sizeBytes && head.crc32 !== null ? crc32FromBase64(head.crc32) : null;
-    if (known !== null && known !== sum.toString(16).padStart(8, "0")) {
+    if (known !== null && known.digest.end() !== known.sum) {
       throw new Fault("CHECKSUM_MISMATCH", { op: "cat", subject: key, detail: "do not use what was written" });
     }
     return 0;
   });
+}
+
+/** The sum that the store keeps of the object, and what computes it; null where it keeps none, or of parts of unknown length. */
+async function expectedOf(
+  bench: Bench,
+  about: { head: ObjectHead; key: string; signal: AbortSignal },
+): Promise<{ sum: string; digest: PartDigest } | null> {
+  const { head, key, signal } = about;
+  const known = head.crc32 === null ? null : readObjectSum(head.crc32);
+  if (head.crc32 === null || known === null) return null;
+  if (known.partCount === null) return { sum: head.crc32, digest: createWholeDigest("crc32") };
+  const partBytes = await partBytesOf(bench, { key, signal });
+  if (partBytes === null || Math.ceil(head.sizeBytes / partBytes) !== known.partCount) return null;
+  return { sum: head.crc32, digest: createPartsDigest("crc32", partBytes) };
 }

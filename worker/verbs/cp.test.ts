@@ -167,3 +167,44 @@ test("an input that breaks leaves no object and no parts at the store", async ()
   expect((await of("AbortMultipartUpload"))[0]?.succeeded).toBeGreaterThan(0);
   expect(await of("CompleteMultipartUpload")).toEqual([]);
 });
+
+test("what went to stdout with a wrong byte is not called right, also of an object that came in parts", async () => {
+  const path = join(folder, "parts.bin");
+  await writeFile(path, randomBytes(6 * 1024 * 1024));
+  await cp([path, "s3://trial/parts.bin"]);
+  await cp(["s3://trial/parts.bin", "-"]);
+  await store.arm({
+    op: "GetObject",
+    keyPattern: "parts.bin",
+    times: 1,
+    action: { kind: "flip", side: "response", offset: 3 },
+  });
+  const wrong = cp(["s3://trial/parts.bin", "-"]);
+  await expect(wrong).rejects.toMatchObject({ code: "CHECKSUM_MISMATCH", context: { subject: "parts.bin" } });
+});
+
+test("the same copy a second time at the same time ends at once and says so", async () => {
+  const path = join(folder, "twice.bin");
+  await writeFile(path, randomBytes(6 * 1024 * 1024));
+  await store.arm({ op: "CompleteMultipartUpload", keyPattern: "twice.bin", action: { kind: "delay", ms: 1_500 } });
+  const first = cp([path, "s3://trial/twice.bin"]);
+  const begun = async () => (await store.count("CreateMultipartUpload")).some(({ key }) => key === "twice.bin");
+  await expect.poll(begun).toBe(true);
+  await expect(cp([path, "s3://trial/twice.bin"])).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
+  expect(await first).toContain("verified");
+});
+
+test("an upload whose Create was done but not answered is not left at the store", async () => {
+  const path = join(folder, "lost.bin");
+  await writeFile(path, randomBytes(6 * 1024 * 1024));
+  await store.arm({
+    op: "CreateMultipartUpload",
+    keyPattern: "lost.bin",
+    times: 1,
+    action: { kind: "drop-response" },
+  });
+  await cp([path, "s3://trial/lost.bin"]);
+  const of = async (op: string) => (await store.count(op)).filter(({ key }) => key === "lost.bin");
+  expect((await of("CreateMultipartUpload"))[0]?.succeeded).toBe(1);
+  expect((await of("AbortMultipartUpload"))[0]?.succeeded).toBe(1);
+});
