@@ -22,7 +22,7 @@ function simulate(options: {
     bytes += rateOf(state.width, at) * 0.05;
     const isThrottled = throttles[0] !== undefined && throttles[0] <= at;
     if (isThrottled) throttles = throttles.slice(1);
-    const sample: GovernorSample = { at, bytes, isHungry: isHungry(at), rttMs, isThrottled };
+    const sample: GovernorSample = { at, bytes, isHungry: isHungry(at), rttMs, baseRttMs: rttMs, isThrottled };
     state = govern(state, sample, limits);
     widths.push(state.width);
   }
@@ -79,7 +79,13 @@ describe("a store that throttles", () => {
   test("halves it at once, once per second however many answers say so", () => {
     const ramped = simulate({ seconds: 5, rateOf: (width) => Math.min(width, 40) * MIB });
     const before = ramped.last;
-    const sample = { bytes: ramped.state.windowBytes + MIB, isHungry: true, rttMs: 40, isThrottled: true };
+    const sample = {
+      bytes: ramped.state.windowBytes + MIB,
+      isHungry: true,
+      rttMs: 40,
+      baseRttMs: 40,
+      isThrottled: true,
+    };
     const once = govern(ramped.state, { ...sample, at: 5_100 }, limits);
     expect(once.width).toBe(Math.floor(before / 2));
     expect(govern(once, { ...sample, at: 5_200 }, limits).width).toBe(once.width);

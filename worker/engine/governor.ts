@@ -38,7 +38,10 @@ export interface GovernorSample {
   bytes: number;
   /** There is more to do than connections to do it. */
   isHungry: boolean;
+  /** Of late. */
   rttMs: number;
+  /** The least one of this link; far above it a queue is full, so the link is. */
+  baseRttMs: number;
   isThrottled: boolean;
 }
 
@@ -52,12 +55,15 @@ const RAMP_GAIN = 1.1;
 const FLAT_WINDOWS = 4;
 /** What fills any link without losses. */
 const RAMP_WIDTH = 40;
+/** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
+const LONG_RTT_MS = 30;
 /** What the step to the most connections has to bring to be worth it. */
 const LEAP_GAIN = 1.2;
 /** A trial of more connections has to bring this much; one of fewer may cost at most this. */
 const MORE_GAIN = 1.05;
 const LESS_COST = 0.98;
-const TRIAL_EVERY_MS = 6_000;
+const LEAST_TRIED = 8;
+const TRIAL_EVERY_MS = 20_000;
 const LONGEST_TRIAL_EVERY_MS = 120_000;
 const CEILING_MS = 15_000;
 const THROTTLE_PAUSE_MS = 1_000;
@@ -98,6 +104,9 @@ function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
 /** The state after a sample. Called a few times per window; most calls change nothing. */
 export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
   if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
+  if (state.phase === "ramp" && sample.isHungry && sample.baseRttMs >= LONG_RTT_MS && state.width < RAMP_WIDTH) {
+    return { ...state, width: Math.min(limits.most, RAMP_WIDTH) };
+  }
   // Nothing has moved yet: the first window begins with the first byte.
   if (state.windowBytes === 0 && state.rate === 0 && state.phase === "ramp" && sample.bytes === 0) {
     return { ...state, windowAt: sample.at };
@@ -107,7 +116,7 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
   const rate = ((sample.bytes - state.windowBytes) * 1000) / spanMs;
   const next = { ...state, windowAt: sample.at, windowBytes: sample.bytes };
   // With nothing waiting, more connections would only stand idle, and a low rate says nothing about their number.
-  if (!sample.isHungry) return next;
+  if (!sample.isHungry && state.phase !== "leap") return next;
   const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
   switch (state.phase) {
     case "ramp":
@@ -171,6 +180,8 @@ function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gove
   if (sample.at < state.settledAt) return { ...state, rate };
   if (state.width >= most) return rest(state, { rate, at: sample.at });
   if (rate >= state.rate * RAMP_GAIN) return { ...state, rate };
+  // A standing queue says that the link is full; losses leave it empty.
+  if (sample.rttMs > sample.baseRttMs * 1.25 + 5) return rest(state, { rate, at: sample.at });
   const settledAt = sample.at + timeToGrow(sample);
   return { ...state, phase: "leap", rate, widthBefore: state.width, width: most, settledAt };
 }
@@ -178,7 +189,8 @@ function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gove
 function landLeap(state: GovernorState, { rate, sample }: Seen): GovernorState {
   if (rate >= state.rate * LEAP_GAIN) return rest(state, { rate, at: sample.at });
   if (sample.at < state.settledAt) return state;
-  return rest({ ...state, width: state.widthBefore }, { rate: state.rate, at: sample.at });
+  // Taking them back at once would leave the few that stay with the small windows they had among many.
+  return rest(state, { rate, at: sample.at });
 }
 
 function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {
@@ -191,7 +203,7 @@ function steady(state: GovernorState, about: { rate: number; most: number; sampl
   if (sample.at < state.nextTrialAt) {
     return { ...state, rate: smoothed };
   }
-  const wantsLess = state.lastTrial === "more" || state.width >= most;
+  const wantsLess = (state.lastTrial === "more" || state.width >= most) && state.width > LEAST_TRIED;
   const width = wantsLess ? Math.ceil(state.width * 0.75) : Math.min(most, Math.ceil(state.width * 1.4));
   if (width === state.width)
     return { ...rest(state, { rate: smoothed, at: sample.at }), lastTrial: wantsLess ? "less" : "more" };

@@ -32,6 +32,7 @@ export function createHelm(parts: {
   let timer: NodeJS.Timeout | null = null;
   let emptyLooks = 0;
   let isThrottled = false;
+  let baseRttMs = Infinity;
 
   const stop = () => {
     if (timer !== null) clearInterval(timer);
@@ -44,7 +45,15 @@ export function createHelm(parts: {
       return;
     }
     const rttMs = parts.rttMs() ?? UNKNOWN_RTT_MS;
-    const sample = { at: clock.now(), bytes: meter.totalBytes, isHungry: gate.waiting > 0, rttMs, isThrottled };
+    baseRttMs = Math.min(baseRttMs, parts.rttMs() ?? Infinity);
+    const sample = {
+      at: clock.now(),
+      bytes: meter.totalBytes,
+      isHungry: gate.waiting > 0,
+      rttMs,
+      baseRttMs: Math.min(baseRttMs, rttMs),
+      isThrottled,
+    };
     isThrottled = false;
     state = govern(state, sample, limits);
     if (state.width === gate.width) return;
@@ -55,7 +64,10 @@ export function createHelm(parts: {
   return {
     wake: () => {
       emptyLooks = 0;
-      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+      if (timer !== null) return;
+      timer = setInterval(look, LOOK_EVERY_MS).unref();
+      // Those that wait for the first places are in line in a moment.
+      setImmediate(look);
     },
     throttled: () => {
       isThrottled = true;
