@@ -86,7 +86,7 @@ export function createEngine(options: EngineOptions): Engine {
     clock,
     gate,
     meter,
-    rttMs: () => wire.rttMs(),
+    wire,
     limits: { first, most },
     onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
   });
@@ -95,7 +95,7 @@ export function createEngine(options: EngineOptions): Engine {
     wire,
     gate,
     helm,
-    hedges: createHedges({ clock, gate }),
+    hedges: createHedges({ clock, gate, meter }),
     limiter: createLimiter(clock, options.limitBytesPerSecond),
     meter,
     signatures: createSignatures(options.source, options.signerNow),

@@ -16,7 +16,8 @@ afterEach(() => {
 /** Flights that end when they are told to. */
 function createTrial(options: { width?: number } = {}) {
   const gate = createGate(options.width ?? 4);
-  const hedges = createHedges({ clock, gate });
+  const meter = { totalBytes: 0 };
+  const hedges = createHedges({ clock, gate, meter });
   interface Try {
     name: string;
     isHedge: boolean;
@@ -47,7 +48,7 @@ function createTrial(options: { width?: number } = {}) {
     }
     tries.length = 0;
   };
-  return { gate, fly, tries, landSome };
+  return { gate, meter, fly, tries, landSome };
 }
 
 test("a part that takes far longer than its siblings took is sent a second time, and the faster one counts", async () => {
@@ -145,4 +146,23 @@ test("a slow part of which much is gone goes on", async () => {
   expect(tries).toHaveLength(6);
   for (const one of tries) one.end("done");
   await Promise.all(flights);
+});
+
+test("a part whose rest would take longer than all of it on the empty link is sent a second time", async () => {
+  const { fly, tries, meter } = createTrial({ width: 8 });
+  const flights = Array.from({ length: 4 }, (_, index) => fly(`part ${index}`, 1_000_000));
+  const beat = async (rates: readonly number[]) => {
+    await vi.advanceTimersByTimeAsync(250);
+    for (const [index, bytes] of rates.entries()) {
+      tries[index]?.onMoved(bytes);
+      meter.totalBytes += bytes;
+    }
+  };
+  for (let round = 0; round < 14; round++) await beat([70_000, 70_000, 70_000, 28_000]);
+  for (const one of tries.slice(0, 3)) one.end("done");
+  expect(tries).toHaveLength(4);
+  for (let round = 0; round < 8; round++) await beat([0, 0, 0, 10_000]);
+  expect(tries.map(({ name, isHedge }) => [name, isHedge]).slice(4)).toEqual([["part 3", true]]);
+  tries[4]?.end("second");
+  expect(await Promise.all(flights)).toEqual(["done", "done", "done", "second"]);
 });

@@ -1,13 +1,15 @@
 import { Fault } from "#protocol/fault.ts";
 import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
+import type { Meter } from "./meter.ts";
 
 /**
  * The last seconds of an upload belong to its slowest part: one connection on a bad path, while all others stand idle.
  * Against that there are two means. A part that is far slower than those beside it is begun anew on another connection,
  * as long as little of it is gone: a connection that lost its first packets stays slow for longer than a part takes. And
- * when nothing is waiting any more, a part that has been on its way far longer than its siblings took is sent a second
- * time beside the first try; whichever is acknowledged first counts, and the other is dropped.
+ * when nothing is waiting any more, a part is sent a second time beside the first try: when it has been on its way far
+ * longer than its siblings took, or when the link stands half empty and what is left of it would take longer than the
+ * whole of it on that link. Whichever is acknowledged first counts, and the other is dropped.
  */
 export interface Hedges {
   /**
@@ -36,6 +38,15 @@ const LOOK_EVERY_MS = 250;
 const SLOW_SHARE = 0.35;
 const SHOWN_MS = 1_500;
 const LEAST_BESIDE = 4;
+/** The link has room when it carries less than this share of what it has carried. */
+const ROOM_SHARE = 0.6;
+/** What a part begun now gets of the link, and how long it takes to get there. */
+const AGAIN_SHARE = 0.5;
+/** The rate of the link is that of the last second and a half. */
+const RATE_LOOKS = 6;
+/** Only the last few parts: while more are on their way, they fill the link by themselves soon. */
+const LAST_PARTS = 4;
+const AGAIN_MS = 800;
 /** Begun anew only while less than this is gone. */
 const GONE_SHARE = 0.3;
 
@@ -51,8 +62,8 @@ interface Flying {
 
 const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
-export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
-  const { clock, gate } = parts;
+export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Meter, "totalBytes"> }): Hedges {
+  const { clock, gate, meter } = parts;
   const flying = new Set<Flying>();
   let landed: { lengthBytes: number; tookMs: number }[] = [];
   let timer: NodeJS.Timeout | null = null;
@@ -62,6 +73,18 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
     const alike = landed.filter((other) => other.lengthBytes === lengthBytes).map(({ tookMs }) => tookMs);
     if (alike.length < LEAST_LANDED) return null;
     return alike.sort((a, b) => a - b)[Math.floor(alike.length / 2)] ?? null;
+  };
+  let bestRate = 0;
+  let looks: { at: number; bytes: number }[] = [];
+  let looked = 0;
+  /** Over the last looks. The first ones only saw buffers fill, so they are no measure of the best. */
+  const rateOfLink = (now: number): number => {
+    looks = [...looks.slice(1 - RATE_LOOKS), { at: now, bytes: meter.totalBytes }];
+    const [first] = looks;
+    if (first === undefined || ++looked < 2 * RATE_LOOKS) return Infinity;
+    const rate = ((meter.totalBytes - first.bytes) * 1000) / (now - first.at);
+    bestRate = Math.max(bestRate, rate);
+    return rate;
   };
   const beginSlowAnew = (now: number) => {
     const shown = [...flying].filter((flight) => !flight.isHedged && now - flight.startedAt >= SHOWN_MS);
@@ -82,11 +105,18 @@ export function createHedges(parts: { clock: Clock; gate: Gate }): Hedges {
     }
     const now = clock.now();
     beginSlowAnew(now);
+    const bytesPerSecond = rateOfLink(now);
     if (gate.waiting > 0 || gate.held >= gate.width) return;
+    const hasRoom = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
     let latest: Flying | null = null;
     for (const flight of flying) {
+      if (flight.isHedged) continue;
+      const ageMs = now - flight.startedAt;
       const usual = usualMs(flight.lengthBytes);
-      if (flight.isHedged || usual === null || now - flight.startedAt < usual * LATE_FACTOR + LATE_MS) continue;
+      const isLate = usual !== null && ageMs > usual * LATE_FACTOR + LATE_MS;
+      const leftMs = ((flight.lengthBytes - flight.movedBytes) * ageMs) / Math.max(1, flight.movedBytes);
+      const againMs = AGAIN_MS + (flight.lengthBytes / (bestRate * AGAIN_SHARE)) * 1000;
+      if (!isLate && !(hasRoom && leftMs > againMs)) continue;
       if (latest === null || flight.startedAt < latest.startedAt) latest = flight;
     }
     latest?.hedge();

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
 import { govern, startGovernor, type GovernorLimits } from "./governor.ts";
+import type { Wire } from "./http/wire.ts";
 import type { Meter } from "./meter.ts";
 
 /** Lets the governor look at the transfer while something moves, and sets the gate to the width it says. */
@@ -23,7 +24,7 @@ export function createHelm(parts: {
   clock: Pick<Clock, "now">;
   gate: Gate;
   meter: Meter;
-  rttMs: () => number | null;
+  wire: Pick<Wire, "rttMs" | "presentRttMs">;
   limits: GovernorLimits;
   onWidth(width: number): void;
 }): Helm {
@@ -44,14 +45,15 @@ export function createHelm(parts: {
       stop();
       return;
     }
-    const rttMs = parts.rttMs() ?? UNKNOWN_RTT_MS;
-    baseRttMs = Math.min(baseRttMs, parts.rttMs() ?? Infinity);
+    const least = parts.wire.rttMs();
+    const rttMs = parts.wire.presentRttMs() ?? least ?? UNKNOWN_RTT_MS;
+    baseRttMs = Math.min(baseRttMs, least ?? Infinity);
     const sample = {
       at: clock.now(),
       bytes: meter.totalBytes,
       isHungry: gate.waiting > 0,
       rttMs,
-      baseRttMs: Math.min(baseRttMs, rttMs),
+      baseRttMs: least === null ? 0 : baseRttMs,
       isThrottled,
     };
     isThrottled = false;

@@ -64,7 +64,7 @@ const MOST_MISMATCHES = 2;
 /** A file of one piece up to this size counts as small: it does not wait behind large ones. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 const LEAST_BYTES_PER_LANE = 512 * 1024;
-const LOOK_AGAIN_MS = 250;
+const LOOK_AGAIN_MS = 60;
 
 /**
  * Fetches all pieces, as many requests at a time as the engine's gate lets through.
@@ -88,7 +88,11 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
         const worked = await engine.gate.run({ signal: job.signal, size }, async () => {
           const now = engine.retrier.clock.now();
           if (failures.length > 0) return null;
-          const span = queue.take({ width: engine.gate.width, now, rttMs: engine.wire.rttMs() ?? 0 });
+          const span = queue.take({
+            width: engine.gate.width,
+            now,
+            rttMs: engine.wire.presentRttMs() ?? engine.wire.rttMs() ?? 0,
+          });
           if (span === null) return null;
           await fetchSpan(engine, job, span);
           return span;
@@ -118,14 +122,16 @@ function createIdle(engine: Engine, isOver: () => boolean) {
   const wake = (count: number) => {
     for (const wakeOne of [...sleepers].slice(0, count)) wakeOne();
   };
-  const timer = setInterval(() => {
+  let timer: NodeJS.Timeout | null = null;
+  const look = () => {
     if (engine.gate.waiting === 0) wake(Math.max(0, engine.gate.width - engine.gate.held));
-  }, LOOK_AGAIN_MS).unref();
+  };
   return {
     wait: () =>
       isOver()
         ? Promise.resolve()
         : new Promise<void>((resolve) => {
+            timer ??= setInterval(look, LOOK_AGAIN_MS).unref();
             const wakeOne = () => {
               sleepers.delete(wakeOne);
               resolve();
@@ -135,7 +141,9 @@ function createIdle(engine: Engine, isOver: () => boolean) {
     wakeIfOver: () => {
       if (isOver()) wake(sleepers.size);
     },
-    stop: () => clearInterval(timer),
+    stop: () => {
+      if (timer !== null) clearInterval(timer);
+    },
   };
 }
 

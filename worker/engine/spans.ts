@@ -49,7 +49,12 @@ export interface SpanQueue<P> {
 const ALIGN_BYTES = 64 * 1024;
 const LEAST_SPAN_BYTES = 1024 * 1024;
 /** Less than this is not worth a request of its own. */
-const LEAST_SPLIT_BYTES = 128 * 1024;
+const LEAST_SPLIT_BYTES = 64 * 1024;
+/** Nor is a rest that comes about as soon as a new request could bring it. */
+const WORTH_ROUND_TRIPS = 2;
+const LEAST_GAIN_MS = 10;
+/** What a connection keeps of its rest, in round trips of its own rate. */
+const KEPT_ROUND_TRIPS = 1.25;
 /** Each connection gets its share of the rest in so many spans. */
 const SPANS_PER_CONNECTION = 2;
 /** A connection that brought nothing for this long is taken for dead while others stand idle. */
@@ -100,18 +105,17 @@ export function createSpanQueue<P extends { length: number }>(
   /** From the connection that would end last. */
   const split = (about: { now: number; rttMs: number }): Span<P> | null => {
     const { now, rttMs } = about;
+    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
     let slowest: Span<P> | null = null;
-    let longestMs = 0;
+    let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
     for (const span of active) {
       const left = span.to - span.from - span.received;
-      const ageMs = Math.max(1, now - span.startedAt);
-      const silentMs = now - span.movedAt;
+      if (left <= 0) continue;
       // Twice as long each time: while the link itself is down, everything is silent.
-      const isSilent = silentMs > Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs) * 2 ** span.takeovers;
-      // A rest that comes within two round trips is there before a new request could bring it.
-      const etaMs = isSilent ? Number.MAX_VALUE : (left * ageMs) / Math.max(1, span.received);
-      const isWorthIt = isSilent ? left > 0 : left >= 2 * LEAST_SPLIT_BYTES && span.received > 0 && etaMs >= 4 * rttMs;
-      if (!isWorthIt) continue;
+      if (now - span.movedAt > silentFromMs * 2 ** span.takeovers) return takeOver(span, now);
+      // One that has not begun says nothing of its rate.
+      if (span.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
+      const etaMs = (left * Math.max(1, now - span.startedAt)) / span.received;
       if (etaMs > longestMs) {
         slowest = span;
         longestMs = etaMs;
@@ -119,12 +123,19 @@ export function createSpanQueue<P extends { length: number }>(
     }
     if (slowest === null) return null;
     const { of, from, received, to } = slowest;
-    const at = from + received;
-    const isSilent = longestMs === Number.MAX_VALUE;
-    const middle = isSilent ? at : at + Math.ceil((to - at) / 2);
-    slowest.to = middle;
-    if (isSilent) slowest.drop?.();
-    return begin(of, { from: middle, to, now, takeovers: isSilent ? slowest.takeovers + 1 : 0 });
+    const left = to - from - received;
+    // What it can do itself until another connection could bring the rest; of that a share for each that is idle.
+    const own = Math.ceil((left * KEPT_ROUND_TRIPS * rttMs) / longestMs);
+    const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
+    slowest.to = to - given;
+    return begin(of, { from: to - given, to, now, takeovers: 0 });
+  };
+  const takeOver = (span: Span<P>, now: number): Span<P> => {
+    const { of, to, takeovers } = span;
+    const at = span.from + span.received;
+    span.to = at;
+    span.drop?.();
+    return begin(of, { from: at, to, now, takeovers: takeovers + 1 });
   };
   return {
     get isDone() {

@@ -31,6 +31,8 @@ export interface Wire {
   warm(url: string, count: number): void;
   /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
   rttMs(): number | null;
+  /** The middle round trip of the last seconds, ms; null when there were too few. */
+  presentRttMs(): number | null;
   /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
   setConnections(count: number): void;
   /** Connections there are now, those being made included. */
@@ -160,6 +162,7 @@ export function createWire(options: WireOptions): Wire {
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
     warm: (url, count) => pool.warm(originOf(new URL(url)), count),
     rttMs: () => trips.leastMs(),
+    presentRttMs: () => trips.middleMs(),
     setConnections: (count) => pool.setConnections(count),
     get open() {
       return pool.open;
