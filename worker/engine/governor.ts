@@ -54,7 +54,7 @@ export interface GovernorLimits {
 const RAMP_GAIN = 1.1;
 const FLAT_WINDOWS = 4;
 /** What fills any link without losses. */
-const RAMP_WIDTH = 40;
+const RAMP_WIDTH = 24;
 /** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
 const LONG_RTT_MS = 30;
 /** What the step to the most connections has to bring to be worth it. */

@@ -80,6 +80,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
   const lanes = Math.min(MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
+  const signed = createSigned(engine, job.pieces);
   const idle = createIdle(engine, () => queue.isDone || failures.length > 0);
 
   const lane = async () => {
@@ -94,11 +95,12 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
             rttMs: engine.wire.presentRttMs() ?? engine.wire.rttMs() ?? 0,
           });
           if (span === null) return null;
+          await signed.of(span.of.piece);
           await fetchSpan(engine, job, span);
           return span;
         });
         if (worked === null) await idle.wait();
-        else await settle(job, queue, worked);
+        else if (await settle(job, queue, worked)) signed.done(worked.of.piece);
       } catch (error) {
         failures.push(error);
         // Nothing is put in place any more, so nobody needs to finish.
@@ -115,6 +117,37 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   }
   if (failures.length > 0) throw failures[0];
 }
+
+const SIGNED_AT_A_TIME = 32;
+
+/**
+ * One signature serves all spans of a piece, because the range is not signed; and those of the next pieces are asked for
+ * together, because each question may be a round trip to the hub.
+ */
+function createSigned(engine: Engine, pieces: readonly Piece[]) {
+  const numbers = new Map(pieces.map((piece, index) => [piece, index]));
+  const batches = new Map<number, Promise<unknown>>();
+  return {
+    /** Best effort: what cannot be signed now is signed, or fails, when it is sent. */
+    of: (piece: Piece): Promise<unknown> => {
+      const batch = Math.floor((numbers.get(piece) ?? 0) / SIGNED_AT_A_TIME);
+      const from = batch * SIGNED_AT_A_TIME;
+      const operations = () => pieces.slice(from, from + SIGNED_AT_A_TIME).map((one) => operationOf(engine, one));
+      const asked = batches.get(batch) ?? engine.signatures.prepare(operations()).catch(() => undefined);
+      batches.set(batch, asked);
+      return asked;
+    },
+    done: (piece: Piece) => engine.signatures.forget(operationOf(engine, piece)),
+  };
+}
+
+const operationOf = (engine: Engine, piece: Piece): Operation => ({
+  op: "get",
+  key: piece.key,
+  offset: piece.objectOffset,
+  length: piece.length,
+  etag: engine.traits.trustEtag ? piece.etag : null,
+});
 
 /** Those for whom there is nothing to fetch: one of them looks again now and then, whether somebody has become slow. */
 function createIdle(engine: Engine, isOver: () => boolean) {
@@ -147,18 +180,18 @@ function createIdle(engine: Engine, isOver: () => boolean) {
   };
 }
 
-/** When the piece is complete: right, and remembered; or wrong, and fetched again. */
-async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<void> {
+/** When the piece is complete: right, and remembered; or wrong, and fetched again. True when nothing is left of it to do. */
+async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan): Promise<boolean> {
   const { of, from, received: length, crc } = span;
   const { piece } = of;
   if (!queue.finish(span)) {
     if (length > 0) await job.onPartly(piece, { from, length, crc });
-    return;
+    return false;
   }
   const sum = queue.sumOf(of);
   if (piece.crc32 === null || piece.crc32 === sum) {
     await job.onDone(piece, sum);
-    return;
+    return true;
   }
   const fault = new Fault("CHECKSUM_MISMATCH", {
     op: "GetObject",
@@ -170,6 +203,7 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
   job.onMoved(-queue.startOver(of));
   job.onPiece(piece, "waiting");
   job.onRetry(fault);
+  return false;
 }
 
 /** A disk that is full is waited for like a link that is down: everything that was received stays. */
@@ -222,16 +256,10 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
   const length = leftOf(span);
   if (length <= 0) return;
   const offset = piece.objectOffset + span.from + span.received;
-  const operation: Operation = {
-    op: "get",
-    key: piece.key,
-    offset: piece.objectOffset,
-    length: piece.length,
-    etag: engine.traits.trustEtag ? piece.etag : null,
-  };
+  const operation = operationOf(engine, piece);
   const sink: Sink = {
     head: (answer) => {
-      checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
+      checkRange(answer, { offset, length, etag: engine.traits.trustEtag ? piece.etag : null, subject: piece.key });
       // A piece with a sum of its own is held to that.
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
     },

@@ -60,7 +60,7 @@ const CONNECT_MS = 8_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
 /** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
-const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 16 };
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40 };
 const MOST_CHECK_MS = 500;
 
 export function createWire(options: WireOptions): Wire {
