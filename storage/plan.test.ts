@@ -91,14 +91,15 @@ describe("planParts", () => {
     expect(planParts({ sizeBytes: 1, traits: S3 }).parts).toEqual([{ partNumber: 1, offset: 0, length: 1 }]);
     expect(planParts({ sizeBytes: 8 * MIB, traits: S3 }).parts).toHaveLength(1);
     expect(planParts({ sizeBytes: 8 * MIB + 1, traits: S3 }).parts).toEqual([
-      { partNumber: 1, offset: 0, length: 8 * MIB },
-      { partNumber: 2, offset: 8 * MIB, length: 1 },
+      { partNumber: 1, offset: 0, length: 5 * MIB },
+      { partNumber: 2, offset: 5 * MIB, length: 3 * MIB + 1 },
     ]);
   });
 
-  test("takes larger parts for larger files, and as large as it must for huge ones", () => {
-    expect(planParts({ sizeBytes: GIB, traits: S3 }).partBytes).toBe(8 * MIB);
-    expect(planParts({ sizeBytes: GIB + 1, traits: S3 }).partBytes).toBe(16 * MIB);
+  test("gives a file about as many parts as fill a long link, larger ones for larger files, and as large as it must", () => {
+    expect(planParts({ sizeBytes: 300_000_000, traits: S3 }).partBytes).toBe(5 * MIB);
+    expect(planParts({ sizeBytes: 512 * MIB, traits: S3 }).partBytes).toBe(8 * MIB);
+    expect(planParts({ sizeBytes: 20 * GIB, traits: S3 }).partBytes).toBe(16 * MIB);
     const huge = planParts({ sizeBytes: 900 * GIB, traits: S3 });
     expect(huge.partBytes).toBe(103 * MIB);
     expect(huge.parts.length).toBeLessThanOrEqual(9000);

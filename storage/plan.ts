@@ -11,8 +11,8 @@ import { formatBytes } from "#protocol/units.ts";
 const MIB = 1024 * 1024;
 /** Fewer than the protocol's 10,000, so that a plan never sits at the very edge of a store's limit. */
 const MOST_PARTS = 9000;
-/** A file of more default parts than this gets larger ones: fewer requests, fewer signatures. */
-const MANY_PARTS = 128;
+const WISHED_PARTS = 64;
+const LEAST_DEFAULT_BYTES = 5 * MIB;
 const LARGEST_DEFAULT_BYTES = 16 * MIB;
 /** A transfer's piece map has at most this many pieces. */
 const MOST_PIECES = 240;
@@ -32,11 +32,14 @@ export interface PartPlan {
 
 const roundUpToMib = (bytes: number): number => Math.ceil(bytes / MIB) * MIB;
 
-/** The part size to use when nothing is known of the link: 8 to 16 MiB, or what the provider prefers. */
+/**
+ * The part size to use when nothing is known of the link: what gives a file as many parts as connections fill a long
+ * link, because they then all end at about the same time; 5 to 16 MiB, or what the provider prefers when that is more.
+ */
 function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
-  const preferred = traits.preferredPartBytes;
-  const large = preferred * 2 <= LARGEST_DEFAULT_BYTES && sizeBytes > preferred * MANY_PARTS;
-  return large ? preferred * 2 : preferred;
+  if (traits.preferredPartBytes > LARGEST_DEFAULT_BYTES) return traits.preferredPartBytes;
+  if (sizeBytes <= traits.preferredPartBytes) return traits.preferredPartBytes;
+  return Math.min(LARGEST_DEFAULT_BYTES, Math.max(LEAST_DEFAULT_BYTES, Math.ceil(sizeBytes / WISHED_PARTS)));
 }
 
 /**

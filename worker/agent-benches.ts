@@ -50,8 +50,8 @@ export function createBenches(parts: {
     };
     // The throttle sets the limits.
     const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
-    const up = createEngine({ ...rest, ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
-    const down = createEngine({ ...rest, ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
+    const up = createEngine({ ...rest, direction: "up", ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
+    const down = createEngine({ ...rest, direction: "down", ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
     for (const release of governed) release();
     for (const end of learning) void end();
     governed = [

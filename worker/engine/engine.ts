@@ -42,6 +42,8 @@ export interface EngineOptions {
   traits: StoreTraits;
   /** Which checksum this store took the last time. */
   keptChecksum?: ChecksumMemory | null;
+  /** Of the bytes; "down" when left out. */
+  direction?: "up" | "down";
   /** How many parts move at a time; null: found out while they do. */
   connections: number | null;
   /** Where to begin when that is found out: what was best the last time. */
@@ -65,6 +67,12 @@ const LEAST_BUFFER_BYTES = 64 * 1024;
 /** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
 const SPARE_CONNECTIONS = 4;
 
+/**
+ * Up, every part has its own connection as soon as the link is known to be long, because a part cannot be shared when it
+ * turns out to be the last one. Down it can, and each connection more costs CPU.
+ */
+const RAMP_CONNECTIONS = { up: 64, down: 24 } as const;
+
 export function createEngine(options: EngineOptions): Engine {
   const clock = options.clock ?? systemClock;
   const { traits, idleMs } = options;
@@ -87,7 +95,7 @@ export function createEngine(options: EngineOptions): Engine {
     gate,
     meter,
     wire,
-    limits: { first, most },
+    limits: { first, ramp: RAMP_CONNECTIONS[options.direction ?? "down"], most },
     onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
   });
   gate.onEntered(helm.wake);

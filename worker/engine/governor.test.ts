@@ -2,18 +2,19 @@ import { describe, expect, test } from "vitest";
 import { govern, startGovernor, type GovernorSample, type GovernorState } from "./governor.ts";
 
 const MIB = 1024 * 1024;
-const limits = { first: 10, most: 96 };
+const limits = { first: 10, ramp: 40, most: 96 };
 
 /** A link on which `rateOf(width)` bytes per second move; looked at every 50 ms. */
 function simulate(options: {
   seconds: number;
   rateOf: (width: number, at: number) => number;
   rttMs?: number;
+  presentRtt?: (at: number) => number;
   isHungry?: (at: number) => boolean;
   throttledAt?: readonly number[];
   from?: GovernorState;
 }) {
-  const { seconds, rateOf, rttMs = 40, isHungry = () => true } = options;
+  const { seconds, rateOf, rttMs = 40, presentRtt = () => rttMs, isHungry = () => true } = options;
   let state = options.from ?? startGovernor(limits, 0);
   const widths: number[] = [];
   let bytes = state.windowBytes;
@@ -22,7 +23,14 @@ function simulate(options: {
     bytes += rateOf(state.width, at) * 0.05;
     const isThrottled = throttles[0] !== undefined && throttles[0] <= at;
     if (isThrottled) throttles = throttles.slice(1);
-    const sample: GovernorSample = { at, bytes, isHungry: isHungry(at), rttMs, baseRttMs: rttMs, isThrottled };
+    const sample: GovernorSample = {
+      at,
+      bytes,
+      isHungry: isHungry(at),
+      rttMs,
+      presentRttMs: state.asksRtt ? presentRtt(at) : null,
+      isThrottled,
+    };
     state = govern(state, sample, limits);
     widths.push(state.width);
   }
@@ -31,7 +39,7 @@ function simulate(options: {
 
 describe("the number of connections", () => {
   test("starts with ten and never leaves its limits", () => {
-    const { widths } = simulate({ seconds: 20, rateOf: (width) => width * MIB });
+    const { widths } = simulate({ seconds: 20, rateOf: (width) => width * MIB, rttMs: 20 });
     expect(widths[0]).toBe(10);
     expect(Math.max(...widths)).toBe(96);
   });
@@ -42,7 +50,7 @@ describe("the number of connections", () => {
   });
 
   test("stops growing on a link that ten can fill, and gives back what does not help", () => {
-    const { widths, last } = simulate({ seconds: 90, rateOf: (width) => Math.min(width, 10) * 2 * MIB });
+    const { widths, last } = simulate({ seconds: 90, rateOf: (width) => Math.min(width, 10) * 2 * MIB, rttMs: 10 });
     expect(Math.max(...widths.slice(0, 60))).toBeLessThanOrEqual(40);
     expect(last).toBeLessThanOrEqual(16);
     expect(last).toBeGreaterThanOrEqual(8);
@@ -54,6 +62,17 @@ describe("the number of connections", () => {
     const later = widths.slice(200).map(rateOf);
     const mean = later.reduce((sum, rate) => sum + rate, 0) / later.length;
     expect(mean / rateOf(96)).toBeGreaterThan(0.95);
+  });
+
+  test("takes one step as soon as it is known that the link is long", () => {
+    const { widths } = simulate({ seconds: 1, rateOf: (width) => Math.min(width, 10) * MIB, rttMs: 120 });
+    expect(widths[0]).toBe(40);
+  });
+
+  test("does not go beyond the ramp where a queue shows that the link is full", () => {
+    const rateOf = (width: number) => Math.min(width, 40) * MIB;
+    const { widths } = simulate({ seconds: 10, rateOf, rttMs: 120, presentRtt: () => 180 });
+    expect(Math.max(...widths)).toBe(40);
   });
 
   test("finds more when the link becomes one that wants more", () => {
@@ -70,7 +89,11 @@ describe("the number of connections", () => {
   });
 
   test("waits for the first byte before it judges", () => {
-    const { widths } = simulate({ seconds: 3, rateOf: (width, at) => (at < 2_000 ? 0 : Math.min(width, 10) * MIB) });
+    const { widths } = simulate({
+      seconds: 3,
+      rateOf: (width, at) => (at < 2_000 ? 0 : Math.min(width, 10) * MIB),
+      rttMs: 10,
+    });
     expect(new Set(widths.slice(0, 30))).toEqual(new Set([10]));
   });
 });
@@ -83,7 +106,7 @@ describe("a store that throttles", () => {
       bytes: ramped.state.windowBytes + MIB,
       isHungry: true,
       rttMs: 40,
-      baseRttMs: 40,
+      presentRttMs: null,
       isThrottled: true,
     };
     const once = govern(ramped.state, { ...sample, at: 5_100 }, limits);

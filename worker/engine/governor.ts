@@ -1,7 +1,7 @@
 /**
  * How many connections a direction uses. It starts with a few and doubles with every round trip that brings more: new
- * connections are slow at first, and together they fill a long link sooner. More than forty are only worth it where each
- * is held down by losses, so that step is a trial of its own: it is kept when it made the transfer faster after the
+ * connections are slow at first, and together they fill a long link sooner. More than a few dozen are only worth it where
+ * each is held down by losses, so that step is a trial of its own: it is kept when it made the transfer faster after the
  * connections before it had their time to grow. Later it tries a few more or less now and then, and stays with what is
  * fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
  * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
@@ -29,6 +29,8 @@ export interface GovernorState {
   readonly ceiling: number;
   readonly ceilingUntil: number;
   readonly throttledAt: number;
+  /** A round trip should be measured: far above the least one a queue is full, so the link is. */
+  readonly asksRtt: boolean;
 }
 
 export interface GovernorSample {
@@ -38,25 +40,26 @@ export interface GovernorSample {
   bytes: number;
   /** There is more to do than connections to do it. */
   isHungry: boolean;
-  /** Of late. */
+  /** The least one of this link. */
   rttMs: number;
-  /** The least one of this link; far above it a queue is full, so the link is. */
-  baseRttMs: number;
+  /** Measured just now because the state asked for it; null otherwise. */
+  presentRttMs: number | null;
   isThrottled: boolean;
 }
 
 export interface GovernorLimits {
   first: number;
+  /** What fills any link without losses. */
+  ramp: number;
   most: number;
 }
 
 /** A window has to bring this much more than the best one before it. */
 const RAMP_GAIN = 1.1;
 const FLAT_WINDOWS = 4;
-/** What fills any link without losses. */
-const RAMP_WIDTH = 24;
 /** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
 const LONG_RTT_MS = 30;
+const LEAP_RTT_MS = 15;
 /** What the step to the most connections has to bring to be worth it. */
 const LEAP_GAIN = 1.2;
 /** A trial of more connections has to bring this much; one of fewer may cost at most this. */
@@ -83,6 +86,7 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
   ceiling: limits.most,
   ceilingUntil: 0,
   throttledAt: -Infinity,
+  asksRtt: false,
 });
 
 /** How long a rate is measured before anything is made of it. */
@@ -104,8 +108,9 @@ function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
 /** The state after a sample. Called a few times per window; most calls change nothing. */
 export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
   if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
-  if (state.phase === "ramp" && sample.isHungry && sample.baseRttMs >= LONG_RTT_MS && state.width < RAMP_WIDTH) {
-    return { ...state, width: Math.min(limits.most, RAMP_WIDTH) };
+  const ramp = Math.min(limits.most, limits.ramp);
+  if (state.phase === "ramp" && sample.isHungry && sample.rttMs >= LONG_RTT_MS && state.width < ramp) {
+    return { ...state, width: ramp };
   }
   // Nothing has moved yet: the first window begins with the first byte.
   if (state.windowBytes === 0 && state.rate === 0 && state.phase === "ramp" && sample.bytes === 0) {
@@ -120,11 +125,11 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
   const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
   switch (state.phase) {
     case "ramp":
-      return ramp(next, { rate, most, sample });
+      return climb(next, { rate, most: Math.min(most, ramp), sample });
     case "grown":
       return leapWhenGrown(next, { rate, most, sample });
     case "leap":
-      return landLeap(next, { rate, most, sample });
+      return landLeap(next, { rate, sample });
     case "recover":
       return recover(next, { rate, most, at: sample.at });
     case "steady":
@@ -161,14 +166,14 @@ interface Seen {
   sample: GovernorSample;
 }
 
-function ramp(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
-  const target = Math.min(most, RAMP_WIDTH);
+/** `most`: the end of the ramp. */
+function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
   if (rate < state.rate * RAMP_GAIN) {
     const flat = state.flat + 1;
     return flat < FLAT_WINDOWS ? { ...state, flat } : rest(state, { rate: Math.max(rate, state.rate), at: sample.at });
   }
-  const width = Math.min(target, state.width * 2);
-  if (width < target) return { ...state, rate, flat: 0, width };
+  const width = Math.min(most, state.width * 2);
+  if (width < most) return { ...state, rate, flat: 0, width };
   return { ...state, rate, flat: 0, width, phase: "grown", settledAt: sample.at + timeToGrow(sample) };
 }
 
@@ -178,15 +183,17 @@ const timeToGrow = ({ rttMs }: GovernorSample): number => Math.min(4_000, Math.m
 /** As long as the rate still grows by itself, more connections could not be told from more time. */
 function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
   if (sample.at < state.settledAt) return { ...state, rate };
-  if (state.width >= most) return rest(state, { rate, at: sample.at });
+  // On a short link a few connections make up for losses as fast as many.
+  if (state.width >= most || sample.rttMs < LEAP_RTT_MS) return rest(state, { rate, at: sample.at });
   if (rate >= state.rate * RAMP_GAIN) return { ...state, rate };
+  if (sample.presentRttMs === null) return { ...state, rate, asksRtt: true };
   // A standing queue says that the link is full; losses leave it empty.
-  if (sample.rttMs > sample.baseRttMs * 1.25 + 5) return rest(state, { rate, at: sample.at });
-  const settledAt = sample.at + timeToGrow(sample);
-  return { ...state, phase: "leap", rate, widthBefore: state.width, width: most, settledAt };
+  const next = { ...state, rate, asksRtt: false };
+  if (sample.presentRttMs > sample.rttMs * 1.2 + 3) return rest(next, { rate, at: sample.at });
+  return { ...next, phase: "leap", widthBefore: state.width, width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 
-function landLeap(state: GovernorState, { rate, sample }: Seen): GovernorState {
+function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): GovernorState {
   if (rate >= state.rate * LEAP_GAIN) return rest(state, { rate, at: sample.at });
   if (sample.at < state.settledAt) return state;
   // Taking them back at once would leave the few that stay with the small windows they had among many.

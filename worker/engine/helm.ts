@@ -18,13 +18,12 @@ export interface Helm {
 const LOOK_EVERY_MS = 50;
 /** Ends its own timer after so many looks at nothing. */
 const MOST_EMPTY_LOOKS = 20;
-const UNKNOWN_RTT_MS = 50;
 
 export function createHelm(parts: {
   clock: Pick<Clock, "now">;
   gate: Gate;
   meter: Meter;
-  wire: Pick<Wire, "rttMs" | "presentRttMs">;
+  wire: Pick<Wire, "rttMs" | "measureRtt">;
   limits: GovernorLimits;
   onWidth(width: number): void;
 }): Helm {
@@ -33,11 +32,21 @@ export function createHelm(parts: {
   let timer: NodeJS.Timeout | null = null;
   let emptyLooks = 0;
   let isThrottled = false;
-  let baseRttMs = Infinity;
+  let rttMs = Infinity;
+  let presentRttMs: number | null = null;
+  let isMeasuring = false;
 
   const stop = () => {
     if (timer !== null) clearInterval(timer);
     timer = null;
+  };
+  const measure = () => {
+    if (isMeasuring || presentRttMs !== null) return;
+    isMeasuring = true;
+    void parts.wire.measureRtt().then((ms) => {
+      isMeasuring = false;
+      presentRttMs = ms ?? Infinity;
+    });
   };
   const look = () => {
     emptyLooks = gate.held === 0 ? emptyLooks + 1 : 0;
@@ -45,19 +54,19 @@ export function createHelm(parts: {
       stop();
       return;
     }
-    const least = parts.wire.rttMs();
-    const rttMs = parts.wire.presentRttMs() ?? least ?? UNKNOWN_RTT_MS;
-    baseRttMs = Math.min(baseRttMs, least ?? Infinity);
+    rttMs = Math.min(rttMs, parts.wire.rttMs() ?? Infinity);
     const sample = {
       at: clock.now(),
       bytes: meter.totalBytes,
       isHungry: gate.waiting > 0,
-      rttMs,
-      baseRttMs: least === null ? 0 : baseRttMs,
+      rttMs: rttMs < Infinity ? rttMs : 0,
+      presentRttMs,
       isThrottled,
     };
     isThrottled = false;
     state = govern(state, sample, limits);
+    if (state.asksRtt) measure();
+    else presentRttMs = null;
     if (state.width === gate.width) return;
     // Connections first: who is let in wants one.
     parts.onWidth(state.width);

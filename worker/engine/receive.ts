@@ -92,7 +92,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
           const span = queue.take({
             width: engine.gate.width,
             now,
-            rttMs: engine.wire.presentRttMs() ?? engine.wire.rttMs() ?? 0,
+            rttMs: engine.wire.rttMs() ?? 0,
           });
           if (span === null) return null;
           await signed.of(span.of.piece);
@@ -141,7 +141,7 @@ function createSigned(engine: Engine, pieces: readonly Piece[]) {
   };
 }
 
-const operationOf = (engine: Engine, piece: Piece): Operation => ({
+const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
   op: "get",
   key: piece.key,
   offset: piece.objectOffset,

@@ -4,7 +4,8 @@ import { reasonOf } from "../clock.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import type { Connection } from "./connection.ts";
 import { writeHead, type Exchange, type Sink } from "./exchange.ts";
-import { originOf } from "./open-socket.ts";
+import { measureRtt } from "./measure-rtt.ts";
+import { originOf, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
 import { createPool } from "./pool.ts";
 import type { Task } from "./task.ts";
@@ -31,8 +32,8 @@ export interface Wire {
   warm(url: string, count: number): void;
   /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
   rttMs(): number | null;
-  /** The middle round trip of the last seconds, ms; null when there were too few. */
-  presentRttMs(): number | null;
+  /** The middle of three TCP handshakes made now, to where the last request went; null when that cannot be told. */
+  measureRtt(): Promise<number | null>;
   /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
   setConnections(count: number): void;
   /** Connections there are now, those being made included. */
@@ -84,6 +85,7 @@ export function createWire(options: WireOptions): Wire {
       pace,
     },
   });
+  let lastOrigin: Origin | null = null;
   /** How to fail each request under way. */
   const underWay = new Set<(fault: Fault) => void>();
   let isClosed = false;
@@ -95,6 +97,7 @@ export function createWire(options: WireOptions): Wire {
       if (isClosed) throw new Fault("CANCELLED", { op, subject });
       const url = new URL(request.url);
       const origin = originOf(url);
+      lastOrigin = origin;
       let leave: () => void = () => undefined;
       let connection: Connection | null = null;
       let isOver = false;
@@ -162,7 +165,7 @@ export function createWire(options: WireOptions): Wire {
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
     warm: (url, count) => pool.warm(originOf(new URL(url)), count),
     rttMs: () => trips.leastMs(),
-    presentRttMs: () => trips.middleMs(),
+    measureRtt: () => (lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, connectMs)),
     setConnections: (count) => pool.setConnections(count),
     get open() {
       return pool.open;
