@@ -27,7 +27,7 @@ export function commandHelp(command: CommandName): string {
     const set = spec.default === undefined || spec.default === "0" ? "" : ` Default: ${spec.default}.`;
     return indent(left, `${spec.says}${set} [${names}]`, 26);
   });
-  return [usage, "", ...[says, ...(more === undefined ? [] : [more])], "", "Flags:", ...lines].join("\n");
+  return [usage, "", says, ...(more === undefined ? [] : [more]), "", "Flags:", ...lines].join("\n");
 }
 
 /** What `tidemark help --markdown` prints: every command and flag, from the same tables, always the same text. */

@@ -126,64 +126,74 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
     run: async <T>(flight: Flight<T>): Promise<T> => {
       timer ??= setInterval(look, LOOK_EVERY_MS).unref();
       const stops: AbortController[] = [];
-      const running: Promise<unknown>[] = [];
+      const running = new Set<Promise<void>>();
       const startedAt = clock.now();
+      const outcome = Promise.withResolvers<T>();
       let firstFailure: unknown;
-      let failures = 0;
-      return new Promise<T>((resolve, reject) => {
-        const begin = (isHedge: boolean) => {
-          const stop = new AbortController();
-          stops.push(stop);
-          const signal = AbortSignal.any([flight.signal, stop.signal]);
-          const onMoved = (bytes: number) => {
-            if (!isHedge) me.movedBytes += bytes;
-          };
-          const work = () => flight.attempt({ signal, isHedge, onMoved });
-          const done = (isHedge ? gate.run({ signal, size: "large" }, work) : work()).then(
-            async (result) => {
-              flying.delete(me);
-              for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
-              const tookMs = clock.now() - startedAt;
-              landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes: flight.lengthBytes, tookMs }];
-              // Nothing of the loser may still read from the file when the winner is reported.
-              await Promise.allSettled(running.filter((other) => other !== done));
-              resolve(result);
-            },
-            (error: unknown) => {
-              if (stop.signal.reason === BEGUN_ANEW && !flight.signal.aborted) {
-                me.movedBytes = 0;
-                me.startedAt = clock.now();
-                running.splice(running.indexOf(done), 1);
-                begin(false);
-                return;
-              }
-              if (!isHedge) firstFailure = error;
-              failures++;
-              if (failures < running.length) return;
-              flying.delete(me);
-              reject(firstFailure ?? error);
-            },
-          );
-          running.push(done);
+      let isWon = false;
+
+      const won = async (result: T, stop: AbortController) => {
+        isWon = true;
+        flying.delete(me);
+        for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
+        const tookMs = clock.now() - startedAt;
+        landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes: flight.lengthBytes, tookMs }];
+        // Nothing of the loser may still read from the file when the winner is reported.
+        await Promise.allSettled(running);
+        outcome.resolve(result);
+      };
+      const lost = (error: unknown, about: { stop: AbortController; isHedge: boolean }) => {
+        if (isWon) return;
+        if (about.stop.signal.reason === BEGUN_ANEW && !flight.signal.aborted) {
+          me.movedBytes = 0;
+          me.startedAt = clock.now();
+          begin(false);
+          return;
+        }
+        if (!about.isHedge) firstFailure = error;
+        if (running.size > 0) return;
+        flying.delete(me);
+        outcome.reject(firstFailure ?? error);
+      };
+      const begin = (isHedge: boolean) => {
+        const stop = new AbortController();
+        stops.push(stop);
+        const signal = AbortSignal.any([flight.signal, stop.signal]);
+        const onMoved = (bytes: number) => {
+          if (!isHedge) me.movedBytes += bytes;
         };
-        const me: Flying = {
-          lengthBytes: flight.lengthBytes,
-          startedAt,
-          movedBytes: 0,
-          isHedged: false,
-          wasBegunAnew: false,
-          hedge: () => {
-            me.isHedged = true;
-            begin(true);
-          },
-          beginAnew: () => {
-            me.wasBegunAnew = true;
-            stops[0]?.abort(BEGUN_ANEW);
-          },
+        const work = () => flight.attempt({ signal, isHedge, onMoved });
+        const one = async () => {
+          try {
+            const result = isHedge ? await gate.run({ signal, size: "large" }, work) : await work();
+            running.delete(done);
+            await won(result, stop);
+          } catch (error) {
+            running.delete(done);
+            lost(error, { stop, isHedge });
+          }
         };
-        flying.add(me);
-        begin(false);
-      });
+        const done = one();
+        running.add(done);
+      };
+      const me: Flying = {
+        lengthBytes: flight.lengthBytes,
+        startedAt,
+        movedBytes: 0,
+        isHedged: false,
+        wasBegunAnew: false,
+        hedge: () => {
+          me.isHedged = true;
+          begin(true);
+        },
+        beginAnew: () => {
+          me.wasBegunAnew = true;
+          stops[0]?.abort(BEGUN_ANEW);
+        },
+      };
+      flying.add(me);
+      begin(false);
+      return outcome.promise;
     },
   };
 }

@@ -39,12 +39,12 @@ test("a full disk is waited for until there is room", async () => {
 
 /** Moves time on as long as `done` is open: looking at the disk takes real time. */
 async function passUntil(clock: ReturnType<typeof createFakeClock>, done: Promise<unknown>) {
-  let isOpen = true;
-  const ended = done.then(
-    () => (isOpen = false),
-    () => (isOpen = false),
-  );
-  while (isOpen) {
+  const state = { isOpen: true };
+  const end = () => {
+    state.isOpen = false;
+  };
+  const ended = done.then(end, end);
+  while (state.isOpen) {
     await clock.pass(1_000);
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
