@@ -209,17 +209,3 @@ export function presignOperation(input: PresignInput): SignedRequest {
   const expiresAt = Math.floor(nowMs / 1000) * 1000 + Math.max(1, Math.floor(lifetimeMs / 1000)) * 1000;
   return { method, url, headers, expiresAt };
 }
-
-/** Signs with keys that are here, by this machine's clock; the source that learns from answers is in direct-source.ts. */
-export function createDirectSource(input: {
-  access: StoreAccess;
-  credential: Credential;
-  now?: () => number;
-  lifetimeMs?: number;
-}): RequestSource {
-  const { access, credential, now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
-  return {
-    sign: async (operations) =>
-      operations.map((operation) => presignOperation({ access, credential, operation, nowMs: now(), lifetimeMs })),
-  };
-}

@@ -86,6 +86,7 @@ export function createEngine(options: EngineOptions): Engine {
   const wire = createWire({
     connections: first + SPARE_CONNECTIONS,
     bufferBytes,
+    restMs: traits.keepAliveMs,
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);

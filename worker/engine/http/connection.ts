@@ -23,8 +23,6 @@ export interface Owner {
   onGone(connection: Connection, fault: Fault | null): void;
 }
 
-/** Reuse of an idle connection where the store does not say how long it waits. Node's servers close after five seconds. */
-const REST_MS = 4_000;
 /** One that never had a request: servers give it longer. */
 const UNUSED_REST_MS = 15_000;
 /** Bodies up to this length go out in one piece with the head. */
@@ -189,7 +187,7 @@ export class Connection {
       this.#failed(new Fault("UNEXPECTED_ANSWER", { detail: "it answered before it had the whole body" }));
       return;
     }
-    const restMs = isSent && receiving.isClean && receiving.isDelimited ? restAfter(head, REST_MS) : 0;
+    const restMs = isSent && receiving.isClean && receiving.isDelimited ? restAfter(head, this.#shared.restMs) : 0;
     if (restMs === 0) this.#leave(null);
     else this.#rest(this.#shared.now() + restMs);
     task.done(receiving.answer);

@@ -38,4 +38,6 @@ export interface Shared {
   now: () => number;
   idleMs: number;
   connectMs: number;
+  /** Reuse of an idle connection where the store does not say how long it waits, ms. */
+  restMs: number;
 }

@@ -49,6 +49,8 @@ export interface WireOptions {
   /** Of each busy connection. */
   bufferBytes?: number;
   connectMs?: number;
+  /** Longest an idle connection is used again, ms, where the store does not say. */
+  restMs?: number;
   now?: () => number;
   /** Certificates to trust instead of the system's, PEM. */
   ca?: string;
@@ -58,6 +60,8 @@ export interface WireOptions {
 
 const IDLE_MS = 15_000;
 const CONNECT_MS = 8_000;
+/** Node's servers close after five seconds. */
+const REST_MS = 4_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
 /** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
@@ -82,6 +86,7 @@ export function createWire(options: WireOptions): Wire {
       now,
       idleMs,
       connectMs,
+      restMs: options.restMs ?? REST_MS,
       pace,
     },
   });
