@@ -281,8 +281,8 @@ export const FLAGS = {
   },
   checksum: {
     kind: "switch",
-    commands: ["sync"],
-    says: "Compare the contents of all files of the same size, also of those whose date says that they did not change.",
+    commands: COPYING,
+    says: "Compare fetched objects above 64 MiB by their MD5 too, where the store keeps no CRC32 of them; with sync also the contents of all files of the same size, whatever their dates say.",
   },
   "size-only": {
     kind: "switch",

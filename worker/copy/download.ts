@@ -36,6 +36,8 @@ export interface DownloadJob {
   copyId: string;
   partBytes: number | null;
   ask: AskObject;
+  /** MD5 is computed of objects up to this size; left out, of small ones. */
+  mostMd5Bytes?: number;
   signal: AbortSignal;
   onStart(tally: Tally): void;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */

@@ -65,6 +65,13 @@ describe("how an object is fetched and known for right", () => {
     expect(parts.length).toBe(4);
   });
 
+  test("the MD5 over the parts will do where the store keeps no CRC32", async () => {
+    const { planner } = planning({ head: facts({ etag: `${MD5.slice(0, -1)}-3"` }), partBytes: 8 * MIB });
+    const { expected, parts } = await planner.plan("k", null);
+    expect(expected).toEqual({ kind: "md5-parts", md5: MD5.slice(1, -1) });
+    expect(parts.length).toBe(3);
+  });
+
   test("the CRC32 of the whole object comes before its MD5", async () => {
     expect((await planning().planner.plan("k", facts({ sum: whole }))).expected).toEqual({
       kind: "whole",
@@ -74,6 +81,9 @@ describe("how an object is fetched and known for right", () => {
 
   test("the ETag of an encrypted or a large object is no MD5 to compare with", async () => {
     const { planner } = planning();
+    expect((await planner.plan("k", facts({ isOpaque: true, etag: `${MD5.slice(0, -1)}-4"` }))).expected).toEqual({
+      kind: "nothing",
+    });
     expect((await planner.plan("k", facts({ isOpaque: true }))).expected).toEqual({ kind: "nothing" });
     expect((await planner.plan("k", facts({ sizeBytes: 65 * MIB }))).expected).toEqual({ kind: "nothing" });
   });

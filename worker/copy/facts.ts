@@ -4,8 +4,9 @@ import type { Engine } from "../engine/engine.ts";
 
 /**
  * What is known of an object before it is fetched, and by what its bytes will be known for right: the CRC32 of the
- * object, the CRC32 over those of its parts (then the pieces are its parts), or the MD5 that most stores use as the ETag
- * of small objects. The first two take a HEAD, which small objects of a listing are spared where the MD5 will do.
+ * object, the CRC32 over those of its parts (then the pieces are its parts), or the MD5 (or the MD5 over those of the
+ * parts) that most stores use as the ETag. The CRC32 takes a HEAD, which small objects of a listing are spared where the
+ * MD5 will do.
  */
 export interface ObjectFacts {
   sizeBytes: number;
@@ -36,6 +37,8 @@ export type Expected =
   /** Over the sums of the pieces. */
   | { kind: "parts"; crc32: string }
   | { kind: "md5"; md5: string }
+  /** Over the MD5 of the pieces. */
+  | { kind: "md5-parts"; md5: string }
   | { kind: "nothing" };
 
 export interface FileFacts {
@@ -66,18 +69,22 @@ const MOST_IN_VAIN = 8;
 /** Faults of `plan`: those of the store, CANCELLED. */
 export function createPlanner(
   engine: Pick<Engine, "traits">,
-  about: { ask: AskObject; partBytes: number | null },
+  about: { ask: AskObject; partBytes: number | null; mostMd5Bytes?: number },
 ): Planner {
   const { ask } = about;
   let trustsMd5 = true;
   let inVain = 0;
 
-  const md5Of = ({ etag, sizeBytes, isOpaque }: FileFacts): string | null =>
-    !trustsMd5 || isOpaque === true || sizeBytes > MOST_MD5_BYTES
-      ? null
-      : (/^"([0-9a-f]{32})"$/.exec(etag)?.[1] ?? null);
+  const mostMd5Bytes = about.mostMd5Bytes ?? MOST_MD5_BYTES;
+
+  /** With `partCount` it is the MD5 over those of the parts. */
+  const md5Of = ({ etag, sizeBytes, isOpaque }: FileFacts): { md5: string; partCount: number | null } | null => {
+    if (!trustsMd5 || isOpaque === true || sizeBytes > mostMd5Bytes) return null;
+    const [, md5, count] = /^"([0-9a-f]{32})(?:-([1-9]\d{0,4}))?"$/.exec(etag) ?? [];
+    return md5 === undefined ? null : { md5, partCount: count === undefined ? null : Number(count) };
+  };
   const isWorthAsking = (known: FileFacts): boolean =>
-    known.sum === undefined && known.sizeBytes > 0 && md5Of(known) === null && inVain < MOST_IN_VAIN;
+    known.sum === undefined && known.sizeBytes > 0 && md5Of(known)?.partCount !== null && inVain < MOST_IN_VAIN;
   const factsOf = async (key: string, known: FileFacts | null): Promise<FileFacts> => {
     if (known !== null && !isWorthAsking(known)) return known;
     const facts = await ask.head(key);
@@ -90,15 +97,23 @@ export function createPlanner(
       traits: engine.traits,
       ...(about.partBytes === null ? {} : { wishedPartBytes: about.partBytes }),
     }).parts;
+  /** Where the parts of the object were; null where nobody tells. */
+  const cutAsSent = async (key: string, sizeBytes: number, partCount: number): Promise<PlannedPart[] | null> => {
+    const told = partBytesThatFit(sizeBytes, partCount) ?? (await ask.partBytes(key));
+    return told === null || Math.ceil(sizeBytes / told) !== partCount ? null : cutEvenly(sizeBytes, told);
+  };
   const follow = async (
     key: string,
     facts: FileFacts,
   ): Promise<{ parts: PlannedPart[]; expected: Expected } | null> => {
     const { sum, sizeBytes } = facts;
-    if (sum?.partCount == null) return null;
-    const told = partBytesThatFit(sizeBytes, sum.partCount) ?? (await ask.partBytes(key));
-    if (told === null || Math.ceil(sizeBytes / told) !== sum.partCount) return null;
-    return { parts: cutEvenly(sizeBytes, told), expected: { kind: "parts", crc32: sum.crc32 } };
+    const known = sum ?? md5Of(facts);
+    if (known === null || known.partCount === null) return null;
+    const parts = await cutAsSent(key, sizeBytes, known.partCount);
+    if (parts === null) return null;
+    const expected: Expected =
+      "md5" in known ? { kind: "md5-parts", md5: known.md5 } : { kind: "parts", crc32: known.crc32 };
+    return { parts, expected };
   };
   return {
     plan: async (key, known) => {
@@ -109,8 +124,9 @@ export function createPlanner(
       const parts = evenly(sizeBytes);
       if (sizeBytes === 0) return { ...facts, parts, expected: { kind: "whole", crc32: "00000000" } };
       if (sum?.partCount === null) return { ...facts, parts, expected: { kind: "whole", crc32: sum.crc32 } };
-      const md5 = md5Of(facts);
-      return { ...facts, parts, expected: md5 === null ? { kind: "nothing" } : { kind: "md5", md5 } };
+      const sent = md5Of(facts);
+      const isOne = sent !== null && sent.partCount === null;
+      return { ...facts, parts, expected: isOne ? { kind: "md5", md5: sent.md5 } : { kind: "nothing" } };
     },
     distrustMd5: () => {
       trustsMd5 = false;

@@ -27,6 +27,10 @@ const composite: Expected = { kind: "parts", crc32: compositeCrc32(sums.map(({ c
 const whole: Expected = { kind: "whole", crc32: crc32Hex(content) };
 const md5: Expected = { kind: "md5", md5: createHash("md5").update(content).digest("hex") };
 
+const md5OfParts = createHash("md5");
+for (const bytes of cut(lengths)) md5OfParts.update(createHash("md5").update(bytes).digest());
+const md5Parts: Expected = { kind: "md5-parts", md5: md5OfParts.digest("hex") };
+
 let store: TrialStore;
 let etag: string;
 let serial = 0;
@@ -102,6 +106,7 @@ describe("a byte that came wrong is found", () => {
     ["the CRC32 over the parts", composite],
     ["the CRC32 of the object", whole],
     ["the MD5", md5],
+    ["the MD5 over the parts", md5Parts],
   ])("by %s, by reading everything once more", async (_, expected) => {
     await flipOnce();
     const { verdict, wireBytes } = await fetched({ expected });

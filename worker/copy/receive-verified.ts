@@ -73,6 +73,8 @@ async function isRight(
       return compositeCrc32(sums) === expected.crc32;
     case "md5":
       return (await readMd5(target, signal)) === expected.md5;
+    case "md5-parts":
+      return (await readMd5OfParts(target, signal)) === expected.md5;
     case "nothing":
       return true;
   }
@@ -86,37 +88,50 @@ const READ_BYTES = 512 * 1024;
 /** Read at once: a hand-over to another thread would take longer. */
 const SMALL_BYTES = 256 * 1024;
 
-async function readMd5(target: FileToReceive, signal: AbortSignal): Promise<string> {
+const readMd5 = async (target: FileToReceive, signal: AbortSignal): Promise<string> =>
+  (await md5Of(target, { from: 0, length: target.sizeBytes, signal })).toString("hex");
+
+async function readMd5OfParts(target: FileToReceive, signal: AbortSignal): Promise<string> {
+  const sum = createHash("md5");
+  for (const { fileOffset: from, length } of target.pieces) sum.update(await md5Of(target, { from, length, signal }));
+  return sum.digest("hex");
+}
+
+/** The file was just written, so it is read from memory. Faults: READ_FAILED, CANCELLED. */
+async function md5Of(
+  { path, sizeBytes }: FileToReceive,
+  about: { from: number; length: number; signal: AbortSignal },
+): Promise<Buffer> {
   try {
-    return await md5Of(target, signal);
+    if (sizeBytes <= SMALL_BYTES && about.length === sizeBytes) return hash("md5", readFileSync(path), "buffer");
+    return await md5OfRange(path, about);
   } catch (error) {
-    throw diskFault(error, { op: "read", subject: target.path, otherwise: "READ_FAILED" });
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
   }
 }
 
-/** The file was just written, so it is read from memory. */
-async function md5Of({ path, sizeBytes }: FileToReceive, signal: AbortSignal): Promise<string> {
-  if (sizeBytes <= SMALL_BYTES) return hash("md5", readFileSync(path));
+async function md5OfRange(path: string, about: { from: number; length: number; signal: AbortSignal }): Promise<Buffer> {
+  const { from, length, signal } = about;
   const sum = createHash("md5");
   const handle = await open(path, "r");
   try {
-    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(1, sizeBytes)));
-    for (let at = 0; at < sizeBytes;) {
+    const buffer = Buffer.allocUnsafe(Math.min(READ_BYTES, Math.max(1, length)));
+    for (let done = 0; done < length;) {
       if (signal.aborted) throw new Fault("CANCELLED");
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, sizeBytes - at), at);
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, length - done), from + done);
       if (bytesRead === 0) break;
       sum.update(buffer.subarray(0, bytesRead));
-      at += bytesRead;
+      done += bytesRead;
     }
   } finally {
     await handle.close();
   }
-  return sum.digest("hex");
+  return sum.digest();
 }
 
 async function mend(engine: Engine, job: Verified, sums: string[]): Promise<"verified" | "unverified"> {
   const { ask, key, target, watch } = job;
-  if (job.expected.kind === "md5") {
+  if (job.expected.kind === "md5" || job.expected.kind === "md5-parts") {
     const { sum, isOpaque } = await ask.head(key);
     if (isOpaque && sum === null) return "unverified";
     if (sum?.partCount === null) {
@@ -190,7 +205,7 @@ async function readAgain(engine: Engine, job: Verified, first: string[]): Promis
 
 /** Whether bytes that are the store's own may differ from what was expected and be right all the same. */
 async function isInDoubt({ expected, ask, key, target, onNoMd5 }: Verified): Promise<boolean> {
-  if (expected.kind === "md5") {
+  if (expected.kind === "md5" || expected.kind === "md5-parts") {
     onNoMd5();
     return true;
   }

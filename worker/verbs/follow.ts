@@ -105,7 +105,7 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
 /** "Verified" means that a sum of the bytes was compared. */
 function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
   if (count === 0) return "verified";
-  return count === filesDone ? "size and ETag checked" : `verified, of ${formatCount(count)} only size and ETag`;
+  return count === filesDone ? "size and ETag checked" : `verified, ${formatCount(count)} of them by size and ETag only`;
 }
 
 function sayStopped({ terminal }: Verb, moving: Moving): void {

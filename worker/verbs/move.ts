@@ -123,6 +123,7 @@ export async function fetchEntries(
         ...journal,
         partBytes: verb.config.size("part-size"),
         ask: createAskObject(bench, verb.signal),
+        ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
         signal: verb.signal,
         onStart,
         onFileFailed: (file, fault) => {
