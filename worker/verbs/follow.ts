@@ -105,7 +105,9 @@ function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: nu
 /** "Verified" means that a sum of the bytes was compared. */
 function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
   if (count === 0) return "verified";
-  return count === filesDone ? "size and ETag checked" : `verified, ${formatCount(count)} of them by size and ETag only`;
+  return count === filesDone
+    ? "size and ETag checked"
+    : `verified, ${formatCount(count)} of them by size and ETag only`;
 }
 
 function sayStopped({ terminal }: Verb, moving: Moving): void {
