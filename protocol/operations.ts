@@ -16,6 +16,10 @@ const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 export const storeChecksum = z.enum(["crc32", "md5", "none"]);
 export type StoreChecksum = z.infer<typeof storeChecksum>;
 
+/** What is remembered of a store per endpoint and bucket, so that the next copy need not find it out again. */
+export const checksumMemory = z.object({ checksum: storeChecksum, foundAt: z.number() });
+export type ChecksumMemory = z.infer<typeof checksumMemory>;
+
 /** Left out: what the store's traits say. Given by a node that found out what this store takes. */
 const checksum = storeChecksum.optional();
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { StoreChecksum } from "#protocol/operations.ts";
+import { checksumMemory, type StoreChecksum } from "#protocol/operations.ts";
 import type { HttpAnswer } from "./faults.ts";
 import {
   afterChecksumAnswer,
-  checksumMemory,
   mayRefuseChecksum,
   rememberedChecksum,
   sayUnchecked,

@@ -1,5 +1,4 @@
-import { z } from "zod";
-import { storeChecksum, type Operation, type StoreChecksum, type StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory, Operation, StoreChecksum, StoreTraits } from "#protocol/operations.ts";
 import { crc32FromBase64 } from "./crc32.ts";
 import { errorDocument, faultOfAnswer, type HttpAnswer } from "./faults.ts";
 import { CHECKSUM_HEADER, S3_NAMES } from "./signing.ts";
@@ -12,10 +11,6 @@ import { looksLikeHtml, textOf } from "./xml.ts";
  * does, the checksum was not the reason and the first one is used again. No message text is read. Pure: state and answer
  * in, state and what to do out, so that parts in flight side by side cannot disturb each other.
  */
-
-/** What is remembered per endpoint and bucket, so that the next copy need not ask again. JSON. */
-export const checksumMemory = z.object({ checksum: storeChecksum, foundAt: z.number() });
-export type ChecksumMemory = z.infer<typeof checksumMemory>;
 
 /** A store that was upgraded is asked again after this long. */
 const MEMORY_LASTS_MS = 30 * 86_400_000;

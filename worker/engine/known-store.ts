@@ -1,4 +1,4 @@
-import type { StoreChecksum, StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory, StoreChecksum, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { DirectSource, ObservedAnswer } from "#storage/direct-source.ts";
 import {
@@ -6,7 +6,6 @@ import {
   rememberedChecksum,
   sayUnchecked,
   startChecksumProbe,
-  type ChecksumMemory,
   type ProbeVerdict,
   type SentRequest,
 } from "#storage/probe-traits.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { checksumMemory, type ChecksumMemory } from "#storage/probe-traits.ts";
+import { checksumMemory, type ChecksumMemory } from "#protocol/operations.ts";
 import { openKeptEntries } from "./kept-entries.ts";
 
 /**
