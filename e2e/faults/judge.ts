@@ -8,7 +8,7 @@ import type { FaultClass } from "./fault-class.ts";
 /** The words a fault is told with, without what it was about. */
 const spoken = (code: FaultCode) => sentenceOf({ code }).split(/[.(]/)[0] ?? "";
 
-/** Exit code of a command of many files of which some failed. */
+/** Exit code of a command of many files of which some failed and others did not. */
 const PARTLY = 8;
 
 export function judgeEnding(one: FaultClass, ending: Ending): string[] {
@@ -23,7 +23,10 @@ export function judgeEnding(one: FaultClass, ending: Ending): string[] {
     return problems;
   }
   const expected = one.mustEnd ?? one.mayEnd ?? [];
-  if (code === PARTLY && ending.failed.length > 0) {
+  // Of many files that all failed, the code says why.
+  const [first] = ending.failed;
+  const isOfFirst = first?.fault != null && code === FAULTS[first.fault].exit;
+  if (fault === null && first !== undefined && (code === PARTLY || isOfFirst)) {
     const others = ending.failed.filter(({ fault }) => fault === null || !expected.includes(fault));
     return [...problems, ...others.map((other) => `a false error: ${other.name}: ${other.fault ?? "no fault"}`)];
   }
