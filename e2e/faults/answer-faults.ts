@@ -149,7 +149,7 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "portal-stays",
-    retryForMs: 3_000,
+    retryForMs: 1_500,
     says: "A login page of the network answers everything.",
     catalogue: [12],
     bar: [10],

@@ -35,12 +35,12 @@ export const MACHINE_FAULTS: readonly FaultClass[] = [
     lastsMs: () => 5_000,
     env: (scene) =>
       shim(scene, {
-        name: { host: HOST, failMs: 2_500, code: scene.random.pick(["EAI_AGAIN", "ENOTFOUND", "ESERVFAIL"]) },
+        name: { host: HOST, failMs: 1_200, code: scene.random.pick(["EAI_AGAIN", "ENOTFOUND", "ESERVFAIL"]) },
       }),
   },
   {
     name: "name-unknown",
-    retryForMs: 3_000,
+    retryForMs: 1_500,
     says: "The store's name never resolves.",
     catalogue: [32],
     bar: [1],
@@ -67,7 +67,7 @@ export const MACHINE_FAULTS: readonly FaultClass[] = [
     lastsMs: () => 60_000,
     payload: ({ folder, rig }) => {
       const small = join(folder, "slow.bin");
-      return { ...rig.payload("one"), ...fileOf(small, 600_000) };
+      return { ...rig.payload("one"), ...fileOf(small, 300_000) };
     },
     env: (scene) => shim(scene, { slow: { path: "slow.bin", ms: 700 } }),
     check: (_, ending) => (ending.retries === 0 ? [] : [`${ending.retries} parts were given up because of the disk`]),

@@ -142,7 +142,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "redirected",
-    retryForMs: 3_000,
+    retryForMs: 1_500,
     says: "Something sends the requests on to another host.",
     catalogue: [27],
     bar: [10],
@@ -173,7 +173,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "not-http",
-    retryForMs: 3_000,
+    retryForMs: 1_500,
     says: "Something answers that does not speak HTTP.",
     catalogue: [12],
     bar: [10],
