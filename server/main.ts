@@ -50,8 +50,10 @@ pipe.destroy();
 let isReady = false;
 let isStopping = false;
 let stoppedAt = 0;
-hub.on("message", () => {
+hub.on("message", (message: { url: string }) => {
   isReady = true;
+  // Said here, so that whoever reads it finds a launcher that knows.
+  process.stdout.write(`Tidemark is ready at ${message.url}\n`);
 });
 
 function stopHub(): void {

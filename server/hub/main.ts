@@ -68,8 +68,7 @@ async function start(): Promise<void> {
   process.on("SIGTERM", () => void end());
   process.on("SIGINT", () => void end());
   hub.setupCode.offer();
-  process.stdout.write(`Tidemark is ready at ${settings.publicUrl?.origin ?? served.url}\n`);
-  process.send?.({ type: "ready" });
+  process.send?.({ type: "ready", url: settings.publicUrl?.origin ?? served.url });
 }
 
 process.on("disconnect", () => process.exit(1));
