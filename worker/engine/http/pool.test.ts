@@ -24,7 +24,7 @@ async function reluctant() {
     waiting,
     mostAtOnce: () => most,
     answer: async () => {
-      await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(0));
+      await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(0), 20_000);
       waiting.shift()?.();
     },
   };
@@ -46,24 +46,24 @@ describe("the connections of a wire", () => {
     const store = await reluctant();
     const one = wire({ connections: 1 });
     const all = Array.from({ length: 6 }, (_, turn) => one.send(get(`${store.server.url}/${turn}`)));
-    await vi.waitFor(() => expect(store.waiting.length).toBe(1));
+    await vi.waitFor(() => expect(store.waiting.length).toBe(1), 20_000);
     one.setConnections(4);
-    await vi.waitFor(() => expect(store.waiting.length).toBe(4));
+    await vi.waitFor(() => expect(store.waiting.length).toBe(4), 20_000);
     one.setConnections(1);
     for (let turn = 0; turn < all.length; turn++) await store.answer();
     await Promise.all(all);
-    await vi.waitFor(() => expect(one.open).toBe(1));
+    await vi.waitFor(() => expect(one.open).toBe(1), 20_000);
     expect(store.mostAtOnce()).toBe(4);
-    await vi.waitFor(() => expect(store.server.open).toBe(1));
+    await vi.waitFor(() => expect(store.server.open).toBe(1), 20_000);
   });
 
   it("are closed when they are idle and above the number", async () => {
     const server = await answering(OK);
     const one = wire({ connections: 4 });
     one.warm(server.url, 4);
-    await vi.waitFor(() => expect(server.open).toBe(4));
+    await vi.waitFor(() => expect(server.open).toBe(4), 20_000);
     one.setConnections(2);
-    await vi.waitFor(() => expect(server.open).toBe(2));
+    await vi.waitFor(() => expect(server.open).toBe(2), 20_000);
   });
 
   it("are made in advance, as many as asked for and no more than allowed, and then used", async () => {
@@ -71,9 +71,9 @@ describe("the connections of a wire", () => {
     const one = wire({ connections: 3 });
     one.warm(server.url, 2);
     one.warm(server.url, 2);
-    await vi.waitFor(() => expect(server.open).toBe(2));
+    await vi.waitFor(() => expect(server.open).toBe(2), 20_000);
     one.warm(server.url, 10);
-    await vi.waitFor(() => expect(server.open).toBe(3));
+    await vi.waitFor(() => expect(server.open).toBe(3), 20_000);
     await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
     expect(server.connections).toBe(3);
   });
@@ -83,7 +83,7 @@ describe("the connections of a wire", () => {
     await server.close();
     const one = wire();
     one.warm(server.url, 2);
-    await vi.waitFor(() => expect(one.open).toBe(0));
+    await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
     expect(await codeOf(one.send(get(server.url)))).toBe("LINK_DOWN");
   });
 
@@ -95,7 +95,7 @@ describe("the connections of a wire", () => {
     });
     const one = wire({ connections: 3 });
     one.warm(server.url, 3);
-    await vi.waitFor(() => expect(server.open).toBe(3));
+    await vi.waitFor(() => expect(server.open).toBe(3), 20_000);
     const used = new Set<string>();
     for (let turn = 0; turn < 6; turn++) used.add((await one.send(get(server.url))).body.toString());
     expect(used.size).toBe(1);
@@ -128,7 +128,7 @@ describe("the connections of a wire", () => {
     let requests = 0;
     const one = wire({ connections: 3, now: () => performance.now() + shiftMs });
     one.warm(server.url, 3);
-    await vi.waitFor(() => expect(server.open).toBe(3));
+    await vi.waitFor(() => expect(server.open).toBe(3), 20_000);
     await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
     shiftMs = 600;
     await Promise.all([1, 2].map(() => one.send(get(server.url))));
@@ -142,7 +142,7 @@ describe("the connections of a wire", () => {
     const one = wire({ now: () => performance.now() + shiftMs, idleMs: 80 });
     await one.send(get(server.url));
     shiftMs = 10_000;
-    await vi.waitFor(() => expect(server.open).toBe(0));
+    await vi.waitFor(() => expect(server.open).toBe(0), 20_000);
     expect(one.open).toBe(0);
   });
 
@@ -154,7 +154,7 @@ describe("the connections of a wire", () => {
     });
     const one = wire();
     await one.send(get(server.url));
-    await vi.waitFor(() => expect(one.open).toBe(0));
+    await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
   });
 
   it("make room for another store", async () => {
@@ -168,7 +168,7 @@ describe("the connections of a wire", () => {
     const store = await reluctant();
     const one = wire({ connections: 1 });
     const codes = [1, 2].map(() => codeOf(one.send(get(store.server.url))));
-    await vi.waitFor(() => expect(store.waiting.length).toBe(1));
+    await vi.waitFor(() => expect(store.waiting.length).toBe(1), 20_000);
     await one.close();
     expect(await Promise.all(codes)).toEqual(["CANCELLED", "CANCELLED"]);
     expect(one.open).toBe(0);

@@ -71,7 +71,7 @@ describe("over TLS", () => {
     const fault = await faultOf(one.send(get(server.url)));
     expect(fault.code).toBe("TLS_FAILED");
     expect(fault.context).toMatchObject({ op: "GetObject", subject: "key", detail: "DEPTH_ZERO_SELF_SIGNED_CERT" });
-    await vi.waitFor(() => expect(server.open).toBe(0));
+    await vi.waitFor(() => expect(server.open).toBe(0), 20_000);
   });
 
   it("refuses a certificate of another host", async () => {
@@ -99,6 +99,6 @@ describe("over TLS", () => {
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("TRUNCATED");
     expect(sink.bytesOf().equals(bytes.subarray(0, 300_000))).toBe(true);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 });

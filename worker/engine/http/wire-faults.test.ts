@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { Fault } from "#protocol/fault.ts";
 import { answering, codeOf, collect, get, OK, peer, put, upload, wire } from "./wire-tester.ts";
 import type { Sink, UploadBody } from "./wire.ts";
 
@@ -27,7 +26,7 @@ describe("a connection that the store closed while it was idle", () => {
     expect((await one.send(put(server.url, body))).status).toBe(200);
     expect(body).toMatchObject({ sentBytes: bytes.length, starts: 2 });
     expect(server.connections).toBe(2);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("is replaced once; a second loss is told", async () => {
@@ -64,7 +63,7 @@ describe("a connection that the store closed while it was idle", () => {
     });
     const one = wire();
     await one.send(get(server.url));
-    await vi.waitFor(() => expect(one.open).toBe(0));
+    await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
     expect((await one.send(get(server.url))).status).toBe(200);
   });
 
@@ -84,14 +83,14 @@ describe("a connection that the store closed while it was idle", () => {
     body.read = async (into, at) => {
       mostReads = Math.max(mostReads, ++reads);
       // The second read of the first life lasts until the connection is gone.
-      if (at > 0 && body.starts === 1) await vi.waitFor(() => expect(server.open).toBe(0));
+      if (at > 0 && body.starts === 1) await vi.waitFor(() => expect(server.open).toBe(0), 20_000);
       reads--;
       return plain(into, at);
     };
     expect((await one.send(put(server.url, body))).status).toBe(200);
     expect(body).toMatchObject({ sentBytes: bytes.length, starts: 2 });
     expect(mostReads).toBe(1);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 });
 
@@ -144,7 +143,7 @@ describe("an answer that comes while the body is still going out", () => {
     expect(answer.body.toString()).toBe("<Error>");
     expect(body.sentBytes).toBeLessThan(body.lengthBytes);
     expect(one.open).toBe(0);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("is never believed when it speaks of success", async () => {
@@ -182,7 +181,7 @@ describe("silence", () => {
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("STALLED");
     expect(sink.bytesOf().equals(bytes.subarray(0, 400_000))).toBe(true);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("of a store that stops reading is a stall", async () => {
@@ -192,7 +191,7 @@ describe("silence", () => {
     });
     const one = wire({ idleMs: SHORT_MS });
     expect(await codeOf(one.send(put(server.url, upload(randomBytes(30_000_000)))))).toBe("STALLED");
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("while the sink is busy is not the network's", async () => {
@@ -254,216 +253,5 @@ describe("silence", () => {
     await vi.waitFor(() => expect(looks).toBeGreaterThan(8), { timeout: 8_000 });
     answer();
     expect((await answered).status).toBe(200);
-  });
-});
-
-describe("an abort", () => {
-  const reason = new Fault("EPOCH_OVER");
-
-  it("before the start sends nothing", async () => {
-    const server = await answering(OK);
-    expect(await codeOf(wire().send(get(server.url, { signal: AbortSignal.abort(reason) })))).toBe("EPOCH_OVER");
-    expect(server.connections).toBe(0);
-  });
-
-  it("without a fault as its reason is a cancelled request", async () => {
-    const server = await silent();
-    const aborting = new AbortController();
-    const sending = codeOf(wire().send(get(server.url, { signal: aborting.signal })));
-    aborting.abort();
-    expect(await sending).toBe("CANCELLED");
-  });
-
-  it("in an upload drops the connection at once", async () => {
-    const broken: Error[] = [];
-    const aborting = new AbortController();
-    const server = await peer(async (link) => {
-      await link.head();
-      link.socket.on("error", (error) => broken.push(error));
-      aborting.abort(reason);
-      link.socket.resume();
-    });
-    const one = wire();
-    const body = upload(randomBytes(30_000_000));
-    expect(await codeOf(one.send(put(server.url, body, { signal: aborting.signal })))).toBe("EPOCH_OVER");
-    expect(one.open).toBe(0);
-    // A reset: what lay in the kernel's buffers is not sent to its end.
-    await vi.waitFor(() => expect(broken).toMatchObject([{ code: "ECONNRESET" }]));
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
-  });
-
-  it("in a download drops the connection at once, the sink's promise or not", async () => {
-    const server = await peer(async (link) => {
-      await link.request();
-      await link.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
-      await link.write(bytes.subarray(0, 400_000));
-      await never();
-    });
-    const one = wire();
-    for (const outcome of [undefined, never()]) {
-      const aborting = new AbortController();
-      const sink: Sink = {
-        head: () => undefined,
-        bytes: () => {
-          queueMicrotask(() => aborting.abort(reason));
-          return outcome;
-        },
-      };
-      expect(await codeOf(one.fetch({ ...get(server.url, { signal: aborting.signal }), sink }))).toBe("EPOCH_OVER");
-      expect(one.open).toBe(0);
-    }
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
-  });
-
-  it("while waiting in line leaves the line and the others alone", async () => {
-    let answer: () => void = () => undefined;
-    const asked = new Promise<void>((resolve) => (answer = resolve));
-    const server = await peer(async (link) => {
-      while ((await link.request()) !== null) {
-        await asked;
-        await link.write(OK);
-      }
-    });
-    const one = wire({ connections: 1 });
-    const first = one.send(get(server.url));
-    const aborting = new AbortController();
-    const second = codeOf(one.send(get(server.url, { signal: aborting.signal })));
-    const third = one.send(get(server.url));
-    aborting.abort(reason);
-    expect(await second).toBe("EPOCH_OVER");
-    answer();
-    expect((await first).status).toBe(200);
-    expect((await third).status).toBe(200);
-    expect(server.connections).toBe(1);
-  });
-});
-
-describe("a sink", () => {
-  it("that has enough gets no more, and the connection is not used again", async () => {
-    const server = await peer(async (link) => {
-      await link.request();
-      await link.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
-      await link.write(bytes);
-      await never();
-    });
-    const one = wire();
-    let got = 0;
-    const sink: Sink = {
-      head: () => undefined,
-      bytes: (chunk) => {
-        got += chunk.length;
-        return got > 100_000 ? "enough" : undefined;
-      },
-    };
-    expect((await one.fetch({ ...get(server.url), sink })).status).toBe(200);
-    const then = got;
-    expect(one.open).toBe(0);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
-    expect(got).toBe(then);
-  });
-
-  it("that fails ends the fetch with its fault", async () => {
-    const server = await peer(async (link) => {
-      await link.request();
-      await link.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
-      await link.write(bytes);
-    });
-    const one = wire();
-    for (const fail of [
-      () => {
-        throw new Fault("NO_SPACE");
-      },
-      () => Promise.reject(new Fault("NO_SPACE")),
-    ]) {
-      const sink: Sink = { head: () => undefined, bytes: fail };
-      expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("NO_SPACE");
-    }
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
-  });
-
-  it("that answers each chunk with a promise gets all of them, in order and one at a time", async () => {
-    const server = await peer(async (link) => {
-      await link.request();
-      await link.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
-      await link.write(bytes);
-    });
-    const sink = collect();
-    let busy = 0;
-    const slow: Sink = {
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        expect(++busy).toBe(1);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        busy--;
-      },
-    };
-    await wire().fetch({ ...get(server.url), sink: slow });
-    expect(sink.bytesOf().equals(bytes)).toBe(true);
-  });
-
-  it("whose promise outlives the connection's end still gets everything of a body that the end closes", async () => {
-    const server = await peer(async (link) => {
-      await link.request();
-      await link.write("HTTP/1.1 200 OK\r\n\r\n");
-      await link.write(bytes);
-      link.socket.end();
-    });
-    const sink = collect();
-    const slow: Sink = {
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      },
-    };
-    await wire().fetch({ ...get(server.url), sink: slow });
-    expect(sink.bytesOf().equals(bytes)).toBe(true);
-  });
-});
-
-describe("a body", () => {
-  it("whose source fails ends the request with its fault", async () => {
-    const server = await silent();
-    const one = wire();
-    for (const fail of [
-      () => {
-        throw new Fault("SOURCE_CHANGED");
-      },
-      () => Promise.reject(new Fault("SOURCE_CHANGED")),
-    ]) {
-      const body: UploadBody = { ...upload(bytes), read: fail };
-      expect(await codeOf(one.send(put(server.url, body)))).toBe("SOURCE_CHANGED");
-    }
-    expect(one.open).toBe(0);
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
-  });
-
-  it.each([0, -1, 1e9])("that claims to have read %i bytes is refused", async (count) => {
-    const server = await silent();
-    const body: UploadBody = { ...upload(bytes), read: () => count };
-    expect(await codeOf(wire().send(put(server.url, body)))).toBe("INTERNAL");
-  });
-
-  it("may be empty, small or large, in memory or not", async () => {
-    const got: Buffer[] = [];
-    const server = await peer(async (link) => {
-      for (;;) {
-        const asked = await link.request();
-        if (asked === null) return;
-        got.push(asked.body);
-        await link.write(OK);
-      }
-    });
-    const one = wire();
-    const sizes = [0, 1, 65_536, 65_537, 900_000];
-    for (const size of sizes) {
-      await one.send(put(server.url, bytes.subarray(0, size)));
-      await one.send(put(server.url, upload(bytes.subarray(0, size))));
-    }
-    expect(got.map((body) => body.length)).toEqual(sizes.flatMap((size) => [size, size]));
-    expect(got.every((body) => body.equals(bytes.subarray(0, body.length)))).toBe(true);
-    expect(server.connections).toBe(1);
-    expect(one.buffers.lent).toBe(0);
   });
 });

@@ -162,7 +162,7 @@ describe("bodies of answers", () => {
     // What did come was handed on, so that the rest can be asked for.
     expect(sink.bytesOf().length).toBe(300_000);
     expect(await codeOf(one.send(get(server.url)))).toBe("TRUNCATED");
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("that end in a reset are a lost link", async () => {
@@ -177,7 +177,7 @@ describe("bodies of answers", () => {
     const one = wire();
     const sink: Sink = { head: () => undefined, bytes: () => arrived() };
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("LINK_DOWN");
-    await vi.waitFor(() => expect(one.buffers.lent).toBe(0));
+    await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
 
   it("that are no HTTP are refused with the key's name, and the connection is dropped", async () => {
