@@ -57,7 +57,7 @@ export const FAULTS = {
   CREDENTIALS_EXPIRED: row("now", 403, {
     exit: 4,
     says: "The temporary credentials have expired.",
-    next: "New ones are fetched.",
+    next: "Where they are renewed it goes on by itself; otherwise start it again with new ones: what was stored stays.",
   }),
   SIGNATURE_EXPIRED: row("now", 403, {
     exit: 5,
@@ -143,7 +143,7 @@ export const FAULTS = {
   SOURCE_CHANGED: row("never", 409, {
     exit: 1,
     says: "The file changed while it was being read.",
-    next: "The capture was discarded; the next finished checkpoint is taken.",
+    next: "Nothing of it is used. A copy can be started again; of a checkpoint the next finished one is taken.",
   }),
   READ_FAILED: row("never", 500, {
     exit: 1,
