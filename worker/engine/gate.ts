@@ -13,6 +13,7 @@ export interface Gate {
   readonly width: number;
   readonly held: number;
   readonly waiting: number;
+  readonly waitingSmall: number;
 }
 
 export interface Wants {
@@ -87,6 +88,9 @@ export function createGate(initial: number): Gate {
     },
     onEntered: (listener) => {
       entered = listener;
+    },
+    get waitingSmall() {
+      return small.waiting.size;
     },
     setWidth: (next) => {
       width = Math.max(1, next);

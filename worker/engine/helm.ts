@@ -64,7 +64,9 @@ export function createHelm(parts: {
       isThrottled,
     };
     isThrottled = false;
-    state = govern(state, sample, limits);
+    // A small file is mostly a round trip: what fills the link with parts leaves it idle with files.
+    const ramp = gate.waitingSmall >= gate.width ? limits.most : limits.ramp;
+    state = govern(state, sample, { ...limits, ramp });
     if (state.asksRtt) measure();
     else presentRttMs = null;
     if (state.width === gate.width) return;

@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createGate, type Wants } from "./gate.ts";
+import { createHelm } from "./helm.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setImmediate", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const { signal } = new AbortController();
+
+function createTrial(options: { rttMs: number | null }) {
+  const gate = createGate(10);
+  const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
+  const helm = createHelm({
+    clock: { now: () => performance.now() },
+    gate,
+    meter,
+    wire: { rttMs: () => options.rttMs, measureRtt: () => Promise.resolve(options.rttMs) },
+    limits: { first: 10, ramp: 24, most: 96 },
+    onWidth: () => undefined,
+  });
+  gate.onEntered(helm.wake);
+  const wait = (count: number, size: Wants["size"]) => {
+    for (let index = 0; index < count; index++) {
+      void gate.run({ signal, size }, () => new Promise<never>(() => undefined));
+    }
+  };
+  return { gate, helm, meter, wait };
+}
+
+test("on a long link it is as wide as the direction needs before the first byte", async () => {
+  const { gate, helm, wait } = createTrial({ rttMs: 120 });
+  wait(90, "large");
+  await vi.advanceTimersByTimeAsync(50);
+  expect(gate.width).toBe(24);
+  helm.stop();
+});
+
+test("many small files are worth as many connections as there may be", async () => {
+  const { gate, helm, wait } = createTrial({ rttMs: 120 });
+  wait(96, "small");
+  await vi.advanceTimersByTimeAsync(50);
+  expect(gate.width).toBe(96);
+  helm.stop();
+});
+
+test("while nothing is known of the link it stays with the first ones", async () => {
+  const { gate, helm, wait } = createTrial({ rttMs: null });
+  wait(90, "large");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(gate.width).toBe(10);
+  helm.stop();
+});
+
+test("a throttling store halves it at once", async () => {
+  const { gate, helm, wait } = createTrial({ rttMs: 120 });
+  wait(90, "large");
+  await vi.advanceTimersByTimeAsync(50);
+  helm.throttled();
+  expect(gate.width).toBe(12);
+  helm.stop();
+});
+
+test("it ends its own timer when nothing moves any more", async () => {
+  const { helm } = createTrial({ rttMs: 20 });
+  helm.wake();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(vi.getTimerCount()).toBe(0);
+});
