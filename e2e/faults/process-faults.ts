@@ -56,6 +56,15 @@ const doneOf = (ending: Ending) => {
   return { bytes: bytes ?? 0, sentBytes: sentBytes ?? 0 };
 };
 
+/** Files that are odd in themselves, with nothing going wrong. */
+const NOTHING_WRONG = {
+  catalogue: [],
+  bar: [27],
+  directions: BOTH,
+  uncounted: true,
+  partsPerFault: 0,
+} as const satisfies Partial<FaultClass>;
+
 export const PROCESS_FAULTS: readonly FaultClass[] = [
   {
     name: "killed",
@@ -230,11 +239,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
   {
     name: "sizes",
     says: "Nothing goes wrong: files of 0 and 1 byte, of a part and one byte more or less.",
-    catalogue: [],
-    bar: [27],
-    directions: BOTH,
-    uncounted: true,
-    partsPerFault: 0,
+    ...NOTHING_WRONG,
     payload: ({ folder }) =>
       folderOf(
         join(folder, "many"),
@@ -247,11 +252,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
   {
     name: "names",
     says: "Nothing goes wrong: names with spaces, signs, other scripts, and as long as they may be.",
-    catalogue: [],
-    bar: [27],
-    directions: BOTH,
-    uncounted: true,
-    partsPerFault: 0,
+    ...NOTHING_WRONG,
     payload: ({ folder }) =>
       folderOf(
         join(folder, "many"),

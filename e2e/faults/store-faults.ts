@@ -35,6 +35,22 @@ const grant = async (scene: Scene, expiresInMs: number) => {
 };
 const HOUR_MS = 3_600_000;
 
+/** What classes about keys that end in mid-transfer share: keys that are given before it, and again to go on. */
+const LENT_KEYS = {
+  catalogue: [26],
+  bar: [21],
+  directions: BOTH,
+  shapes: ["one"],
+  uncounted: true,
+  flags: slowly,
+  env: asTemporary,
+  arm: (scene) => grant(scene, HOUR_MS),
+  mend: (scene) => grant(scene, HOUR_MS),
+} as const satisfies Partial<FaultClass>;
+
+const whenBegun = (scene: Scene, copy: Parameters<typeof whenAnswered>[1]) =>
+  whenAnswered(scene, copy, { op: scene.direction === "up" ? "CreateMultipartUpload" : "HeadObject", count: 1 });
+
 export const STORE_FAULTS: readonly FaultClass[] = [
   odd({ name: "r2", says: "takes equal parts only", quirks: "equal-parts", provider: "r2" }),
   odd({
@@ -83,46 +99,24 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   {
     name: "keys-expire",
     says: "Temporary keys end in mid-transfer; new ones are given and the same command goes on.",
-    catalogue: [26],
-    bar: [21],
-    directions: BOTH,
-    shapes: ["one"],
-    uncounted: true,
-    flags: slowly,
+    ...LENT_KEYS,
     mustEnd: ["CREDENTIALS_EXPIRED"],
-    env: asTemporary,
-    arm: (scene) => grant(scene, HOUR_MS),
     during: async (scene, copy) => {
-      await whenAnswered(scene, copy, {
-        op: scene.direction === "up" ? "CreateMultipartUpload" : "HeadObject",
-        count: 1,
-      });
+      await whenBegun(scene, copy);
       await grant(scene, -1000);
       return undefined;
     },
-    mend: (scene) => grant(scene, HOUR_MS),
   },
   {
     name: "keys-revoked",
     says: "The keys are taken away in mid-transfer.",
-    catalogue: [26],
-    bar: [21],
-    directions: BOTH,
-    shapes: ["one"],
-    uncounted: true,
-    flags: slowly,
+    ...LENT_KEYS,
     mustEnd: ["BAD_CREDENTIALS"],
-    env: asTemporary,
-    arm: (scene) => grant(scene, HOUR_MS),
     during: async (scene, copy) => {
-      await whenAnswered(scene, copy, {
-        op: scene.direction === "up" ? "CreateMultipartUpload" : "HeadObject",
-        count: 1,
-      });
+      await whenBegun(scene, copy);
       await removeCredential(scene.rig.store, TEMPORARY.accessKey);
       return undefined;
     },
-    mend: (scene) => grant(scene, HOUR_MS),
   },
   {
     name: "wrong-region",

@@ -1,8 +1,7 @@
 import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
 import type { ChecksumMemory, Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
-import { S3_NAMES } from "#storage/signing.ts";
-import type { RequestSource } from "#storage/signing.ts";
+import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { createGate, type Gate } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";

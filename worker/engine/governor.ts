@@ -1,8 +1,8 @@
 /**
  * How many connections a direction uses. It starts with a few and doubles with every round trip that brings more: new
  * connections are slow at first, and together they fill a long link sooner. More than a few dozen are only worth it where
- * each is held down by losses, so that step is a trial of its own: it is kept when it made the transfer faster after the
- * connections before it had their time to grow. Later it tries a few more or less now and then, and stays with what is
+ * each is held down by losses, so that step is only taken after the
+ * connections before it had their time to grow, and where a round trip shows no standing queue. Later it tries a few more or less now and then, and stays with what is
  * fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
  * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
  *
@@ -60,7 +60,7 @@ const FLAT_WINDOWS = 4;
 /** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
 const LONG_RTT_MS = 30;
 const LEAP_RTT_MS = 15;
-/** What the step to the most connections has to bring to be worth it. */
+/** When the step to the most connections has brought this much, it need not be waited for any longer. */
 const LEAP_GAIN = 1.2;
 /** A trial of more connections has to bring this much; one of fewer may cost at most this. */
 const MORE_GAIN = 1.05;
@@ -190,13 +190,12 @@ function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gove
   // A standing queue says that the link is full; losses leave it empty.
   const next = { ...state, rate, asksRtt: false };
   if (sample.presentRttMs > sample.rttMs * 1.2 + 3) return rest(next, { rate, at: sample.at });
-  return { ...next, phase: "leap", widthBefore: state.width, width: most, settledAt: sample.at + timeToGrow(sample) };
+  return { ...next, phase: "leap", width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 
 function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): GovernorState {
-  if (rate >= state.rate * LEAP_GAIN) return rest(state, { rate, at: sample.at });
-  if (sample.at < state.settledAt) return state;
-  // Taking them back at once would leave the few that stay with the small windows they had among many.
+  if (rate < state.rate * LEAP_GAIN && sample.at < state.settledAt) return state;
+  // Kept also when it brought nothing: those that stay would go on with the small windows they had among many.
   return rest(state, { rate, at: sample.at });
 }
 
@@ -204,8 +203,7 @@ function recover(state: GovernorState, about: { rate: number; most: number; at: 
   return state.width < about.most ? { ...state, width: state.width + 1 } : rest(state, about);
 }
 
-function steady(state: GovernorState, about: { rate: number; most: number; sample: GovernorSample }): GovernorState {
-  const { rate, most, sample } = about;
+function steady(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
   const smoothed = state.rate * 0.5 + rate * 0.5;
   if (sample.at < state.nextTrialAt) {
     return { ...state, rate: smoothed };

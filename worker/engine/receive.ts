@@ -259,7 +259,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
   const operation = operationOf(engine, piece);
   const sink: Sink = {
     head: (answer) => {
-      checkRange(answer, { offset, length, etag: engine.traits.trustEtag ? piece.etag : null, subject: piece.key });
+      checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
       // A piece with a sum of its own is held to that.
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
     },
