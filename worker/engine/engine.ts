@@ -85,6 +85,7 @@ export function createEngine(options: EngineOptions): Engine {
     connections: first + SPARE_CONNECTIONS,
     bufferBytes,
     restMs: traits.keepAliveMs,
+    onRoundTrip: () => helm.roundTrip(),
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);
@@ -184,12 +185,12 @@ export async function ask(
 }
 
 /**
- * Opens connections while the first call of a transfer is still on its way; `operation` only says where to. Costs nothing
- * when they are open. Faults: of signing.
+ * Opens connections for `count` requests while the first call of a transfer is still on its way: as many as are used now,
+ * and more as soon as the link is known to be long. `operation` only says where to. Faults: of signing.
  */
 export async function warmUp(engine: Engine, operation: Operation, count: number): Promise<void> {
   const request = await engine.signatures.request(operation);
-  engine.wire.warm(request.url, Math.min(count, engine.gate.width));
+  engine.helm.expect(count, (width) => engine.wire.warm(request.url, Math.min(count, width)));
 }
 
 /** For these a new signature is the answer. */

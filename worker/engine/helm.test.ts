@@ -11,14 +11,14 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 
-function createTrial(options: { rttMs: number | null }) {
+function createTrial(link: { rttMs: number | null }) {
   const gate = createGate(10);
   const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
   const helm = createHelm({
     clock: { now: () => performance.now() },
     gate,
     meter,
-    wire: { rttMs: () => options.rttMs, measureRtt: () => Promise.resolve(options.rttMs) },
+    wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.rttMs) },
     limits: { first: 10, ramp: 24, most: 96 },
     onWidth: () => undefined,
   });
@@ -36,6 +36,32 @@ test("on a long link it is as wide as the direction needs before the first byte"
   wait(90, "large");
   await vi.advanceTimersByTimeAsync(50);
   expect(gate.width).toBe(24);
+  helm.stop();
+});
+
+test("connections for what comes next are opened as soon as the first round trip shows a long link", async () => {
+  const link: { rttMs: number | null } = { rttMs: null };
+  const { gate, helm, wait } = createTrial(link);
+  const opened: number[] = [];
+  helm.expect(90, (width) => void opened.push(width));
+  await vi.advanceTimersByTimeAsync(10);
+  expect(opened).toEqual([10]);
+  link.rttMs = 120;
+  helm.roundTrip();
+  expect(opened).toEqual([10, 24]);
+  expect(gate.width).toBe(24);
+  wait(90, "large");
+  await vi.advanceTimersByTimeAsync(100);
+  // They came: from now on those that wait open their own.
+  expect(opened).toEqual([10, 24]);
+  helm.stop();
+});
+
+test("a few requests are no reason to open more connections than they need", async () => {
+  const { gate, helm } = createTrial({ rttMs: 120 });
+  helm.expect(5, () => undefined);
+  helm.roundTrip();
+  expect(gate.width).toBe(10);
   helm.stop();
 });
 

@@ -8,6 +8,10 @@ import type { Meter } from "./meter.ts";
 export interface Helm {
   /** Something wants to move: look at it from now on. */
   wake(): void;
+  /** So many requests come next. Opens connections for them, at once and whenever the width changes until they come. */
+  expect(count: number, open: (width: number) => void): void;
+  /** A round trip was measured. */
+  roundTrip(): void;
   /** A store asked for less. */
   throttled(): void;
   /** What this transfer found to be best, once it has; null before. */
@@ -35,6 +39,7 @@ export function createHelm(parts: {
   let rttMs = Infinity;
   let presentRttMs: number | null = null;
   let isMeasuring = false;
+  let expected: { count: number; open(width: number): void } | null = null;
 
   const stop = () => {
     if (timer !== null) clearInterval(timer);
@@ -58,7 +63,7 @@ export function createHelm(parts: {
     const sample = {
       at: clock.now(),
       bytes: meter.totalBytes,
-      isHungry: gate.waiting > 0,
+      isHungry: gate.waiting > 0 || (expected !== null && expected.count > gate.width),
       rttMs: rttMs < Infinity ? rttMs : 0,
       presentRttMs,
       isThrottled,
@@ -73,14 +78,27 @@ export function createHelm(parts: {
     // Connections first: who is let in wants one.
     parts.onWidth(state.width);
     gate.setWidth(state.width);
+    expected?.open(state.width);
+  };
+  const wake = () => {
+    emptyLooks = 0;
+    if (timer !== null) return;
+    timer = setInterval(look, LOOK_EVERY_MS).unref();
+    // Those that wait for the first places are in line in a moment.
+    setImmediate(look);
   };
   return {
     wake: () => {
-      emptyLooks = 0;
-      if (timer !== null) return;
-      timer = setInterval(look, LOOK_EVERY_MS).unref();
-      // Those that wait for the first places are in line in a moment.
-      setImmediate(look);
+      expected = null;
+      wake();
+    },
+    expect: (count, open) => {
+      expected = { count, open };
+      open(gate.width);
+      wake();
+    },
+    roundTrip: () => {
+      if (expected !== null) look();
     },
     throttled: () => {
       isThrottled = true;

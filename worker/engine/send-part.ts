@@ -17,8 +17,7 @@ import { attempting, type SendJob } from "./send-job.ts";
 export interface PartToSend {
   part: PlannedPart;
   handle: FileHandle;
-  /** Summed ahead, by part number. */
-  sums: ReadonlyMap<number, PartSums>;
+  ahead: Pick<SumsAhead, "of">;
 }
 
 /** The operation that sends a part; the whole file when there is only one. */
@@ -35,18 +34,39 @@ export function partOperation(
   return { op: "part", key, uploadId: uploadId ?? "", partNumber: part.partNumber, ...summed };
 }
 
-/** The sums of the parts that go first. What cannot be read shows when the part is sent. */
-export async function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): Promise<Map<number, PartSums>> {
-  const found = new Map<number, PartSums>();
+/** Sums of the parts that go first, each as soon as it is there. What cannot be read shows when the part is sent. */
+export interface SumsAhead {
+  /** Null when it was not summed ahead. */
+  of(part: PlannedPart): Promise<PartSums | null>;
+  /** Resolves when nothing is read any more. */
+  stop(): Promise<void>;
+}
+
+/** Begins to sum, one part after the other: the first ones can go while the next are being read. */
+export function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): SumsAhead {
+  const found = new Map<number, Promise<PartSums | null>>();
+  let isStopped = false;
+  let last: Promise<PartSums | null> = Promise.resolve(null);
   const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
   for (const part of first) {
     if (job.knownSums(part) !== null) continue;
     const { partNumber, offset, length } = part;
     const slice = { fd: handle.fd, path: job.path, offset, length };
-    const sums = await sumSlice(slice, engine.store.checksum).catch(() => null);
-    if (sums !== null) found.set(partNumber, sums);
+    const before = last;
+    const one = async () => {
+      await before;
+      return isStopped ? null : sumSlice(slice, engine.store.checksum).catch(() => null);
+    };
+    last = one();
+    found.set(partNumber, last);
   }
-  return found;
+  return {
+    of: (part) => found.get(part.partNumber) ?? Promise.resolve(null),
+    stop: async () => {
+      isStopped = true;
+      await last;
+    },
+  };
 }
 
 interface Sent {
@@ -58,12 +78,12 @@ interface Sent {
 
 /** Sends a part until the store has it, and remembers that. Faults: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED. */
 export async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<Sent> {
-  const { part, handle, sums } = about;
+  const { part, handle, ahead } = about;
   const { signal } = job.watch;
   const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
   const isWhole = job.plan.parts.length === 1;
   const sent = await engine.gate.run({ signal, size: isWhole ? "small" : "large" }, async () => {
-    const summing = createSumming(slice, job.knownSums(part) ?? sums.get(part.partNumber) ?? null);
+    const summing = createSumming(slice, job.knownSums(part) ?? (await ahead.of(part)));
     // One for all tries: a part that has to go again keeps its place.
     const lane = engine.limiter.lane();
     let tries = 0;

@@ -70,6 +70,8 @@ async function openSource(job: SendJob): Promise<FileHandle> {
   }
 }
 
+const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
+
 async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
   const part = job.plan.parts[0];
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
@@ -79,18 +81,19 @@ async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Prom
     if (etag !== null) return etag;
     job.watch.onPart(part, "waiting");
   }
-  const { etag, isSure } = await sendPart(engine, job, { part, handle, sums: new Map() });
+  const { etag, isSure } = await sendPart(engine, job, { part, handle, ahead: NOTHING_AHEAD });
   return isSure && !wasSent ? etag : verifySent(engine, job);
 }
 
 async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
   for (let uploads = 1; ; uploads++) {
+    await openAhead(engine, job);
+    const ahead = sumAhead(engine, job, handle);
     try {
-      await openAhead(engine, job);
-      const [sums] = await Promise.all([sumAhead(engine, job, handle), ensureUpload(engine, job)]);
+      await ensureUpload(engine, job);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
       await forEachOf(missing, MOST_LANES, async (part) => {
-        await sendPart(engine, job, { part, handle, sums });
+        await sendPart(engine, job, { part, handle, ahead });
       });
       await assertUnchanged(handle, job.identity, job.path);
       await sweepLost(job);
@@ -101,6 +104,8 @@ async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Prom
       const etag = await lookForOurs(engine, job);
       if (etag !== null) return etag;
       await beginUpload(engine, job);
+    } finally {
+      await ahead.stop();
     }
   }
 }

@@ -42,6 +42,7 @@ export class Connection {
   #askedAt: number | null = null;
   /** The answer is whole, and the kernel's word on our last bytes is still to come. */
   #isOverWhenSent = false;
+  #broughtBytes = 0;
   /** An idle connection is used only until then. */
   idleUntil = 0;
 
@@ -110,7 +111,8 @@ export class Connection {
     });
     this.#receiving = receiving;
     const onFault = (error: unknown) => this.#failed(error);
-    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, trips, now, onFault });
+    const broughtBytes = this.#broughtBytes;
+    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, trips, now, broughtBytes, onFault });
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
       this.#socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
@@ -195,6 +197,7 @@ export class Connection {
 
   /** Idle again. */
   #rest(until: number): void {
+    this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
     this.#flow?.stop();
     this.#receiving?.release();
     this.#receiving = null;

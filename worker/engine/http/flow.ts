@@ -14,6 +14,8 @@ export interface FlowOptions {
   pace: Pace;
   trips: Trips;
   now: () => number;
+  /** Bytes that the connection brought before this body. */
+  broughtBytes: number;
   onFault(error: unknown): void;
 }
 
@@ -23,6 +25,7 @@ const MOST_WAIT_MS = 50;
 export class Flow implements Paced {
   readonly #options: FlowOptions;
   #burstBytes = 0;
+  #broughtBytes: number;
   #bytesSinceRest = 0;
   #restedAt: number;
   #isResting = false;
@@ -32,12 +35,19 @@ export class Flow implements Paced {
   constructor(options: FlowOptions) {
     this.#options = options;
     this.#restedAt = options.now();
+    this.#broughtBytes = options.broughtBytes;
+  }
+
+  /** By this body and those before it. */
+  get broughtBytes(): number {
+    return this.#broughtBytes;
   }
 
   /** Bytes of an answer were read. */
   came(count: number): void {
     if (this.#burstBytes === 0) this.#options.pacer.seen(this);
     this.#burstBytes += count;
+    this.#broughtBytes += count;
   }
 
   settle(): void {
@@ -49,7 +59,8 @@ export class Flow implements Paced {
     const nowMs = now();
     let restMs = 0;
     // Near its end a body is read as it comes: the next request waits for it, and a small object is all end.
-    if (pace.tickMs > 0 && burst < pace.aimBytes && receiving.leftBytes > 4 * pace.aimBytes) {
+    const hasGrown = this.#broughtBytes >= pace.growBytes;
+    if (pace.tickMs > 0 && hasGrown && burst < pace.aimBytes && receiving.leftBytes > 4 * pace.aimBytes) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
       const roundTripMs = trips.leastMs() ?? 0;
       restMs = restFor(pace, Math.min(pace.aimBytes / bytesPerMs, roundTripMs / 3));

@@ -18,6 +18,11 @@ export interface Pace {
   aimBytes: number;
   /** Longest rest, ms. Nor is a rest longer than a third of the round trip (or one tick): longer ones cost throughput. */
   mostMs: number;
+  /**
+   * A connection rests only after it brought so much: until then the kernel widens its receive window by how fast it is
+   * read from, and a window that stays narrow costs throughput for as long as the connection lives.
+   */
+  growBytes: number;
 }
 
 export interface Paced {

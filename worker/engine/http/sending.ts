@@ -28,8 +28,8 @@ const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
 /** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
 const MOST_TLS_CHUNK_BYTES = 64 * 1024;
-const QUICK_MS = 100;
-const SLOW_MS = 500;
+const QUICK_MS = 600;
+const SLOW_MS = 2_000;
 /** The kernel may take these at once, one after the other, before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
 /** The most the kernel may hold back after our last write. */

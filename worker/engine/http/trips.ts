@@ -8,7 +8,7 @@ export interface Trips {
 const WINDOW_MS = 5 * 60_000;
 const MOST = 32;
 
-export function createTrips(now: () => number): Trips {
+export function createTrips(now: () => number, onTrip: () => void = () => undefined): Trips {
   let trips: { at: number; ms: number }[] = [];
   let least: number | null = null;
   let goodUntil = 0;
@@ -18,6 +18,7 @@ export function createTrips(now: () => number): Trips {
       trips = [...trips.filter((trip) => trip.at > at - WINDOW_MS).slice(1 - MOST), { at, ms }];
       least = Math.min(...trips.map((trip) => trip.ms));
       goodUntil = at + WINDOW_MS;
+      onTrip();
     },
     leastMs: () => (now() < goodUntil ? least : null),
   };

@@ -54,6 +54,8 @@ export interface WireOptions {
   now?: () => number;
   /** Certificates to trust instead of the system's, PEM. */
   ca?: string;
+  /** A round trip was measured. */
+  onRoundTrip?: () => void;
   buffers?: Buffers;
   pace?: Pace;
 }
@@ -65,13 +67,13 @@ const REST_MS = 4_000;
 const BUFFER_BYTES = 256 * 1024;
 const SCRATCH_BYTES = 64 * 1024;
 /** Well below half of the receive window a connection begins with: what waits in the kernel should not narrow it much. */
-const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40 };
+const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
 const MOST_CHECK_MS = 500;
 
 export function createWire(options: WireOptions): Wire {
   const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
   const pace = options.pace ?? PACE;
-  const trips = createTrips(now);
+  const trips = createTrips(now, options.onRoundTrip);
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
   const pool = createPool({
