@@ -3,10 +3,11 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { CannotRun } from "#e2e/link/cannot-run.ts";
+import { whyNoLink } from "#e2e/link/open-link.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "./bench-error.ts";
 import { type BenchCase, type Direction, linkRate } from "./cases.ts";
-import { ROOT } from "./compile.ts";
-import { whyNoLink } from "./link/open-link.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
@@ -195,6 +196,6 @@ try {
   else if (options.report) await writePage();
   else await benchAll(options);
 } catch (error) {
-  console.error(error instanceof BenchError ? error.message : error);
+  console.error(error instanceof CannotRun ? error.message : error);
   process.exitCode = 1;
 }

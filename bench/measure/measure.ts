@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { compile } from "../compile.ts";
+import { compileC } from "#e2e/link/compile-c.ts";
 
 /** One program to run. */
 export interface Command {
@@ -42,7 +42,7 @@ const TAIL_CHARACTERS = 600;
 
 /** Runs a program to its end and measures all of its process tree; what exceeds the time is killed. */
 export async function measure(command: Command, options: MeasureOptions): Promise<Measured> {
-  const program = await compile("measure", "measure/measure.c");
+  const program = await compileC("measure", join(import.meta.dirname, "measure.c"));
   const result = join(options.scratch, "costs.json");
   await rm(result, { force: true });
   // A process group of its own: it is killed as a whole, and Ctrl-C reaches it through us.

@@ -4,7 +4,7 @@ import { cpus, loadavg, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 import { SERVER_PINS } from "#e2e/servers/pins.ts";
 import type { BenchCase } from "../cases.ts";
-import { ROOT } from "../compile.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
 import type { Result } from "./results.ts";
 
 const run = promisify(execFile);

@@ -115,7 +115,7 @@ start of the program to its end. CPU is user and system time of the whole proces
 run the bytes that arrived are compared by SHA-256 (an upload is fetched again by another client beside the server); the
 bucket is emptied between runs. Downloads fetch what Tidemark stored, so that it has checksums to verify; it verifies them.
 The store is a real S3 server with its files in memory. Across a link it stands in a network namespace of its own behind
-\`bench/link/wan.c\`, which applies delay, rate, a bounded queue and loss to real TCP. Rates count IP packets: their
+\`e2e/link/wan.c\`, which applies delay, rate, a bounded queue and loss to real TCP. Rates count IP packets: their
 headers alone leave 0.965 of a link to data. "In flight" is what a tool was told to have in flight, as parts x part size x
 files: the memory it takes if it holds whole parts. aria2c is given a list of URLs, so it asks the store for none.`;
 

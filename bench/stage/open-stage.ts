@@ -5,7 +5,7 @@ import { installServer } from "#e2e/servers/install.ts";
 import { freePort } from "#e2e/servers/run-binary.ts";
 import { BenchError } from "../bench-error.ts";
 import type { BenchCase } from "../cases.ts";
-import { isAlive, openLink, type Link } from "../link/open-link.ts";
+import { isAlive, openLink, type Link } from "#e2e/link/open-link.ts";
 import { compileRaw } from "../tools/raw.ts";
 import { makeCertificate } from "./make-certificate.ts";
 import { type BenchServer, type ServerName, startListening, startServer } from "./start-server.ts";

@@ -1,10 +1,11 @@
-import { compile } from "../compile.ts";
+import { join } from "node:path";
+import { compileC } from "#e2e/link/compile-c.ts";
 import { baseEnvironment, type Tool } from "./tool.ts";
 
 export const RAW_CONNECTIONS = 30;
 
 /** Makes the program of the ceiling; it serves and moves. */
-export const compileRaw = (): Promise<string> => compile("raw-tcp", "peers/raw-tcp.c");
+export const compileRaw = (): Promise<string> => compileC("raw-tcp", join(import.meta.dirname, "../peers/raw-tcp.c"));
 
 /** Plain TCP: the same number of bytes over fresh connections, with nothing on top. Says what the link itself allows. */
 export const raw: Tool = {

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { MADE, ROOT } from "../compile.ts";
+import { MADE } from "#e2e/link/compile-c.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
 import { baseEnvironment, type Tool } from "./tool.ts";
 
 const SCRIPT = join(import.meta.dirname, "../peers/sdk-reference.ts");

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../compile.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
 import type { Command } from "../measure/measure.ts";
 import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
 

@@ -9,11 +9,12 @@ import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
+import { slowLink } from "./slow-link.ts";
 import { writePage } from "./write-page.ts";
 
 /** `npm run prove`: the full counts of the reliability bar. */
 
-const MEASURES: readonly Measure[] = [goodput, memory, manyFiles, largeFile];
+const MEASURES: readonly Measure[] = [goodput, memory, slowLink, manyFiles, largeFile];
 
 async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
   const { options, program, book } = about;

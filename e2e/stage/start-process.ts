@@ -9,6 +9,8 @@ export interface StartOptions {
   /** The TypeScript entry, relative to the repository. */
   entry: string;
   args?: string[];
+  /** A program to run it under, with its arguments: `nsenter ...`. */
+  under?: readonly string[];
   env?: Record<string, string>;
   /** Resolves the start when it says something on this line of stdout; null keeps waiting. */
   readReady?: (line: string) => string | null;
@@ -34,7 +36,8 @@ export interface RunningProcess {
  * @throws Error with the last lines when it ends, or stays silent, before it is ready.
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [options.entry, ...(options.args ?? [])], {
+  const [program = process.execPath, ...before] = [...(options.under ?? []), process.execPath];
+  const child = spawn(program, [...before, options.entry, ...(options.args ?? [])], {
     cwd: ROOT,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

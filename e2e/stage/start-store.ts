@@ -12,6 +12,8 @@ export interface StoreOptions {
   control?: string;
   corsOrigin?: string;
   flags?: string[];
+  /** As that of `StartOptions`. */
+  under?: readonly string[];
 }
 
 export interface RunningStore extends RunningProcess, StoreAddress {
@@ -31,6 +33,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     title: "store",
     entry: "store/main.ts",
     args: [...args, ...(options.flags ?? [])],
+    ...(options.under === undefined ? {} : { under: options.under }),
     env: { TIDEMARK_STORE_ACCESS_KEY: accessKey, TIDEMARK_STORE_SECRET_KEY: secretKey },
     readReady: (line) => (line.startsWith("{") ? line : null),
   });

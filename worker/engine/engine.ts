@@ -90,20 +90,23 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const meter = createMeter(clock.now);
   const gate = createGate(first);
+  const hedges = createHedges({ clock, gate, meter });
   const helm = createHelm({
     clock,
     gate,
     meter,
     wire,
     limits: { first, ramp: RAMP_CONNECTIONS[options.direction ?? "down"], most },
+    partBytes: hedges.lengthBytes,
     onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
+    onTooMany: hedges.shed,
   });
   gate.onEntered(helm.wake);
   return {
     wire,
     gate,
     helm,
-    hedges: createHedges({ clock, gate, meter }),
+    hedges,
     limiter: createLimiter(clock, options.limitBytesPerSecond),
     meter,
     signatures: createSignatures(options.source, options.signerNow),

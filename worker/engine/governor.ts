@@ -1,8 +1,10 @@
+import { hasQueue } from "./load.ts";
+
 /**
  * How many connections a direction uses. It starts with a few and doubles with every round trip that brings more: new
  * connections are slow at first, and together they fill a long link sooner. More than a few dozen are only worth it where
- * each is held down by losses, so that step is only taken after the
- * connections before it had their time to grow, and where a round trip shows no standing queue. Later it tries a few more or less now and then, and stays with what is
+ * each is held down by losses, so that step is only taken after the connections before it had their time to grow, and
+ * where a round trip shows no standing queue. Later it tries a few more or less now and then, and stays with what is
  * fastest, and of two that are equally fast with the fewer: connections cost the training program CPU, and the
  * neighbours on the link their turn. A store that throttles halves it at once; it comes back one by one.
  *
@@ -51,6 +53,7 @@ export interface GovernorLimits {
   first: number;
   /** What fills any link without losses. */
   ramp: number;
+  /** May become less while it runs. */
   most: number;
 }
 
@@ -109,6 +112,10 @@ function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
 export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
   if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
   const ramp = Math.min(limits.most, limits.ramp);
+  if (state.width > limits.most) {
+    const { at, bytes } = sample;
+    return rest({ ...state, width: limits.most, windowAt: at, windowBytes: bytes }, { rate: state.rate, at });
+  }
   if (state.phase === "ramp" && sample.isHungry && sample.rttMs >= LONG_RTT_MS && state.width < ramp) {
     return { ...state, width: ramp };
   }
@@ -189,7 +196,7 @@ function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gove
   if (sample.presentRttMs === null) return { ...state, rate, asksRtt: true };
   // A standing queue says that the link is full; losses leave it empty.
   const next = { ...state, rate, asksRtt: false };
-  if (sample.presentRttMs > sample.rttMs * 1.2 + 3) return rest(next, { rate, at: sample.at });
+  if (!Number.isFinite(sample.presentRttMs) || hasQueue(sample.presentRttMs, sample.rttMs)) return rest(next, { rate, at: sample.at });
   return { ...next, phase: "leap", width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 

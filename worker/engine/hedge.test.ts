@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import { createGate } from "./gate.ts";
-import { createHedges, type Flight } from "./hedge.ts";
+import { createHedges, SHED, type Flight } from "./hedge.ts";
 
 const clock = { now: () => performance.now(), sleep: () => Promise.resolve(), random: () => 0.5 };
 const { signal } = new AbortController();
@@ -48,7 +48,7 @@ function createTrial(options: { width?: number } = {}) {
     }
     tries.length = 0;
   };
-  return { gate, meter, fly, tries, landSome };
+  return { hedges, gate, meter, fly, tries, landSome };
 }
 
 test("a part that takes far longer than its siblings took is sent a second time, and the faster one counts", async () => {
@@ -165,4 +165,19 @@ test("a part whose rest would take longer than all of it on the empty link is se
   expect(tries.map(({ name, isHedge }) => [name, isHedge]).slice(4)).toEqual([["part 3", true]]);
   tries[4]?.end("second");
   expect(await Promise.all(flights)).toEqual(["done", "done", "done", "second"]);
+});
+
+test("of too many parts on a slow link those that moved least make room, and the others go on", async () => {
+  const { hedges, gate, fly, tries } = createTrial({ width: 3 });
+  const flown = ["most", "some", "least"].map((name) => fly(name));
+  await vi.advanceTimersByTimeAsync(100);
+  for (const [index, moved] of [50, 20, 10].entries()) tries[index]?.onMoved(moved);
+  expect(hedges.lengthBytes()).toBe(100);
+  hedges.shed(1);
+  await expect(flown[1]).rejects.toBe(SHED);
+  await expect(flown[2]).rejects.toBe(SHED);
+  expect(gate.held).toBe(1);
+  tries[0]?.end("landed");
+  expect(await flown[0]).toBe("landed");
+  expect(hedges.lengthBytes()).toBeNull();
 });

@@ -17,7 +17,14 @@ export interface Hedges {
    * the first attempt's failure when neither succeeds.
    */
   run<T>(flight: Flight<T>): Promise<T>;
+  /** Length of the longest on its way; null when there is none. */
+  lengthBytes(): number | null;
+  /** Ends all but `width` of those on their way, the ones that have moved least: they reject with `SHED`. */
+  shed(width: number): void;
 }
+
+/** It makes room for others, and has to start over when its turn comes again. */
+export const SHED = new Fault("CANCELLED", { detail: "the link is too slow for so many parts at a time" });
 
 export interface Flight<T> {
   signal: AbortSignal;
@@ -58,6 +65,7 @@ interface Flying {
   wasBegunAnew: boolean;
   hedge(): void;
   beginAnew(): void;
+  shed(): void;
 }
 
 const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
@@ -123,6 +131,15 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
   };
 
   return {
+    lengthBytes: () => {
+      let longest: number | null = null;
+      for (const { lengthBytes } of flying) longest = Math.max(longest ?? 0, lengthBytes);
+      return longest;
+    },
+    shed: (width) => {
+      const byMoved = [...flying].filter(({ isHedged }) => !isHedged).sort((a, b) => a.movedBytes - b.movedBytes);
+      for (const flight of byMoved.slice(0, Math.max(0, flying.size - width))) flight.shed();
+    },
     run: async <T>(flight: Flight<T>): Promise<T> => {
       timer ??= setInterval(look, LOOK_EVERY_MS).unref();
       const stops: AbortController[] = [];
@@ -150,7 +167,8 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
           begin(false);
           return;
         }
-        if (!about.isHedge) firstFailure = error;
+        if (about.stop.signal.reason === SHED && !flight.signal.aborted) firstFailure = SHED;
+        else if (!about.isHedge) firstFailure = error;
         if (running.size > 0) return;
         flying.delete(me);
         outcome.reject(firstFailure ?? error);
@@ -189,6 +207,9 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
         beginAnew: () => {
           me.wasBegunAnew = true;
           stops[0]?.abort(BEGUN_ANEW);
+        },
+        shed: () => {
+          for (const stop of stops) stop.abort(SHED);
         },
       };
       flying.add(me);

@@ -11,16 +11,19 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 
-function createTrial(link: { rttMs: number | null }) {
+function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBytes?: number }) {
   const gate = createGate(10);
+  const shed: number[] = [];
   const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
   const helm = createHelm({
     clock: { now: () => performance.now() },
     gate,
     meter,
-    wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.rttMs) },
+    wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.presentRttMs ?? link.rttMs) },
     limits: { first: 10, ramp: 24, most: 96 },
+    partBytes: () => link.partBytes ?? null,
     onWidth: () => undefined,
+    onTooMany: (width) => void shed.push(width),
   });
   gate.onEntered(helm.wake);
   const wait = (count: number, size: Wants["size"]) => {
@@ -28,7 +31,7 @@ function createTrial(link: { rttMs: number | null }) {
       void gate.run({ signal, size }, () => new Promise<never>(() => undefined));
     }
   };
-  return { gate, helm, meter, wait };
+  return { gate, helm, meter, wait, shed };
 }
 
 test("on a long link it is as wide as the direction needs before the first byte", async () => {
@@ -78,6 +81,18 @@ test("while nothing is known of the link it stays with the first ones", async ()
   wait(90, "large");
   await vi.advanceTimersByTimeAsync(1_000);
   expect(gate.width).toBe(10);
+  helm.stop();
+});
+
+test("on a link that turns out to be slow and full, parts make room for others", async () => {
+  const { gate, helm, meter, wait, shed } = createTrial({ rttMs: 120, presentRttMs: 600, partBytes: 5 * 1024 * 1024 });
+  wait(90, "large");
+  for (let at = 0; at < 8_000; at += 50) {
+    meter.totalBytes += 12_500;
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(shed).toEqual([4]);
+  expect(gate.width).toBe(4);
   helm.stop();
 });
 

@@ -2,6 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
 import { govern, startGovernor, type GovernorLimits } from "./governor.ts";
 import type { Wire } from "./http/wire.ts";
+import { startLoad, weigh } from "./load.ts";
 import type { Meter } from "./meter.ts";
 
 /** Lets the governor look at the transfer while something moves, and sets the gate to the width it says. */
@@ -29,11 +30,16 @@ export function createHelm(parts: {
   meter: Meter;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
   limits: GovernorLimits;
+  /** Length of the parts that would have to go again from their start; null when there are none. */
+  partBytes(): number | null;
   onWidth(width: number): void;
+  /** Fewer may move than do: ends some of those that have moved least. */
+  onTooMany(width: number): void;
 }): Helm {
   const { clock, gate, meter, limits } = parts;
   let state = startGovernor(limits, clock.now());
   let timer: NodeJS.Timeout | null = null;
+  let load = startLoad(clock.now());
   let emptyLooks = 0;
   let isThrottled = false;
   let rttMs = Infinity;
@@ -71,13 +77,17 @@ export function createHelm(parts: {
     isThrottled = false;
     // A small file is mostly a round trip: what fills the link with parts leaves it idle with files.
     const ramp = gate.waitingSmall >= gate.width ? limits.most : limits.ramp;
-    state = govern(state, sample, { ...limits, ramp });
-    if (state.asksRtt) measure();
-    else presentRttMs = null;
+    const mostBefore = load.most;
+    const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
+    load = weigh(load, { ...sample, width: gate.held, partBytes: parts.partBytes(), presentRttMs: answered });
+    state = govern(state, { ...sample, presentRttMs: answered }, { ...limits, ramp, most: Math.min(limits.most, load.most) });
+    if (answered !== null) presentRttMs = null;
+    if (state.asksRtt || load.asksRtt) measure();
     if (state.width === gate.width) return;
     // Connections first: who is let in wants one.
     parts.onWidth(state.width);
     gate.setWidth(state.width);
+    if (load.most < mostBefore) parts.onTooMany(state.width);
     expected?.open(state.width);
   };
   const wake = () => {

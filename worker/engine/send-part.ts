@@ -6,6 +6,7 @@ import type { PlannedPart } from "#storage/plan.ts";
 import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
 import { findOurs } from "./find-ours.ts";
+import { SHED } from "./hedge.ts";
 import type { UploadBody } from "./http/wire.ts";
 import { assertUnchanged } from "./identity.ts";
 import type { Lane } from "./limiter.ts";
@@ -82,10 +83,14 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const { signal } = job.watch;
   const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
   const isWhole = job.plan.parts.length === 1;
-  const sent = await engine.gate.run({ signal, size: isWhole ? "small" : "large" }, async () => {
-    const summing = createSumming(slice, job.knownSums(part) ?? (await ahead.of(part)));
-    // One for all tries: a part that has to go again keeps its place.
-    const lane = engine.limiter.lane();
+  // For all tries: a part that has to go again keeps its sums and its place.
+  let kept: { summing: Summing; lane: Lane } | null = null;
+  const send = async () => {
+    kept ??= {
+      lane: engine.limiter.lane(),
+      summing: createSumming(slice, job.knownSums(part) ?? (await ahead.of(part))),
+    };
+    const { summing, lane } = kept;
     let tries = 0;
     return withRetry(engine.retrier, attempting(job), async () => {
       await assertUnchanged(handle, job.identity, job.path);
@@ -104,12 +109,21 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
         throw error;
       }
     });
-  });
+  };
+  const wants = { signal, size: isWhole ? "small" : "large" } as const;
+  let sent = await engine.gate.run(wants, send).catch(unlessShed);
+  while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
   // The connection goes on with the next part while this one is being written down.
   await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();
   job.watch.onPart(part, "done");
   return sent;
+}
+
+/** Null for a part that made room for others and has to wait for its turn again. */
+function unlessShed(error: unknown): null {
+  if (error === SHED) return null;
+  throw error;
 }
 
 /** The sums of one slice, found once for all tries and as far as they are needed. */

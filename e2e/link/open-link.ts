@@ -1,11 +1,12 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { BenchError } from "../bench-error.ts";
-import { compile } from "../compile.ts";
+import { CannotRun } from "./cannot-run.ts";
+import { compileC } from "./compile-c.ts";
 
 /**
  * A wide-area link on one machine: two network namespaces, joined by the emulator of `wan.c`. Real TCP runs through it,
@@ -75,12 +76,12 @@ export function whyNoLink(): string | null {
 
 /**
  * @param congestion TCP's congestion control on both sides
- * @throws BenchError when the machine cannot do it
+ * @throws CannotRun when the machine cannot do it
  */
 export async function openLink(settings: LinkSettings, congestion: string): Promise<Link> {
   const why = whyNoLink();
-  if (why !== null) throw new BenchError(`This case cannot run: ${why}.`);
-  const emulator = await compile("wan", "link/wan.c");
+  if (why !== null) throw new CannotRun(`This case cannot run: ${why}.`);
+  const emulator = await compileC("wan", join(import.meta.dirname, "wan.c"));
   await removeLeftovers();
   await using undo = new AsyncDisposableStack();
   const names = { client: `${PREFIX}${process.pid}-client`, server: `${PREFIX}${process.pid}-server` };
@@ -119,7 +120,7 @@ async function ip(...args: string[]): Promise<void> {
   try {
     await run("ip", args);
   } catch (error) {
-    throw new BenchError(`"ip ${args.join(" ")}" failed; it comes with Debian's iproute2.`, error);
+    throw new CannotRun(`"ip ${args.join(" ")}" failed; it comes with Debian's iproute2.`, error);
   }
 }
 
@@ -168,7 +169,7 @@ function startEmulator(program: string, args: readonly string[]): Emulator {
   return {
     ask: async (command) => {
       await greeting.catch(() => {
-        throw new BenchError(`The link did not come up: ${complaint.trim()}`);
+        throw new CannotRun(`The link did not come up: ${complaint.trim()}`);
       });
       const answer = nextLine(child, lines);
       child.stdin.write(`${command}\n`);
@@ -186,7 +187,7 @@ function startEmulator(program: string, args: readonly string[]): Emulator {
 function nextLine(child: ChildProcess, lines: Interface): Promise<string> {
   return new Promise((resolve, reject) => {
     lines.once("line", resolve);
-    child.once("exit", () => reject(new BenchError("The emulator of the link ended.")));
+    child.once("exit", () => reject(new CannotRun("The emulator of the link ended.")));
   });
 }
 

@@ -2,22 +2,22 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { BenchError } from "./bench-error.ts";
+import { ROOT } from "../stage/start-process.ts";
+import { CannotRun } from "./cannot-run.ts";
 
-/** The repository, and where programs that the benchmarks make for themselves are kept. */
-export const ROOT = join(import.meta.dirname, "..");
+/** Where programs that benchmarks and trials make for themselves are kept. */
 export const MADE = join(ROOT, ".tools/bench");
 const run = promisify(execFile);
 
 /**
- * Compiles one C file of `bench/` unless that was done for the same text.
+ * Compiles one C file unless that was done for the same text.
+ * @param file absolute
  * @returns the program's path
- * @throws BenchError when there is no C compiler, or it refuses
+ * @throws CannotRun when there is no C compiler, or it refuses
  */
-export async function compile(name: string, source: string): Promise<string> {
-  const file = join(import.meta.dirname, source);
+export async function compileC(name: string, file: string): Promise<string> {
   const digest = createHash("sha256")
     .update(await readFile(file))
     .digest("hex");
@@ -29,8 +29,8 @@ export async function compile(name: string, source: string): Promise<string> {
   try {
     await run("cc", ["-O2", "-pthread", "-o", fresh, file]);
   } catch (error) {
-    throw new BenchError(
-      `${source} could not be compiled: it needs a C compiler called "cc" (Debian: apt-get install gcc libc6-dev).`,
+    throw new CannotRun(
+      `${basename(file)} could not be compiled: it needs a C compiler called "cc" (Debian: apt-get install gcc libc6-dev).`,
       error,
     );
   }

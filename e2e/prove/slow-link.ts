@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Copy, type Ending, startCopy } from "../faults/copy.ts";
+import { sumsUnder } from "../faults/final-names.ts";
+import { writeFileOf } from "../faults/payload.ts";
+import { storeKeys } from "../faults/rig.ts";
+import { openLink, whyNoLink } from "../link/open-link.ts";
+import { startStore } from "../stage/start-store.ts";
+import type { Measure } from "./measure.ts";
+
+const MIB = 1024 * 1024;
+const BYTES = 24 * MIB;
+const LINK = { rttMs: 300, upMbit: 2, downMbit: 20, lossPercent: 2 };
+/** Progress is told once a second; what moves every two seconds shows within three. */
+const LONGEST_STILL_MS = 3_000;
+/** The time left, told in the middle, may be wrong by this factor. */
+const ETA_FACTOR = 2;
+const MOST_CPU_SHARE = 0.1;
+
+interface Seen {
+  longestStillMs: number;
+  etaRatio: number | null;
+  cpuShare: number;
+}
+
+/** A home line at its worst: slow, far away and lossy. */
+export const slowLink: Measure = {
+  name: "slow-link",
+  row: 28,
+  says: "24 MiB each way over 2 Mbit/s up, 20 down, 300 ms, 2 % of all packets lost",
+  whyNot: whyNoLink,
+  run: async (program) => {
+    const folder = mkdtempSync(join(tmpdir(), "tidemark-slow-"));
+    await using undo = new AsyncDisposableStack();
+    undo.defer(() => rmSync(folder, { recursive: true, force: true }));
+    const link = await openLink(LINK, "cubic");
+    undo.defer(() => link.close());
+    const store = await startStore({
+      dataDir: join(folder, "store"),
+      under: ["nsenter", `--net=${link.serverNetns}`],
+      flags: ["--host", link.serverAddress, "--no-fsync"],
+    });
+    undo.defer(async () => void (await store.stop("SIGKILL")));
+    const source = writeFileOf(join(folder, "source.bin"), BYTES);
+    const [sum] = Object.values(source.sums);
+    const back = join(folder, "back");
+    mkdirSync(back);
+    const problems: string[] = [];
+    const figures: string[] = [];
+    for (const direction of ["up", "down"] as const) {
+      const remote = `s3://${store.bucket}/slow.bin`;
+      const local = direction === "up" ? source.path : join(back, "slow.bin");
+      const copy = startCopy({
+        program,
+        under: ["nsenter", `--net=${link.clientNetns}`],
+        flags: { endpoint: store.endpoint, provider: "minio", state: join(folder, "state") },
+        ...(direction === "up" ? { from: local, to: remote } : { from: remote, to: local }),
+        env: storeKeys(store),
+      });
+      const cpu = watchCpu(copy.pid);
+      const ending = await copy.ended;
+      const { longestStillMs, etaRatio, cpuShare } = seenOf(copy, ending, cpu());
+      const title = `${direction}: ${(ending.tookMs / 1000).toFixed(0)} s`;
+      figures.push(
+        `${title}, longest without progress ${(longestStillMs / 1000).toFixed(1)} s, time left in the middle ${etaRatio?.toFixed(2) ?? "-"} of the real one, ${(100 * cpuShare).toFixed(1)} % of a processor`,
+      );
+      if (ending.code !== 0) problems.push(`${title}: ${ending.sentence ?? ending.stderr}`);
+      if (longestStillMs > LONGEST_STILL_MS) problems.push(`${title}: no progress for ${Math.round(longestStillMs)} ms`);
+      if (etaRatio === null || etaRatio > ETA_FACTOR || etaRatio < 1 / ETA_FACTOR) {
+        problems.push(`${title}: the time left was ${etaRatio?.toFixed(2) ?? "never told"}`);
+      }
+      if (cpuShare > MOST_CPU_SHARE) problems.push(`${title}: ${(100 * cpuShare).toFixed(0)} % of a processor`);
+    }
+    if (sumsUnder(back)["slow.bin"] !== sum) problems.push("wrong bytes came back");
+    return { runs: 2, problems, figures };
+  },
+};
+
+/** From the lines of `--json`: each has its time, the bytes that moved and the time left. */
+function seenOf(copy: Copy, ending: Ending, cpuSeconds: number): Seen {
+  const lines = copy.said
+    .filter(({ type }) => type === "progress")
+    .map(({ at, bytesDone, bytesTotal, etaMs }) => ({
+      at: Date.parse(String(at)),
+      done: Number(bytesDone),
+      total: Number(bytesTotal),
+      etaMs: typeof etaMs === "number" ? etaMs : null,
+    }));
+  const last = lines.at(-1);
+  const first = lines[0];
+  let movedAt = first?.at ?? 0;
+  let most = 0;
+  let longestStillMs = lines.length < 2 ? Infinity : 0;
+  for (const { at, done, total } of lines) {
+    // At the end the store's last answers are waited for.
+    if (done > most || done === total) movedAt = at;
+    most = Math.max(most, done);
+    longestStillMs = Math.max(longestStillMs, at - movedAt);
+  }
+  const middle = lines.find(({ done, total, etaMs }) => done >= total / 2 && etaMs !== null);
+  const leftMs = middle === undefined || last === undefined ? 0 : last.at - middle.at;
+  const etaRatio = middle?.etaMs == null || leftMs <= 0 ? null : middle.etaMs / leftMs;
+  return { longestStillMs, etaRatio, cpuShare: cpuSeconds / (ending.tookMs / 1000) };
+}
+
+const TICKS_PER_SECOND = 100;
+
+/** Returns how to ask for the processor seconds of a process that may have ended since. */
+function watchCpu(pid: number): () => number {
+  let seconds = 0;
+  const look = () => {
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+      seconds = (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    } catch {
+      // It has ended; what was seen last counts.
+    }
+  };
+  const timer = setInterval(look, 200);
+  return () => {
+    clearInterval(timer);
+    return seconds;
+  };
+}

@@ -1,0 +1,77 @@
+/**
+ * How many parts a slow link can carry side by side. On a fast link many connections are never too many; on a slow one
+ * each gets so little that a part takes minutes, and whatever was not acknowledged when the process is killed has to go
+ * again. So where a part would take longer than `LONGEST_SECONDS`, and a standing queue shows that it is the link that is
+ * slow and not each connection, fewer parts are sent at a time.
+ *
+ * Pure, as the governor is.
+ */
+export interface Load {
+  /** The most parts at a time; Infinity while nothing speaks against any number. */
+  readonly most: number;
+  readonly windowAt: number;
+  /** Null before the first byte. */
+  readonly windowBytes: number | null;
+  /** A round trip should be measured. */
+  readonly asksRtt: boolean;
+  /** Of the last window, bytes per second. */
+  readonly rate: number;
+}
+
+export interface LoadSample {
+  /** Milliseconds, only going up. */
+  at: number;
+  /** Bytes moved since the beginning. */
+  bytes: number;
+  /** How many parts move. */
+  width: number;
+  /** Their length; null where nothing is lost when one of them is cut. */
+  partBytes: number | null;
+  /** The least one of this link. */
+  rttMs: number;
+  /** Measured just now because the state asked for it; null otherwise, Infinity when that could not be told. */
+  presentRttMs: number | null;
+}
+
+const WISHED_SECONDS = 30;
+const LONGEST_SECONDS = 60;
+/** Fewer than this would leave the link idle between one part and the next. */
+const LEAST = 4;
+const WINDOW_MS = 2_000;
+const WINDOW_ROUND_TRIPS = 10;
+
+export const startLoad = (at: number): Load => ({
+  most: Infinity,
+  windowAt: at,
+  windowBytes: null,
+  asksRtt: false,
+  rate: 0,
+});
+
+/** A queue stands where a round trip takes this much longer than the least one. */
+export const hasQueue = (presentRttMs: number, rttMs: number): boolean =>
+  Number.isFinite(presentRttMs) && presentRttMs > rttMs * 1.2 + 3;
+
+export function weigh(load: Load, sample: LoadSample): Load {
+  const { at, bytes, width, partBytes, rttMs, presentRttMs } = sample;
+  if (partBytes === null) return load.most === Infinity && !load.asksRtt ? load : startLoad(at);
+  if (load.asksRtt) {
+    if (presentRttMs === null) return load;
+    const answered = { ...load, asksRtt: false };
+    return hasQueue(presentRttMs, rttMs) ? { ...answered, most: fitting(load.rate, partBytes) } : answered;
+  }
+  if (load.windowBytes === null) return bytes === 0 ? load : { ...load, windowAt: at, windowBytes: bytes };
+  const spanMs = at - load.windowAt;
+  if (spanMs < Math.max(WINDOW_MS, WINDOW_ROUND_TRIPS * rttMs)) return load;
+  const rate = ((bytes - load.windowBytes) * 1000) / spanMs;
+  const next = { ...load, windowAt: at, windowBytes: bytes, rate };
+  // A link that carries nothing at all is down, not slow.
+  if (rate === 0) return next;
+  const fits = fitting(rate, partBytes);
+  if (fits > load.most) return { ...next, most: fits };
+  const isTooLong = width > LEAST && (width * partBytes) / rate > LONGEST_SECONDS;
+  return isTooLong ? { ...next, asksRtt: true } : next;
+}
+
+const fitting = (rate: number, partBytes: number): number =>
+  Math.max(LEAST, Math.floor((rate * WISHED_SECONDS) / partBytes));
