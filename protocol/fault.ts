@@ -170,6 +170,11 @@ export const FAULTS = {
     says: "Another Tidemark process is using this folder.",
     next: "Stop it first, or give this one a folder of its own.",
   }),
+  COPY_RUNNING: row("never", 409, {
+    exit: 4,
+    says: "The same copy is running already.",
+    next: "Wait for it to end, or stop it first: what it has moved is kept.",
+  }),
   PORT_IN_USE: row("never", 500, {
     exit: 1,
     says: "The port is already in use.",

@@ -177,7 +177,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     uncounted: true,
     goesAgain: "twice",
     flags: slowly,
-    mayEnd: ["FOLDER_IN_USE"],
+    mayEnd: ["COPY_RUNNING"],
     during: async (scene) => {
       await sleep(scene.random.next() * 600);
       const { code, fault } = await scene.start().ended;
@@ -186,7 +186,7 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
     },
     // It may have begun after the first had ended.
     check: ({ facts: { second } }) =>
-      second === "FOLDER_IN_USE" || second === "exit 0" ? [] : [`the second one ended with ${second}`],
+      second === "COPY_RUNNING" || second === "exit 0" ? [] : [`the second one ended with ${second}`],
   },
   {
     name: "two-writers",

@@ -46,10 +46,10 @@ test("a process that got the dead one's number does not count as the holder", as
 
 test("a second process that does the same thing is told which one does it already", async () => {
   const path = join(folder, "copy.lock");
-  const about = { op: "cp", subject: "a -> b", doing: "which makes the same copy" };
+  const about = { code: "COPY_RUNNING", op: "cp", subject: "a -> b" } as const;
   const unlock = await lockAt(path, about);
   await expect(lockAt(path, about)).rejects.toThrow(
-    `a -> b: Another Tidemark process is using this folder (by process ${process.pid}, which makes the same copy)`,
+    `a -> b: The same copy is running already (by process ${process.pid})`,
   );
   await (
     await lockAt(join(folder, "other.lock"), about)

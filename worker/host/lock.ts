@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, type FaultCode } from "#protocol/fault.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -11,29 +11,27 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
  * @throws Fault FOLDER_IN_USE
  */
 export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
-  lockAt(join(folder, "worker.lock"), { op: "start", subject: folder, doing: "" });
+  lockAt(join(folder, "worker.lock"), { code: "FOLDER_IN_USE", op: "start", subject: folder });
 
 /**
- * As `lockFolder`, for anything that only one process may do at a time. `doing`: what the other process does, for the
- * sentence. The folder of the lock must exist.
- * @throws Fault FOLDER_IN_USE
+ * As `lockFolder`, for anything that only one process may do at a time. The folder of the lock must exist.
+ * @throws Fault of `code` while another process does it
  */
 export async function lockAt(
   path: string,
-  about: { op: string; subject: string; doing: string },
+  about: { code: FaultCode; op: string; subject: string },
 ): Promise<() => Promise<void>> {
-  const { op, subject } = about;
+  const { code, op, subject } = about;
   const mine = `${process.pid} ${(await startTimeOf(process.pid)) ?? ""}`;
   for (let tries = 0; tries < 3; tries++) {
     if (await tryCreate(path, mine)) return () => rm(path, { force: true });
     const holder = await readFile(path, "utf8").catch(() => "");
     if (await isAlive(holder)) {
-      const by = `by process ${holder.split(" ")[0]}`;
-      throw new Fault("FOLDER_IN_USE", { op, subject, detail: about.doing === "" ? by : `${by}, ${about.doing}` });
+      throw new Fault(code, { op, subject, detail: `by process ${holder.split(" ")[0]}` });
     }
     await removeDead(path, holder);
   }
-  throw new Fault("FOLDER_IN_USE", { op, subject });
+  throw new Fault(code, { op, subject });
 }
 
 /** It appears with its content: an empty one would look like a dead one to whoever starts at the same moment. */

@@ -190,7 +190,7 @@ test("the same copy a second time at the same time ends at once and says so", as
   const first = cp([path, "s3://trial/twice.bin"]);
   const begun = async () => (await store.count("CreateMultipartUpload")).some(({ key }) => key === "twice.bin");
   await expect.poll(begun).toBe(true);
-  await expect(cp([path, "s3://trial/twice.bin"])).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
+  await expect(cp([path, "s3://trial/twice.bin"])).rejects.toMatchObject({ code: "COPY_RUNNING" });
   expect(await first).toContain("verified");
 });
 

@@ -8,7 +8,7 @@ import type { Verb } from "./verb.ts";
 /**
  * Runs a copy with its journal. Two processes that make the same copy would tear each other's journal and temporary
  * files, so the second one ends at once.
- * Faults: FOLDER_IN_USE, FOLDER_UNWRITABLE, those of `work`.
+ * Faults: COPY_RUNNING, FOLDER_UNWRITABLE, those of `work`.
  */
 export async function withJournal<T>(
   verb: Verb,
@@ -21,8 +21,7 @@ export async function withJournal<T>(
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw diskFault(error, { op: "journal", subject: folder, otherwise: "FOLDER_UNWRITABLE" });
   });
-  const doing = "which makes the same copy";
-  const unlock = await lockAt(`${journalPath}.lock`, { op: "cp", subject: about.shown, doing });
+  const unlock = await lockAt(`${journalPath}.lock`, { code: "COPY_RUNNING", op: "cp", subject: about.shown });
   try {
     return await work(journal);
   } finally {
