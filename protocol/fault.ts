@@ -145,6 +145,11 @@ export const FAULTS = {
     says: "The file changed while it was being read.",
     next: "Nothing of it is used. A copy can be started again; of a checkpoint the next finished one is taken.",
   }),
+  NOT_FINISHED: row("never", 409, {
+    exit: 1,
+    says: "The checkpoint is not finished.",
+    next: "It is taken when its program has written the rest; one whose program was killed in the middle never is.",
+  }),
   READ_FAILED: row("never", 500, {
     exit: 1,
     says: "The file could not be read.",

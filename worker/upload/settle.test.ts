@@ -24,8 +24,9 @@ const look = async (): Promise<Look> => {
 function settler(hasWriter = async () => false) {
   const time = { now: 0 };
   const made = createSettler({ settleMs: 2_000, now: () => time.now, wallNow: Date.now, hasWriter });
-  const ask = async () => made.isSettled(folder, await look());
-  return { time, ask };
+  const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
+  const ask = async () => made.isSettled(candidate, await look());
+  return { time, ask, why: () => made.whyUnfinished(folder) };
 }
 
 test("is finished when it looked the same for the settle time, not before", async () => {
@@ -67,15 +68,40 @@ test("a marker that is written last ends the wait", async () => {
   expect(await ask()).toBe(true);
 });
 
-test("a framework that has not written its last file yet is given much longer", async () => {
+test("one that its framework has not finished is never taken, and after a while that is said", async () => {
   await writeFile(join(folder, "training_args.bin"), "arguments");
+  const { time, ask, why } = settler();
+  await ask();
+  time.now = 59_000;
+  expect(await ask()).toBe(false);
+  expect(why()).toBeNull();
+  time.now = 3_600_000;
+  expect(await ask()).toBe(false);
+  expect(why()).toBe("trainer_state.json is missing");
+  await writeFile(join(folder, "trainer_state.json"), "{}");
+  expect(await ask()).toBe(false);
+  expect(why()).toBeNull();
+  time.now += 2_000;
+  expect(await ask()).toBe(true);
+});
+
+test("where only a file beside it would tell and there is none, it is given much longer", async () => {
+  await writeFile(join(folder, "zero_pp_rank_0_mp_rank_00_optim_states.pt"), "states");
   const { time, ask } = settler();
   await ask();
   time.now = 29_000;
   expect(await ask()).toBe(false);
-  await writeFile(join(folder, "trainer_state.json"), "{}");
+  time.now = 30_000;
+  expect(await ask()).toBe(true);
+});
+
+test("a file beside it that names it ends the wait, although the checkpoint itself did not change", async () => {
+  await writeFile(join(folder, "zero_pp_rank_0_mp_rank_00_optim_states.pt"), "states");
+  await writeFile(join(folder, "../latest"), "global_step0");
+  const { ask } = settler();
+  await ask();
   expect(await ask()).toBe(false);
-  time.now = 31_000;
+  await writeFile(join(folder, "../latest"), "global_step1");
   expect(await ask()).toBe(true);
 });
 

@@ -1,35 +1,28 @@
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { sep } from "node:path";
+import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
+import { readReadiness, type Readiness } from "./readiness.ts";
 
 /**
- * When is a checkpoint finished? Only its program knows. Without being told: when it looks the same for the settle time,
- * holds nothing temporary, and (where /proc can be read) nobody has a file in it open for writing. A marker that
- * frameworks write last (`.complete`, `commit_success.txt`) ends the wait at the second equal look.
+ * When is a checkpoint finished? Its own files may say so: then it is taken at the second equal look. They may say that
+ * something is missing: then it is not taken however long it is quiet, because its program may have been killed in the
+ * middle. Where they say nothing: when it looks the same for the settle time, holds nothing temporary, and (where /proc
+ * can be read) nobody has a file in it open for writing.
  */
 export interface Settler {
-  /** Whether the checkpoint at `path` is finished, judged by this look and those before it. */
-  isSettled(path: string, look: Look): Promise<boolean>;
+  /** Whether the checkpoint is finished, judged by this look and those before it. */
+  isSettled(candidate: Candidate, look: Look): Promise<boolean>;
+  /** What is missing of one that has been quiet for so long that this is worth saying; null of all others. */
+  whyUnfinished(path: string): string | null;
   /** It is gone, or was taken. */
   forget(path: string): void;
 }
 
-const MARKERS = /(^|\/)(\.complete|COMPLETE|_SUCCESS|commit_success\.txt|_CHECKPOINT_METADATA)$/;
-
-/**
- * Files that show which framework writes, and the one it writes last. Between the two it may be quiet for long (an
- * optimizer gathered from many ranks), so without the last one the wait is much longer.
- */
-const WRITTEN_LAST: readonly { seen: RegExp; last: RegExp }[] = [
-  { seen: /^training_args\.bin$/, last: /^trainer_state\.json$/ },
-  { seen: /(^|\/)__\d+_\d+\.distcp$/, last: /(^|\/)\.metadata$/ },
-];
+/** Where much time may pass between two files (an optimizer gathered from many ranks) the wait is longer. */
 const LONGER = 15;
-
-function waitFor(look: Look, settleMs: number): number {
-  const has = (pattern: RegExp) => look.files.some(({ relative }) => pattern.test(relative));
-  return WRITTEN_LAST.some(({ seen, last }) => has(seen) && !has(last)) ? settleMs * LONGER : settleMs;
-}
+/** An unfinished one that was quiet for this long is spoken of. */
+const WORTH_SAYING_MS = 60_000;
 
 export interface SettleOptions {
   settleMs: number;
@@ -40,23 +33,43 @@ export interface SettleOptions {
   hasWriter(path: string): Promise<boolean>;
 }
 
+interface Seen {
+  fingerprint: string;
+  since: number;
+  /** Null until it looked the same twice: files that are being written are not read. */
+  readiness: Readiness | null;
+}
+
 export function createSettler(options: SettleOptions): Settler {
-  const seen = new Map<string, { fingerprint: string; since: number }>();
+  const seen = new Map<string, Seen>();
+  const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
+    if (readiness.says === "unfinished") return false;
+    if (readiness.says === "finished" && about.before !== null) return true;
+    const isSlow = readiness.says === "unsaid" && readiness.isSlow;
+    const waitMs = isSlow ? options.settleMs * LONGER : options.settleMs;
+    if (about.before !== null && options.now() - about.before.since >= waitMs) return true;
+    // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
+    return options.wallNow() - about.look.touchedMs > Math.max(waitMs, 1000);
+  };
   return {
     forget: (path) => void seen.delete(path),
-    isSettled: async (path, look) => {
-      const before = seen.get(path);
-      const isSame = before?.fingerprint === look.fingerprint;
-      const since = isSame ? before.since : options.now();
-      if (!isSame) seen.set(path, { fingerprint: look.fingerprint, since });
+    whyUnfinished: (path) => {
+      const found = seen.get(path);
+      if (found?.readiness?.says !== "unfinished" || options.now() - found.since < WORTH_SAYING_MS) return null;
+      return found.readiness.why;
+    },
+    isSettled: async (candidate, look) => {
+      const { path } = candidate;
+      const known = seen.get(path);
+      const before = known?.fingerprint === look.fingerprint ? known : null;
+      const now: Seen = before ?? { fingerprint: look.fingerprint, since: options.now(), readiness: null };
+      seen.set(path, now);
       if (look.files.length === 0 || look.hasTemporary) return false;
-      const isMarked = isSame && look.files.some((file) => MARKERS.test(file.relative));
-      const waitMs = waitFor(look, options.settleMs);
-      const isQuiet = isSame && options.now() - since >= waitMs;
-      // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
-      const isOld = options.wallNow() - look.touchedMs > Math.max(waitMs, 1000);
-      if (!isMarked && !isQuiet && !isOld) return false;
-      return !(await options.hasWriter(path));
+      const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
+      if (before === null && !isOld) return false;
+      // A tracker beside it may change although the checkpoint itself does not.
+      if (now.readiness?.says !== "finished") now.readiness = await readReadiness(candidate, look);
+      return isDone(now.readiness, { look, before }) && !(await options.hasWriter(path));
     },
   };
 }

@@ -120,7 +120,8 @@ async function lookOnce(watching: Watching): Promise<void> {
     if (look === null) continue;
     if (index === candidates.length - 1) watching.onSeen(candidate, look);
     if (watching.knows(candidate.path, look.fingerprint)) continue;
-    if (await settler.isSettled(candidate.path, look)) finished.push({ candidate, look });
+    if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
+    else await sayUnfinished(watching, { candidate, look });
   }
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);
@@ -128,6 +129,15 @@ async function lookOnce(watching: Watching): Promise<void> {
     if (outcome === "taken") for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
     return;
   }
+}
+
+/** Of one that nobody writes any more: a person should know that it will not be safe. */
+async function sayUnfinished(watching: Watching, about: { candidate: Candidate; look: Look }): Promise<void> {
+  const { candidate, look } = about;
+  const why = watching.settler.whyUnfinished(candidate.path);
+  if (why === null) return;
+  const fault = new Fault("NOT_FINISHED", { op: "capture", subject: candidate.path, detail: why });
+  await watching.onRefused(candidate, { look, fault });
 }
 
 /** `later`: it is not finished after all, so nothing is known about those before it either. */

@@ -1,0 +1,177 @@
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Candidate } from "./find.ts";
+import type { Look, LookedFile } from "./look.ts";
+import { isWhole } from "./whole-file.ts";
+
+/**
+ * What a checkpoint's own files say of whether it is finished. `finished`: its framework wrote what it writes last.
+ * `unfinished`: something is missing or cut short, so that quiet alone must not make it one: the program may have been
+ * killed in the middle. `unsaid`: nothing in it tells.
+ */
+export type Readiness =
+  { says: "finished" } | { says: "unfinished"; why: string } | { says: "unsaid"; isSlow: boolean };
+
+type Judged = Pick<Look, "files">;
+
+/** A framework by the files it leaves, and how it says that it is done. */
+interface Framework {
+  /** Files that show who writes. */
+  readonly seen: RegExp;
+  judge(candidate: Pick<Candidate, "path" | "name" | "step">, look: Judged): Promise<Readiness>;
+}
+
+const has = (look: Judged, pattern: RegExp): boolean => look.files.some(({ relative }) => pattern.test(relative));
+const UNSAID: Readiness = { says: "unsaid", isSlow: false };
+
+/** A file beside the checkpoint names the newest one that is finished. */
+async function judgeByTracker(
+  candidate: Pick<Candidate, "path" | "step">,
+  about: { tracker: string; read: (text: string) => number | null },
+): Promise<Readiness> {
+  const { tracker, read } = about;
+  const text = await readFile(join(dirname(candidate.path), tracker), "utf8").catch(() => null);
+  // Some programs are told not to write it: then it says nothing, but much time may pass between two files.
+  if (text === null) return { says: "unsaid", isSlow: true };
+  const step = read(text.trim());
+  if (step === null || step >= candidate.step) return { says: "finished" };
+  return { says: "unfinished", why: `${tracker} does not name it yet` };
+}
+
+/** The number a tracker ends with; null for a word such as `release`. */
+const lastNumber = (text: string): number | null => {
+  const digits = /(\d{1,12})$/.exec(text)?.[1];
+  return digits === undefined ? null : Number(digits);
+};
+
+/**
+ * In this order: what is written last by the outermost one counts. Sources: the savers of Megatron-LM
+ * (`latest_checkpointed_iteration.txt` in the finalize step), DeepSpeed (`latest`, after the barrier), PyTorch DCP
+ * (`.metadata`, renamed into place by the coordinator), transformers' Trainer (`trainer_state.json`, after weights and
+ * optimizer), Orbax (the folder is renamed, or `commit_success.txt` where stores cannot).
+ */
+const FRAMEWORKS: readonly Framework[] = [
+  {
+    // By agreement of many: a file that says nothing else.
+    seen: /(^|\/)(\.complete|COMPLETE|_SUCCESS)$/,
+    judge: () => Promise.resolve({ says: "finished" }),
+  },
+  {
+    seen: /(^|\/)(mp_rank_\d+(_\d+)*\/model_optim_rng\.pt|common\.pt)$/,
+    judge: (candidate) =>
+      judgeByTracker(candidate, { tracker: "latest_checkpointed_iteration.txt", read: lastNumber }),
+  },
+  {
+    seen: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,
+    judge: async (candidate, look) => {
+      // Inside a Trainer's folder its own state is what is written last.
+      if (has(look, /^trainer_state\.json$/)) return UNSAID;
+      if (has(look, /^training_args\.bin$/)) return { says: "unfinished", why: "trainer_state.json is missing" };
+      return judgeByTracker(candidate, { tracker: "latest", read: lastNumber });
+    },
+  },
+  {
+    seen: /(^|\/)__\d+_\d+\.distcp$/,
+    judge: (_, look) => {
+      const missing = foldersOf(look, /(^|\/)__\d+_\d+\.distcp$/).find(
+        (folder) => !look.files.some(({ relative }) => relative === `${folder}.metadata`),
+      );
+      if (missing === undefined) return Promise.resolve({ says: "finished" });
+      return Promise.resolve({ says: "unfinished", why: `${missing}.metadata is missing` });
+    },
+  },
+  {
+    seen: /^(training_args\.bin|trainer_state\.json)$/,
+    judge: (_, look) =>
+      Promise.resolve(
+        has(look, /^trainer_state\.json$/) ? UNSAID : { says: "unfinished", why: "trainer_state.json is missing" },
+      ),
+  },
+  {
+    seen: /(^|\/)(_CHECKPOINT_METADATA|commit_success\.txt)$/,
+    judge: (_, look) => {
+      const half = look.files.find(({ relative }) => /\.orbax-checkpoint-tmp/.test(relative));
+      if (half === undefined) return Promise.resolve({ says: "finished" });
+      return Promise.resolve({ says: "unfinished", why: `${half.relative} is not committed` });
+    },
+  },
+];
+
+/** Folders in which a file matches, as prefixes. */
+const foldersOf = (look: Judged, pattern: RegExp): string[] => [
+  ...new Set(
+    look.files
+      .filter(({ relative }) => pattern.test(relative))
+      .map(({ relative }) => relative.slice(0, relative.lastIndexOf("/") + 1)),
+  ),
+];
+
+/** Judges files that do not change any more. Reads headers and ends of files, never their contents. Never throws. */
+export async function readReadiness(
+  candidate: Pick<Candidate, "path" | "name" | "step" | "kind">,
+  look: Judged,
+): Promise<Readiness> {
+  const missing = findMissingShard(look.files) ?? (await findMissingInIndex(look));
+  if (missing !== null) return { says: "unfinished", why: missing };
+  let isAllWhole = true;
+  for (const file of look.files) {
+    const whole = await isWhole(file);
+    if (whole === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
+    isAllWhole &&= whole === "whole" && /\.(pt|pth|ckpt|npz)$/i.test(file.relative);
+  }
+  for (const framework of FRAMEWORKS) {
+    if (has(look, framework.seen)) return framework.judge(candidate, look);
+  }
+  // A single file whose format ends with its table of contents.
+  return candidate.kind === "file" && isAllWhole ? { says: "finished" } : UNSAID;
+}
+
+const SHARD = /^(.*)-(\d{5})-of-(\d{5})(\.[a-z]+)$/;
+
+/** `model-00002-of-00003.safetensors`: all of them, or a sentence that names one that is not there. */
+function findMissingShard(files: readonly LookedFile[]): string | null {
+  const sets = new Map<string, { count: number; seen: Set<number>; nameOf: (shard: number) => string }>();
+  for (const { relative } of files) {
+    const [, stem = "", number = "", of = "", end = ""] = SHARD.exec(relative) ?? [];
+    if (of === "") continue;
+    const nameOf = (shard: number) => `${stem}-${String(shard).padStart(5, "0")}-of-${of}${end}`;
+    const set = sets.get(`${stem} ${of} ${end}`) ?? { count: Number(of), seen: new Set(), nameOf };
+    set.seen.add(Number(number));
+    sets.set(`${stem} ${of} ${end}`, set);
+  }
+  for (const { count, seen, nameOf } of sets.values()) {
+    for (let shard = 1; shard <= count && seen.size < count; shard++) {
+      if (!seen.has(shard)) return `${nameOf(shard)} is missing`;
+    }
+  }
+  return null;
+}
+
+const MOST_INDEX_BYTES = 32 * 1024 * 1024;
+
+/** What `*.index.json` lists has to be there. */
+async function findMissingInIndex(look: Judged): Promise<string | null> {
+  const names = new Set(look.files.map(({ relative }) => relative));
+  for (const { relative, path, identity } of look.files) {
+    if (!relative.endsWith(".index.json") || identity.sizeBytes > MOST_INDEX_BYTES) continue;
+    const folder = relative.slice(0, relative.lastIndexOf("/") + 1);
+    const listed = await readWeightMap(path);
+    if (listed === null) return `${relative} cannot be read`;
+    const missing = listed.find((name) => !names.has(folder + name));
+    if (missing !== undefined) return `${folder}${missing} is missing`;
+  }
+  return null;
+}
+
+/** Files that a Hugging Face index names; null when it is no JSON (it may be half written). */
+async function readWeightMap(path: string): Promise<string[] | null> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(path, "utf8"));
+    if (typeof parsed !== "object" || parsed === null || !("weight_map" in parsed)) return [];
+    const map: unknown = parsed.weight_map;
+    if (typeof map !== "object" || map === null) return [];
+    return [...new Set((Object.values(map) as unknown[]).filter((name) => typeof name === "string"))];
+  } catch {
+    return null;
+  }
+}
