@@ -165,6 +165,11 @@ export const FAULTS = {
     says: "There is not enough free disk space.",
     next: "Free some space or choose another folder; nothing was left under the final name.",
   }),
+  DISK_BUDGET: row("never", 507, {
+    exit: 7,
+    says: "It would take more of the disk than captures may.",
+    next: "Allow more (--disk-budget), or save less often than the uplink can carry; it is looked at again.",
+  }),
   FOLDER_UNWRITABLE: row("never", 500, {
     exit: 1,
     says: "The folder cannot be written.",

@@ -12,6 +12,8 @@ export interface AgentOptions {
   name: string;
   watches: Watch[];
   settleMs: number;
+  /** Most bytes of the disk for captures; null: half of what is free when it starts. */
+  diskBudgetBytes: number | null;
   limits: Limits;
   /** Null: found out while bytes move. */
   connections: number | null;
@@ -33,6 +35,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     name: wishedName(config.text("name")),
     watches: readWatches(config.list("watch"), config.text("run")),
     settleMs: config.durationMs("settle"),
+    diskBudgetBytes: config.size("disk-budget"),
     limits: readLimits(config),
     connections: connections === 0 ? null : connections,
     memoryBytes: config.size("memory") ?? 128 * MIB,

@@ -24,8 +24,10 @@ import { openSession, type Session } from "./link/session.ts";
 import { listen } from "./link/stream.ts";
 import { finishTaken, takeCommand, type Taking } from "./link/take-command.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
+import { readRoom } from "./restore/room.ts";
 import type { Terminal } from "./terminal.ts";
 import { readBacklog } from "./upload/backlog.ts";
+import { createDisk, type Disk } from "./upload/disk-budget.ts";
 import { keepCapturing } from "./upload/keep-capturing.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
 import { lookAt } from "./upload/look.ts";
@@ -59,6 +61,7 @@ interface Agent {
   restorer: Restorer;
   bootId: string;
   state: string;
+  disk: Disk;
   signal: AbortSignal;
 }
 
@@ -182,6 +185,7 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
   const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
   const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
   await sweepCaptures(join(state, "captures"), ledger);
+  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, ledger)) };
   const memory = await openCommandMemory(join(state, "commands.jsonl"));
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
@@ -241,8 +245,15 @@ async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agen
     restorer,
     bootId,
     state,
+    disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
     signal,
   };
+}
+
+/** Half of the disk that is free now, or held by captures of an earlier life. */
+async function defaultBudget(state: string, ledger: Ledger): Promise<number> {
+  const held = ledger.all().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  return Math.floor(((await readRoom(state)).freeBytes + held) / 2);
 }
 
 /** A restored folder is the bucket's own content; the watcher must not take it for news. */
@@ -262,6 +273,7 @@ function capture(agent: Agent, watch: AgentOptions["watches"][number]): Promise<
     captures: join(state, "captures"),
     traits: agent.benches.traits,
     partBytes: options.partBytes,
+    disk: agent.disk,
     signal,
     wallNow: Date.now,
     onCaptured: (captured) => {

@@ -130,6 +130,13 @@ export const FLAGS = {
     default: "2s",
     says: "A checkpoint is finished when nothing in it changed for this long.",
   },
+  "disk-budget": {
+    kind: "size",
+    commands: ["agent"],
+    value: "SIZE",
+    notZero: "captures need some room",
+    says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",
+  },
   label: {
     kind: "list",
     commands: ["agent"],

@@ -46,6 +46,7 @@ async function captureOnce(): Promise<void> {
     captures: join(folder, "captures"),
     traits: () => traitsOf("minio"),
     partBytes: null,
+    disk: { withRoom: (_, copy) => copy() },
     signal: stop.signal,
     wallNow: () => Date.now() + 86_400_000,
     onCaptured: () => setTimeout(() => stop.abort(), 20),

@@ -7,6 +7,7 @@ import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
+import type { Disk } from "./disk-budget.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Look } from "./look.ts";
 import type { Runs } from "./runs.ts";
@@ -25,6 +26,7 @@ export interface Capturing {
   /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
   traits(): StoreTraits;
   partBytes: number | null;
+  disk: Disk;
   signal: AbortSignal;
   clock?: Clock;
   wallNow(): number;
@@ -82,26 +84,29 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
     onRefused: refuse,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
-      const run = runs.get(watch.run);
-      const capture = await takeSnapshot({
-        candidate,
-        look,
-        run: watch.run,
-        epoch: run?.claim?.epoch ?? null,
-        captures: capturing.captures,
-        traits: capturing.traits(),
-        partBytes: capturing.partBytes,
-        startedBy: "queue",
-        wallNow,
+      const wanted = { run: watch.run, step: candidate.step, sizeBytes: look.sizeBytes };
+      const taken = await capturing.disk.withRoom(wanted, async () => {
+        const capture = await takeSnapshot({
+          candidate,
+          look,
+          run: watch.run,
+          epoch: runs.get(watch.run)?.claim?.epoch ?? null,
+          captures: capturing.captures,
+          traits: capturing.traits(),
+          partBytes: capturing.partBytes,
+          startedBy: "queue",
+          wallNow,
+        });
+        try {
+          await ledger.add(capture, look.fingerprint);
+        } catch (error) {
+          // Most likely the disk is full: its copy must not fill it further.
+          await rm(capture.folder, { recursive: true, force: true });
+          throw error;
+        }
+        return capture;
       });
-      try {
-        await ledger.add(capture, look.fingerprint);
-      } catch (error) {
-        // Most likely the disk is full: its copy must not fill it further.
-        await rm(capture.folder, { recursive: true, force: true });
-        throw error;
-      }
-      capturing.onCaptured(capture);
+      capturing.onCaptured(taken);
     },
   });
 }

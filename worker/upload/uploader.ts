@@ -29,6 +29,8 @@ export interface Uploader {
   run(): Promise<void>;
   /** Circumstances changed (a new key, a new start): what failed because of them waits again. */
   retryFailed(): Promise<void>;
+  /** Passes over these that wait; one that began meanwhile goes on. */
+  passOver(captures: readonly Capture[]): Promise<void>;
   /** There is something new in the ledger, or the hub or a person changed something. */
   wake(): void;
   readonly active: { capture: Capture; tally: Tally | null; startedAt: number } | null;
@@ -336,6 +338,9 @@ export function createUploader(given: UploaderParts): Uploader {
     retryFailed: async () => {
       await retryFailed();
       bell.ring();
+    },
+    passOver: async (captures) => {
+      for (const item of captures) if (item.state === "waiting") await end(item, "superseded", { by: "policy" });
     },
     wake: () => {
       bell.ring();

@@ -1,0 +1,82 @@
+import { Fault } from "#protocol/fault.ts";
+import { formatBytes } from "#protocol/units.ts";
+import type { RunName } from "#protocol/names.ts";
+import type { Capture } from "./capture.ts";
+
+/**
+ * What captures may take of the disk. Platforms kill a container that uses more than it asked for, so the budget is kept
+ * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, they are ours
+ * alone. Where it is full, waiting captures that a newer one overtakes make room (they are recorded as superseded); one that
+ * is being sent never does.
+ */
+export interface DiskBudget {
+  /** Most bytes of all captures together. */
+  mostBytes: number;
+}
+
+export interface Wanted {
+  run: RunName;
+  step: number;
+  sizeBytes: number;
+}
+
+/** Held by captures that were not removed yet, whatever became of them. */
+const heldBytes = (captures: readonly Capture[]): number =>
+  captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+
+/**
+ * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First those of
+ * the same run, which it overtakes; then, of other runs, those that a newer waiting one overtakes anyway.
+ * @throws Fault DISK_BUDGET when it does not fit all the same
+ */
+export function makeRoom(captures: readonly Capture[], wanted: Wanted, budget: DiskBudget): Capture[] {
+  const going: Capture[] = [];
+  let free = budget.mostBytes - heldBytes(captures);
+  for (const item of overtaken(captures, wanted)) {
+    if (free >= wanted.sizeBytes) break;
+    going.push(item);
+    free += item.sizeBytes;
+  }
+  if (free >= wanted.sizeBytes) return going;
+  const held = budget.mostBytes - free;
+  const rest = held > 0 ? `, ${formatBytes(held)} are held by captures that are not safe yet` : "";
+  const detail = `it has ${formatBytes(wanted.sizeBytes)}, ${formatBytes(budget.mostBytes)} are allowed${rest}`;
+  throw new Fault("DISK_BUDGET", { op: "capture", subject: `${wanted.run} step ${wanted.step}`, detail });
+}
+
+/** Runs copies one at a time, each when there is room for it: two at once would both count on the same bytes. */
+export interface Disk {
+  /** Faults: DISK_BUDGET, those of `copy`. */
+  withRoom<T>(wanted: Wanted, copy: () => Promise<T>): Promise<T>;
+}
+
+export function createDisk(parts: {
+  budget: DiskBudget;
+  captures(): readonly Capture[];
+  passOver(captures: readonly Capture[]): Promise<void>;
+}): Disk {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    withRoom: (wanted, copy) => {
+      const work = async () => {
+        await parts.passOver(makeRoom(parts.captures(), wanted, parts.budget));
+        return copy();
+      };
+      const mine = last.then(work, work);
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
+  const waiting = captures
+    .filter(({ state }) => state === "waiting")
+    .sort((a, b) => a.capturedAt - b.capturedAt || a.step - b.step);
+  const own = waiting.filter(({ run, step }) => run === wanted.run && step <= wanted.step);
+  const others = waiting.filter(
+    (item) =>
+      item.run !== wanted.run && waiting.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt),
+  );
+  return [...own, ...others];
+}
