@@ -22,6 +22,8 @@ export interface Narrator {
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
   refused(candidate: Candidate, fault: Fault): void;
+  /** Asked to stop while so many checkpoints are not safe. */
+  draining(unsafe: number): void;
   uploadEnded(capture: Capture): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
@@ -132,6 +134,11 @@ export function createNarrator(terminal: Terminal): Narrator {
     hubBack: () => {
       if (isHubLost) terminal.say("The hub is back.", { type: "hub-back" });
       isHubLost = false;
+    },
+    draining: (unsafe) => {
+      if (unsafe === 0) return;
+      const text = `Uploading ${unsafe === 1 ? "one checkpoint" : `${formatCount(unsafe)} checkpoints`} while there is time.`;
+      terminal.say(text, { type: "draining", checkpoints: unsafe });
     },
     leaving: (backlog) => {
       for (const run of backlog) terminal.say(...lastWords(run));

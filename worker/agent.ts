@@ -43,6 +43,10 @@ export interface AgentCommand {
   config: Config;
   terminal: Terminal;
   signal: AbortSignal;
+  /** The machine will be gone soon; `signal` follows. */
+  stopping: AbortSignal;
+  /** Longest time for the last words to the hub. */
+  goodbyeMs: number;
   platform: PlatformFacts;
 }
 
@@ -64,8 +68,6 @@ interface Agent {
   disk: Disk;
   signal: AbortSignal;
 }
-
-const GOODBYE_MS = 2_000;
 
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
 export async function runAgent(command: AgentCommand): Promise<void> {
@@ -148,6 +150,7 @@ async function live(beginning: Beginning): Promise<void> {
   const link = { hub, clock: systemClock, signal };
   const tasks = [
     agent.uploader.run(),
+    drainWhenAsked(agent, { stopping: command.stopping, end: () => stop.abort(new Fault("CANCELLED")) }),
     agent.restorer.run(),
     keepListening(agent),
     keepDelivering(outbox, link),
@@ -159,7 +162,7 @@ async function live(beginning: Beginning): Promise<void> {
         agent.session.settings = settings;
       },
     }),
-    ...options.watches.map((watch) => capture(agent, watch)),
+    ...options.watches.map((watch) => capture({ ...agent, signal: AbortSignal.any([signal, command.stopping]) }, watch)),
   ];
   const failures: unknown[] = [];
   await Promise.all(
@@ -170,7 +173,7 @@ async function live(beginning: Beginning): Promise<void> {
       }),
     ),
   );
-  await sayGoodbye(agent);
+  await sayGoodbye(agent, command.goodbyeMs);
   beginning.end();
   agent.throttle.close();
   await agent.benches.close();
@@ -338,13 +341,28 @@ async function steer(agent: Agent, transferId: string, wish: Parameters<Uploader
   else await agent.restorer.steer(transferId, wish);
 }
 
-/** The last words: to the hub, and to the person at the terminal. Never longer than two seconds. */
-async function sayGoodbye(agent: Agent): Promise<void> {
+/** Uploads what can still be safe in the time that is left, and ends early when that is all. */
+async function drainWhenAsked(agent: Agent, about: { stopping: AbortSignal; end(): void }): Promise<void> {
+  const { signal, uploader, narrator, ledger } = agent;
+  await new Promise<void>((resolve) => {
+    for (const asked of [about.stopping, signal]) {
+      if (asked.aborted) resolve();
+      asked.addEventListener("abort", () => resolve(), { once: true });
+    }
+  });
+  if (signal.aborted) return;
+  narrator.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
+  await uploader.drain();
+  about.end();
+}
+
+/** The last words: to the hub, and to the person at the terminal. */
+async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
   const { hub, outbox, narrator } = agent;
   const words = async () => {
     await deliver(outbox, hub);
     await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
-  await Promise.race([words().catch(() => undefined), systemClock.sleep(GOODBYE_MS)]);
+  await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
   narrator.leaving(await readBacklog(agent));
 }

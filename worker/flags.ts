@@ -137,6 +137,14 @@ export const FLAGS = {
     notZero: "captures need some room",
     says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",
   },
+  grace: {
+    kind: "duration",
+    commands: ["agent"],
+    value: "TIME",
+    default: "8s",
+    notZero: "0 would leave no time to say what is not safe",
+    says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
+  },
   label: {
     kind: "list",
     commands: ["agent"],

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
-import { platformFacts, resolveConfig, shownValue, terminalWishes } from "./config.ts";
+import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
 import { envName, isCommand, type CommandName } from "./flags.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { Verb } from "./verbs/verb.ts";
@@ -19,24 +19,37 @@ const streams: Streams = {
   columns: process.stderr.columns ?? 0,
 };
 
-/** After the first signal the command has this long to put everything away. */
+/** After the first signal a command has this long to put everything away. */
 const GRACE_MS = 5_000;
+
+interface Signals {
+  /** Put everything away now. */
+  signal: AbortSignal;
+  /** A signal came; `signal` follows when the time for work is over. */
+  stopping: AbortSignal;
+  stoppedBy(): NodeJS.Signals | null;
+}
 
 const codeOfSignal = (name: NodeJS.Signals): number => (name === "SIGINT" ? 130 : 143);
 
-function listenForSignals(terminal: Terminal): { signal: AbortSignal; stoppedBy: () => NodeJS.Signals | null } {
+/** `workMs`: how long it may go on working after the first signal; `graceMs`: when it is ended whatever it does. */
+function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: number }): Signals {
   const controller = new AbortController();
+  const stopping = new AbortController();
   let first: NodeJS.Signals | null = null;
   for (const name of ["SIGINT", "SIGTERM"] as const) {
     process.on(name, () => {
       if (first !== null) process.exit(codeOfSignal(name));
       first = name;
       terminal.say("Stopping. Press again to stop at once.", { type: "stopping", signal: name });
-      controller.abort(new Fault("CANCELLED"));
-      setTimeout(() => process.exit(codeOfSignal(name)), GRACE_MS).unref();
+      stopping.abort(new Fault("CANCELLED"));
+      const end = () => controller.abort(new Fault("CANCELLED"));
+      if (times.workMs > 0) setTimeout(end, times.workMs).unref();
+      else end();
+      setTimeout(() => process.exit(codeOfSignal(name)), times.graceMs).unref();
     });
   }
-  return { signal: controller.signal, stoppedBy: () => first };
+  return { signal: controller.signal, stopping: stopping.signal, stoppedBy: () => first };
 }
 
 async function run(invocation: Invocation): Promise<number> {
@@ -60,7 +73,8 @@ async function run(invocation: Invocation): Promise<number> {
     case "agent":
       return runStoppable(invocation, terminal, async (verb) => {
         const { runAgent } = await import("./agent.ts");
-        await runAgent({ ...verb, platform: platformFacts(process.env) });
+        const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
+        await runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) });
         return 0;
       });
     default: {
@@ -81,19 +95,30 @@ const VERBS = {
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
 } as const;
 
+/** Of the time that is left after a signal, a part belongs to the last words. */
+const goodbyeWithin = (graceMs: number): number => Math.min(2_000, graceMs / 4);
+/** To put everything away, before the process is ended. */
+const CLOSE_MS = 300;
+
+function timesOf(command: CommandName, config: Config): { workMs: number; graceMs: number } {
+  if (command !== "agent") return { workMs: 0, graceMs: GRACE_MS };
+  const graceMs = config.durationMs("grace");
+  return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
+}
+
 /** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
 async function runStoppable(
   invocation: Invocation,
   terminal: Terminal,
-  work: (verb: Verb) => Promise<number>,
+  work: (verb: Verb & { stopping: AbortSignal }) => Promise<number>,
 ): Promise<number> {
-  const { operands } = invocation;
+  const { operands, command } = invocation;
   const config = resolveConfig({ ...invocation, env: process.env });
-  const { signal, stoppedBy } = listenForSignals(terminal);
+  const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code = 0;
   try {
     const { home } = platformFacts(process.env);
-    code = await work({ config, operands, terminal, signal, home, output, input: () => process.stdin });
+    code = await work({ config, operands, terminal, signal, stopping, home, output, input: () => process.stdin });
   } catch (error) {
     if (stoppedBy() === null) throw error;
   }

@@ -215,6 +215,16 @@ const isNewer = (a: Capture, b: Capture): boolean =>
   (a.epoch ?? Infinity) - (b.epoch ?? Infinity) > 0 ||
   (a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step);
 
-/** The one to upload next: the oldest that waits. */
-export const nextToUpload = (captures: readonly Capture[]): Capture | null =>
-  captures.filter(({ state }) => state === "waiting").sort((a, b) => a.capturedAt - b.capturedAt)[0] ?? null;
+/** What is still to be sent of it, as far as earlier tries tell. */
+const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);
+
+/**
+ * The one to upload next: the oldest that waits. When there is little time left, the one of which least is missing: so most
+ * of them become safe.
+ */
+export function nextToUpload(captures: readonly Capture[], order: "oldest" | "least left" = "oldest"): Capture | null {
+  const waiting = captures.filter(({ state }) => state === "waiting");
+  const byAge = (a: Capture, b: Capture) => a.capturedAt - b.capturedAt;
+  const byLeft = (a: Capture, b: Capture) => leftBytes(a) - leftBytes(b) || byAge(a, b);
+  return waiting.sort(order === "oldest" ? byAge : byLeft)[0] ?? null;
+}

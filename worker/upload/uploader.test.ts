@@ -46,17 +46,17 @@ afterEach(async () => {
 });
 afterAll(() => store.close());
 
-async function capture(step: number): Promise<Capture> {
+async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
   const path = join(folder, `checkpoint-${step}`);
   await mkdir(path);
-  await writeFile(join(path, "model.bin"), randomBytes(11_000_000));
+  await writeFile(join(path, "model.bin"), randomBytes(about.bytes));
   await writeFile(join(path, "empty"), "");
   const look = await lookAt({ path, kind: "folder" });
   if (look === null) throw new Error("the checkpoint is gone");
   const taken = await takeSnapshot({
     candidate: { path, name: `checkpoint-${step}`, step, kind: "folder" },
     look,
-    run,
+    run: about.run,
     epoch: null,
     captures: join(folder, "captures"),
     traits: store.access.traits,
@@ -297,4 +297,32 @@ test("paused it keeps its place and what was sent, and goes on when resumed", as
   expect(ends).toEqual([{ state: "done", step: 100 }]);
   const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(taken.attempt));
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
+});
+
+test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async () => {
+  await capture(100, { run, bytes: 22_000_000 });
+  await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });
+  const slow = store.engine({ limit: 4_000_000, connections: 2 });
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  const draining = uploader.drain();
+  while (ends.length === 0) await systemClock.sleep(5);
+  expect(ends).toEqual([{ state: "done", step: 200 }]);
+  slow.limiter.setRate(0);
+  await Promise.all([done, draining]);
+  expect(ends.map(({ step }) => step)).toEqual([200, 100]);
+  const parts = await store.count("UploadPart");
+  expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
+});
+
+test("what is nearly safe is not interrupted by something larger", async () => {
+  await capture(100);
+  await capture(200, { run: runName.parse("whisper"), bytes: 30_000_000 });
+  const slow = store.engine({ limit: 8_000_000, connections: 2 });
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const draining = uploader.drain();
+  slow.limiter.setRate(0);
+  await Promise.all([done, draining]);
+  expect(ends.map(({ step }) => step)).toEqual([100, 200]);
 });

@@ -29,6 +29,11 @@ export interface Uploader {
   run(): Promise<void>;
   /** Circumstances changed (a new key, a new start): what failed because of them waits again. */
   retryFailed(): Promise<void>;
+  /**
+   * The machine will be gone soon: what is nearest to being safe goes first, from now on. Resolves when nothing is left that
+   * could be sent.
+   */
+  drain(): Promise<void>;
   /** Passes over these that wait; one that began meanwhile goes on. */
   passOver(captures: readonly Capture[]): Promise<void>;
   /** There is something new in the ledger, or the hub or a person changed something. */
@@ -63,6 +68,7 @@ const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "O
 const MOST_RENEWALS = 2;
 
 const IDLE_MS = 10_000;
+const DRAIN_LOOK_MS = 50;
 /** These faults say that the upload should be tried again by itself, however long it takes. */
 const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
 
@@ -84,12 +90,14 @@ export function createUploader(given: UploaderParts): Uploader {
     stop: { controller: AbortController; ended: Promise<void> } | null;
     tries: number;
     renewals: Map<string, number>;
+    isDraining: boolean;
   } = {
     active: null,
     waitingFor: null,
     stop: null,
     tries: 0,
     renewals: new Map(),
+    isDraining: false,
   };
   const uncommitted = new Map<string, Uncommitted>();
   let committing: Promise<void> = Promise.resolve();
@@ -284,7 +292,11 @@ export function createUploader(given: UploaderParts): Uploader {
     const away = await ahead.announceAll();
     const announced = () => ledger.all().filter((item) => item.announced);
     for (const item of supersededBy(announced())) await end(item, "superseded", { by: "policy" });
-    const item = nextToUpload(announced().filter(({ id }) => hub.isUp || ahead.isReady(id)));
+    const order = state.isDraining ? "least left" : "oldest";
+    const item = nextToUpload(
+      announced().filter(({ id }) => hub.isUp || ahead.isReady(id)),
+      order,
+    );
     if (item === null) {
       if (away !== null) throw away;
       return "idle";
@@ -308,6 +320,21 @@ export function createUploader(given: UploaderParts): Uploader {
     for (const item of ledger.all()) {
       if (item.state !== "failed" || item.fault === null || isHopeless(item.fault.code)) continue;
       await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+    }
+  };
+
+  /** Makes way for one that can be safe sooner. What was sent of it stays sent. */
+  const giveWay = async () => {
+    const { active, stop } = state;
+    if (active === null || stop === null) return;
+    const left = active.capture.sizeBytes - (active.tally?.bytesSure ?? 0);
+    const sooner = nextToUpload(ledger.all(), "least left");
+    if (sooner === null || sooner.sizeBytes >= left) return;
+    stop.controller.abort(new Fault("CANCELLED"));
+    await stop.ended;
+    const { id } = active.capture;
+    if (ledger.get(id)?.state === "running" && !uncommitted.has(id)) {
+      await ledger.move(id, "waiting", { by: "node", at: parts.wallNow() });
     }
   };
 
@@ -338,6 +365,13 @@ export function createUploader(given: UploaderParts): Uploader {
     retryFailed: async () => {
       await retryFailed();
       bell.ring();
+    },
+    drain: async () => {
+      state.isDraining = true;
+      await giveWay();
+      bell.ring();
+      const isLeft = () => ledger.all().some((item) => item.state === "waiting" || item.state === "running");
+      while (isLeft() && !signal.aborted) await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);
     },
     passOver: async (captures) => {
       for (const item of captures) if (item.state === "waiting") await end(item, "superseded", { by: "policy" });
