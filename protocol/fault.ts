@@ -185,6 +185,16 @@ export const FAULTS = {
     says: "The same copy is running already.",
     next: "Wait for it to end, or stop it first: what it has moved is kept.",
   }),
+  PROGRAM_NOT_FOUND: row("never", 500, {
+    exit: 127,
+    says: "The program was not found.",
+    next: "Check its name and the PATH; it stands behind `--`.",
+  }),
+  PROGRAM_NOT_EXECUTABLE: row("never", 500, {
+    exit: 126,
+    says: "The program cannot be executed.",
+    next: "Make it executable, or name its interpreter first: tidemark run -- python train.py",
+  }),
   PORT_IN_USE: row("never", 500, {
     exit: 1,
     says: "The port is already in use.",

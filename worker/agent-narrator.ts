@@ -22,6 +22,11 @@ export interface Narrator {
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
   refused(candidate: Candidate, fault: Fault): void;
+  setAside(about: { path: string; place: string; state: "whole" | "torn" }): void;
+  /** `step` null: it starts from the beginning. */
+  resuming(about: { run: string; step: number | null; path: string | null }): void;
+  programEnded(end: { code: number | null; signal: string | null }): void;
+  restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
   draining(unsafe: number): void;
   uploadEnded(capture: Capture): void;
@@ -135,6 +140,26 @@ export function createNarrator(terminal: Terminal): Narrator {
       if (isHubLost) terminal.say("The hub is back.", { type: "hub-back" });
       isHubLost = false;
     },
+    setAside: ({ path, place, state }) => {
+      const why = state === "torn" ? "it was not finished" : "another machine has taken the run over since";
+      terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
+    },
+    resuming: ({ run, step, path }) => {
+      const text = step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
+      terminal.say(text, { type: "resuming", run, step, path });
+    },
+    programEnded: ({ code, signal }) =>
+      terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {
+        type: "program-ended",
+        code,
+        signal,
+      }),
+    restarting: ({ code, waitMs }) =>
+      terminal.say(`The program failed (${code}); it is started again in ${formatDuration(waitMs)}.`, {
+        type: "restarting",
+        code,
+        waitMs,
+      }),
     draining: (unsafe) => {
       if (unsafe === 0) return;
       const text = `Uploading ${unsafe === 1 ? "one checkpoint" : `${formatCount(unsafe)} checkpoints`} while there is time.`;

@@ -4,36 +4,24 @@ import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { readAgentOptions, type AgentOptions } from "./agent-options.ts";
-import { createNarrator, type Narrator } from "./agent-narrator.ts";
+import { createNarrator } from "./agent-narrator.ts";
 import { composeReport } from "./agent-report.ts";
-import { createBenches, type Benches } from "./agent-benches.ts";
+import { assemble, type Agent, type Beginning } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "./config.ts";
 import { systemClock } from "./engine/clock.ts";
 import { readFacts } from "./host/facts.ts";
 import { lockFolder } from "./host/lock.ts";
 import { stateFolder } from "./host/state-folder.ts";
-import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts";
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type NodeCredential } from "./link/node-credential.ts";
-import { openMemory } from "./limits/learned.ts";
-import { openThrottle, type Throttle } from "./limits/throttle.ts";
-import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
-import { openSession, type Session } from "./link/session.ts";
 import { listen } from "./link/stream.ts";
 import { finishTaken, takeCommand, type Taking } from "./link/take-command.ts";
-import { createRestorer, type Restorer } from "./restore/restorer.ts";
-import { readRoom } from "./restore/room.ts";
 import type { Terminal } from "./terminal.ts";
 import { readBacklog } from "./upload/backlog.ts";
-import { createDisk, type Disk } from "./upload/disk-budget.ts";
-import { keepCapturing } from "./upload/keep-capturing.ts";
-import { openLedger, type Ledger } from "./upload/ledger.ts";
-import { lookAt } from "./upload/look.ts";
-import { createRuns, type Runs } from "./upload/runs.ts";
-import { sweepCaptures } from "./upload/sweep.ts";
-import { createUploader, type Uploader } from "./upload/uploader.ts";
+import { keepCapturing, type ProgramOver } from "./upload/keep-capturing.ts";
+import type { Uploader } from "./upload/uploader.ts";
 
 /**
  * `tidemark agent`: keeps the checkpoints of this machine safe and puts others back when the hub asks. Everything it was
@@ -50,27 +38,9 @@ export interface AgentCommand {
   platform: PlatformFacts;
 }
 
-interface Agent {
-  options: AgentOptions;
-  narrator: Narrator;
-  hub: Hub;
-  session: Session;
-  outbox: Outbox;
-  ledger: Ledger;
-  memory: CommandMemory;
-  runs: Runs;
-  benches: Benches;
-  throttle: Throttle;
-  uploader: Uploader;
-  restorer: Restorer;
-  bootId: string;
-  state: string;
-  disk: Disk;
-  signal: AbortSignal;
-}
 
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
-export async function runAgent(command: AgentCommand): Promise<void> {
+export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
   const { config, terminal } = command;
   const options = readAgentOptions(config);
   const state = await stateFolder(config.text("state"), command.platform.home);
@@ -99,16 +69,8 @@ export async function runAgent(command: AgentCommand): Promise<void> {
       signal: command.signal,
     });
     narrator.joined(credential.held, { isNew });
-    await live({
-      command,
-      options,
-      state,
-      facts,
-      hub,
-      credential: credential.held,
-      narrator,
-      end: () => lifetime.abort(),
-    });
+    const beginning = { options, state, facts, hub, credential: credential.held, narrator };
+    await live(command, { ...beginning, end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();
     await unlock();
@@ -128,29 +90,44 @@ async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
   }
 }
 
-interface Beginning {
-  command: AgentCommand;
-  options: AgentOptions;
-  state: string;
-  facts: NodeFacts;
-  hub: Hub;
-  credential: NodeCredential;
-  narrator: Narrator;
+
+/** What goes on beside the worker's own tasks, and says when it is over. */
+export type Beside = (agent: Agent, life: Life) => Promise<void>;
+
+export interface Life {
+  /** The machine will be gone soon. */
+  stopping: AbortSignal;
+  /** Takes no more captures but, when a program that wrote them has ended, what it left. Resolves when that is done. */
+  endCaptures(after: ProgramOver | null): Promise<void>;
+  /** Puts everything away. */
   end(): void;
 }
 
-async function live(beginning: Beginning): Promise<void> {
-  const { command, options, narrator } = beginning;
+async function live(command: AgentCommand, beginning: Beginning & { end(): void }, beside: Beside): Promise<void> {
+  const { options, narrator } = beginning;
   const stop = new AbortController();
+  const untilOver = new AbortController();
+  const over: { how: ProgramOver | null } = { how: null };
   const signal = AbortSignal.any([stop.signal, command.signal]);
   const agent = await assemble(beginning, signal);
   const { hub, outbox } = agent;
   narrator.follow({ ...agent, signal });
   for (const watch of options.watches) narrator.watching(watch);
   const link = { hub, clock: systemClock, signal };
+  const until = AbortSignal.any([signal, untilOver.signal]);
+  const captures = options.watches.map((watch) => capture(agent, watch, { until, over: () => over.how }));
+  const life: Life = {
+    stopping: command.stopping,
+    endCaptures: async (how) => {
+      over.how = how;
+      untilOver.abort(new Fault("CANCELLED"));
+      await Promise.allSettled(captures);
+    },
+    end: () => stop.abort(new Fault("CANCELLED")),
+  };
   const tasks = [
     agent.uploader.run(),
-    drainWhenAsked(agent, { stopping: command.stopping, end: () => stop.abort(new Fault("CANCELLED")) }),
+    beside(agent, life),
     agent.restorer.run(),
     keepListening(agent),
     keepDelivering(outbox, link),
@@ -162,7 +139,7 @@ async function live(beginning: Beginning): Promise<void> {
         agent.session.settings = settings;
       },
     }),
-    ...options.watches.map((watch) => capture({ ...agent, signal: AbortSignal.any([signal, command.stopping]) }, watch)),
+    ...captures,
   ];
   const failures: unknown[] = [];
   await Promise.all(
@@ -181,91 +158,11 @@ async function live(beginning: Beginning): Promise<void> {
   if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
 }
 
-async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, narrator } = beginning;
-  const wallNow = Date.now;
-  const bootId = randomUUID();
-  const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
-  const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
-  await sweepCaptures(join(state, "captures"), ledger);
-  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, ledger)) };
-  const memory = await openCommandMemory(join(state, "commands.jsonl"));
-  const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
-  const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
-  const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
-  const runs = createRuns(
-    options.watches.map(({ run }) => run),
-    { hub, onOver: narrator.runOver },
-  );
-  const uploader = createUploader({
-    ledger,
-    runs,
-    hub,
-    outbox,
-    clock: systemClock,
-    wallNow,
-    journals: join(state, "uploads"),
-    node: () => ({ id: credential.nodeId, name: session.name }),
-    bench: benches.up,
-    signal,
-    onEnd: narrator.uploadEnded,
-    onWaiting: narrator.waitingFor,
-  });
-  const restorer = createRestorer({
-    memory,
-    outbox,
-    hub,
-    clock: systemClock,
-    journals: join(state, "restores"),
-    engine: () => benches.down()?.engine ?? null,
-    signal,
-    beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
-    onStart: narrator.restoreStarted,
-    onEnd: (restored, about) => {
-      narrator.restoreEnded(restored, about);
-      const isWatched = options.watches.some(
-        ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
-      );
-      if (about.state === "done" && isWatched) {
-        // Training goes on from here: what would be lost is what comes after.
-        const point = { step: restored.step, at: wallNow(), sizeBytes: about.tally?.bytesTotal ?? 0 };
-        ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
-      }
-    },
-  });
-  return {
-    options,
-    narrator,
-    hub,
-    session,
-    outbox,
-    ledger,
-    memory,
-    runs,
-    benches,
-    throttle,
-    uploader,
-    restorer,
-    bootId,
-    state,
-    disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
-    signal,
-  };
-}
-
-/** Half of the disk that is free now, or held by captures of an earlier life. */
-async function defaultBudget(state: string, ledger: Ledger): Promise<number> {
-  const held = ledger.all().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return Math.floor(((await readRoom(state)).freeBytes + held) / 2);
-}
-
-/** A restored folder is the bucket's own content; the watcher must not take it for news. */
-async function rememberRestored(ledger: Ledger, staging: string, target: string): Promise<void> {
-  const look = await lookAt({ path: staging, kind: "folder" });
-  if (look !== null) await ledger.remember(target, look.fingerprint);
-}
-
-function capture(agent: Agent, watch: AgentOptions["watches"][number]): Promise<void> {
+function capture(
+  agent: Agent,
+  watch: AgentOptions["watches"][number],
+  about: { until: AbortSignal; over(): ProgramOver | null },
+): Promise<void> {
   const { options, ledger, runs, outbox, narrator, uploader, signal, state } = agent;
   return keepCapturing({
     watch,
@@ -278,6 +175,7 @@ function capture(agent: Agent, watch: AgentOptions["watches"][number]): Promise<
     partBytes: options.partBytes,
     disk: agent.disk,
     signal,
+    ...about,
     wallNow: Date.now,
     onCaptured: (captured) => {
       narrator.captured(captured);
@@ -341,19 +239,28 @@ async function steer(agent: Agent, transferId: string, wish: Parameters<Uploader
   else await agent.restorer.steer(transferId, wish);
 }
 
-/** Uploads what can still be safe in the time that is left, and ends early when that is all. */
-async function drainWhenAsked(agent: Agent, about: { stopping: AbortSignal; end(): void }): Promise<void> {
-  const { signal, uploader, narrator, ledger } = agent;
-  await new Promise<void>((resolve) => {
-    for (const asked of [about.stopping, signal]) {
-      if (asked.aborted) resolve();
-      asked.addEventListener("abort", () => resolve(), { once: true });
-    }
+/** Until one of them fires. */
+const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
+  new Promise((resolve) => {
+    const any = AbortSignal.any([...signals]);
+    if (any.aborted) resolve();
+    else any.addEventListener("abort", () => resolve(), { once: true });
   });
+
+/** Without a program: until it is asked to stop; then it uploads what can still be safe, and ends early when that is all. */
+const untilAsked: Beside = async (agent, life) => {
+  const { signal } = agent;
+  await aborted(life.stopping, signal);
   if (signal.aborted) return;
+  await life.endCaptures(null);
+  await drain(agent);
+  life.end();
+};
+
+/** Uploads what is not safe yet, nearest first. Resolves when that is all, or when there is no more time. */
+export async function drain({ ledger, narrator, uploader }: Agent): Promise<void> {
   narrator.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
   await uploader.drain();
-  about.end();
 }
 
 /** The last words: to the hub, and to the person at the terminal. */

@@ -56,6 +56,11 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
       continue;
     }
     if (!arg.startsWith("-") || arg === "-") {
+      // From here on all of it belongs to the program.
+      if (command === "run") {
+        operands.push(...args.slice(at));
+        break;
+      }
       operands.push(arg);
       continue;
     }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import { parseDuration, parseSize } from "#protocol/units.ts";
 import type { Rule } from "./cli.ts";
-import { envName, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import { envName, flagEntries, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**
@@ -177,6 +177,16 @@ export function terminalWishes(
     json: isOn(flags.get("json")?.[0] ?? env[envName("json")] ?? ""),
     plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb",
   };
+}
+
+/** What a program started by us may see: no secret of ours, and what we have to tell it. */
+export function programEnvironment(env: Environment, more: Readonly<Record<string, string>>): Environment {
+  const secrets = new Set(
+    flagEntries
+      .filter(([, { kind }]) => kind === "secret")
+      .flatMap(([name]) => [envName(name), `${envName(name)}_FILE`]),
+  );
+  return { ...Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name))), ...more };
 }
 
 export interface PlatformFacts {

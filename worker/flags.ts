@@ -16,6 +16,11 @@ export const COMMANDS = {
     usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
     says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
   },
+  run: {
+    usage: "tidemark run --hub URL --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
+    says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
+    more: "What the program must not go on from (half-written checkpoints, those of a run that another machine has taken over) is set aside before. It finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
+  },
   cp: {
     usage: "tidemark cp SRC DST",
     says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",
@@ -92,19 +97,21 @@ export interface FlagSpec {
 const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
-const MOVING = ["agent", ...COPYING] as const;
+/** They keep checkpoints safe. */
+const WORKING = ["agent", "run"] as const;
+const MOVING = [...WORKING, ...COPYING] as const;
 const READING = [...MOVING, "check", "cat"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
-  hub: { kind: "text", commands: ["agent"], value: "URL", says: "Address of the hub." },
+  hub: { kind: "text", commands: [...WORKING], value: "URL", says: "Address of the hub." },
   token: {
     kind: "secret",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
-  name: { kind: "text", commands: ["agent"], value: "NAME", says: "Name of this node; the host's name when left out." },
+  name: { kind: "text", commands: [...WORKING], value: "NAME", says: "Name of this node; the host's name when left out." },
   state: {
     kind: "text",
     commands: [...MOVING, "limit"],
@@ -113,41 +120,48 @@ export const FLAGS = {
   },
   watch: {
     kind: "list",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "DIR",
     says: "Folder in which checkpoints appear. May be given several times.",
   },
   run: {
     kind: "text",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "NAME",
     says: "Run the watched folder belongs to; the folder's name when left out.",
   },
   settle: {
     kind: "duration",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "TIME",
     default: "2s",
     says: "A checkpoint is finished when nothing in it changed for this long.",
   },
   "disk-budget": {
     kind: "size",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "SIZE",
     notZero: "captures need some room",
     says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",
   },
   grace: {
     kind: "duration",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "TIME",
     default: "8s",
     notZero: "0 would leave no time to say what is not safe",
     says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
   },
+  restart: {
+    kind: "text",
+    commands: ["run"],
+    value: "POLICY",
+    default: "no",
+    says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
+  },
   label: {
     kind: "list",
-    commands: ["agent"],
+    commands: [...WORKING],
     value: "KEY=VALUE",
     says: "Free text shown with the node. May be given several times.",
   },
@@ -210,20 +224,20 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: ["agent", ...STORE],
+    commands: [...WORKING, ...STORE],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: ["agent", ...STORE],
+    commands: [...WORKING, ...STORE],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
     says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
   },
-  "allow-http": { kind: "switch", commands: ["agent"], says: "Speak to a hub over plain http on a network you trust." },
+  "allow-http": { kind: "switch", commands: [...WORKING], says: "Speak to a hub over plain http on a network you trust." },
   endpoint: {
     kind: "text",
     commands: STORE,
@@ -343,11 +357,11 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: ["agent", ...STORE, "limit", "config", "version"],
+    commands: [...WORKING, ...STORE, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: ["agent", ...STORE, "limit", "config", "version", "help"], says: "Show help." },
+  help: { kind: "switch", commands: [...WORKING, ...STORE, "limit", "config", "version", "help"], says: "Show help." },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

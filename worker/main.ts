@@ -4,6 +4,7 @@ import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
 import { envName, isCommand, type CommandName } from "./flags.ts";
+import { reapAsFirst } from "./run/reap-as-first.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { Verb } from "./verbs/verb.ts";
 
@@ -77,6 +78,14 @@ async function run(invocation: Invocation): Promise<number> {
         await runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) });
         return 0;
       });
+    case "run":
+      reapAsFirst(process.env);
+      return runStoppable(invocation, terminal, async (verb) => {
+        const { runProgram } = await import("./run/run.ts");
+        const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
+        const platform = platformFacts(process.env);
+        return runProgram({ ...verb, goodbyeMs, platform, program: verb.operands, env: process.env, onSignal });
+      });
     default: {
       const verb = VERBS[command];
       return runStoppable(invocation, terminal, async (input) => (await verb())(input));
@@ -95,13 +104,21 @@ const VERBS = {
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
 } as const;
 
+/** A terminal sends SIGINT to the program itself. */
+function onSignal(listener: (name: NodeJS.Signals) => void): void {
+  const passedOn: NodeJS.Signals[] = ["SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGWINCH"];
+  for (const name of process.stdin.isTTY ? passedOn : [...passedOn, "SIGINT" as const]) {
+    process.on(name, () => listener(name));
+  }
+}
+
 /** Of the time that is left after a signal, a part belongs to the last words. */
 const goodbyeWithin = (graceMs: number): number => Math.min(2_000, graceMs / 4);
 /** To put everything away, before the process is ended. */
 const CLOSE_MS = 300;
 
 function timesOf(command: CommandName, config: Config): { workMs: number; graceMs: number } {
-  if (command !== "agent") return { workMs: 0, graceMs: GRACE_MS };
+  if (command !== "agent" && command !== "run") return { workMs: 0, graceMs: GRACE_MS };
   const graceMs = config.durationMs("grace");
   return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
 }
@@ -115,7 +132,7 @@ async function runStoppable(
   const { operands, command } = invocation;
   const config = resolveConfig({ ...invocation, env: process.env });
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
-  let code = 0;
+  let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {
     const { home } = platformFacts(process.env);
     code = await work({ config, operands, terminal, signal, stopping, home, output, input: () => process.stdin });
@@ -123,7 +140,8 @@ async function runStoppable(
     if (stoppedBy() === null) throw error;
   }
   const name = stoppedBy();
-  return name === null ? code : codeOfSignal(name);
+  // A program of its own has a code of its own.
+  return name === null || command === "run" ? code : codeOfSignal(name);
 }
 
 async function output(chunk: Buffer): Promise<void> {

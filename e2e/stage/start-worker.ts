@@ -10,19 +10,22 @@ export interface WorkerOptions {
   run?: string;
   /** Further flags, for example `["--limit-up", "4MB"]`. */
   flags?: string[];
+  /** Starts `tidemark run` with this program instead of the agent. */
+  program?: readonly string[];
   env?: Record<string, string>;
   onLine?: (line: string) => void;
 }
 
-/** Starts the real worker as an agent. Resolves when the process runs; follow the hub to see what it does. */
+/** Starts the real worker, as an agent or around a program. Resolves when the process runs; follow the hub to see what it does. */
 export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
-  const args = ["agent", "--hub", options.hubUrl, "--state", options.stateDir, "--name", options.name];
+  const command = options.program === undefined ? "agent" : "run";
+  const args = [command, "--hub", options.hubUrl, "--state", options.stateDir, "--name", options.name];
   if (options.watch !== undefined) args.push("--watch", options.watch);
   if (options.run !== undefined) args.push("--run", options.run);
   return startProcess({
     title: `worker ${options.name}`,
     entry: "worker/main.ts",
-    args: [...args, ...(options.flags ?? [])],
+    args: [...args, ...(options.flags ?? []), ...(options.program === undefined ? [] : ["--", ...options.program])],
     env: { ...(options.token === undefined ? {} : { TIDEMARK_TOKEN: options.token }), ...options.env },
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
   });

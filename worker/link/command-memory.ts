@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { command, type Command } from "#protocol/commands.ts";
 import { faultData } from "#protocol/fault-data.ts";
@@ -37,6 +38,11 @@ const line = z.discriminatedUnion("t", [
   z.object({ t: z.literal("ended"), id: z.string() }),
 ]);
 type Line = z.infer<typeof line>;
+
+const OWN = "start-";
+/** The id of a restore that this node gives itself; the hub knows of no such command. */
+export const ownCommandId = (): string => `${OWN}${randomUUID()}`;
+export const isOwn = ({ id }: Pick<Command, "id">): boolean => id.startsWith(OWN);
 
 /** The hub repeats only commands that have not ended, so older ones may be forgotten. */
 const KEPT = 500;

@@ -1,6 +1,6 @@
 import type { Command } from "#protocol/commands.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
-import type { CommandMemory } from "./command-memory.ts";
+import { isOwn, type CommandMemory } from "./command-memory.ts";
 import type { Outbox } from "./outbox.ts";
 
 /** What a command may do on this node: a closed list. */
@@ -29,6 +29,7 @@ export async function takeCommand(taking: Taking, command: Command): Promise<voi
 /** After a restart: what was taken and did not end. A restore goes on by itself. */
 export async function finishTaken(taking: Taking): Promise<void> {
   for (const { command } of taking.memory.open()) {
+    if (isOwn(command)) continue;
     await taking.outbox.add({ type: "command-accepted", commandId: command.id });
     if (command.kind !== "restore") await carryOut(taking, command);
   }

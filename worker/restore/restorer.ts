@@ -1,11 +1,13 @@
+import { randomUUID } from "node:crypto";
 import { Fault, toFault } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
 import type { TransferProgress } from "#protocol/reports.ts";
 import { isEnded, mayMove, type TransferState } from "#protocol/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
-import type { CommandMemory, Taken } from "../link/command-memory.ts";
+import { isOwn, ownCommandId, type CommandMemory, type Taken } from "../link/command-memory.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";
 import { isFatal } from "../link/stream.ts";
@@ -17,6 +19,11 @@ export interface Restorer {
   run(): Promise<void>;
   /** There is a new command. */
   wake(): void;
+  /**
+   * Restores before training starts; goes on with what an earlier life of this process had begun of it. Faults: those of
+   * `restore`.
+   */
+  restoreFirst(wanted: { checkpointId: string; run: RunName; step: number; targetPath: string }): Promise<void>;
   /** Faults: NOT_FOUND, CONFLICT. */
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
@@ -47,6 +54,8 @@ export function createRestorer(parts: RestorerParts): Restorer {
     active: null,
     tries: 0,
   };
+  /** Who waits for the end of a restore, by the id of its command. */
+  const waiting = new Map<string, (end: { to: TransferState; fault: Fault | null }) => void>();
   let bell: (() => void) | null = null;
   const ring = () => bell?.();
 
@@ -60,6 +69,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
     await memory.setState(item.command.id, to, fault?.toData() ?? null);
     parts.onEnd(item.command, { state: to, fault, tally });
     await tellEnd(parts, item, tally);
+    waiting.get(item.command.id)?.({ to, fault });
   };
 
   const carryOut = async (item: RestoreTaken, engine: Engine) => {
@@ -121,9 +131,34 @@ export function createRestorer(parts: RestorerParts): Restorer {
     ring();
   };
 
+  const restoreFirst: Restorer["restoreFirst"] = async (wanted) => {
+    const begun = restores().find(
+      ({ command, state: at }) =>
+        isOwn(command) &&
+        (at === "waiting" || at === "running") &&
+        command.checkpointId === wanted.checkpointId &&
+        command.targetPath === wanted.targetPath,
+    );
+    const command = begun?.command ?? {
+      kind: "restore" as const,
+      id: ownCommandId(),
+      transferId: randomUUID(),
+      ...wanted,
+    };
+    const { promise: ended, resolve } = Promise.withResolvers<{ to: TransferState; fault: Fault | null }>();
+    waiting.set(command.id, resolve);
+    if (begun === undefined) await memory.accept(command, Date.now());
+    ring();
+    signal.addEventListener("abort", () => resolve({ to: "cancelled", fault: null }), { once: true });
+    const { to, fault } = await ended;
+    waiting.delete(command.id);
+    if (to !== "done") throw fault ?? new Fault("CANCELLED", { op: "restore", subject: wanted.targetPath });
+  };
+
   return {
     wake: ring,
     steer,
+    restoreFirst,
     run: async () => {
       for (const item of restores()) if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, null);
       while (!signal.aborted) {
@@ -167,10 +202,11 @@ async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | 
     startedAt: Math.round(item.at),
     retries: tally?.retries ?? 0,
     connections: parts.engine()?.gate.width ?? 0,
-    startedBy: "operator",
+    startedBy: isOwn(command) ? "start" : "operator",
     fault,
   });
-  await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
+  if (!isOwn(command))
+    await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
   await parts.memory.end(command.id);
 }
 
@@ -196,6 +232,6 @@ function progressOf(item: RestoreTaken, tally: Tally | null, engine: Engine | nu
     pieces: tally?.pieces() ?? "",
     stalledMs: idleMs > STALLED_MS ? idleMs : null,
     fault: tally?.lastFault?.toData() ?? item.fault,
-    startedBy: "operator",
+    startedBy: isOwn(command) ? "start" : "operator",
   };
 }

@@ -11,9 +11,9 @@ import type { Disk } from "./disk-budget.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Look } from "./look.ts";
 import type { Runs } from "./runs.ts";
-import { createSettler, hasOpenWriter } from "./settle.ts";
+import { createLastSettler, createSettler, hasOpenWriter } from "./settle.ts";
 import { takeSnapshot } from "./snapshot.ts";
-import { keepWatching, type Watch } from "./watch.ts";
+import { keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
 export interface Capturing {
@@ -28,6 +28,10 @@ export interface Capturing {
   partBytes: number | null;
   disk: Disk;
   signal: AbortSignal;
+  /** Fires before `signal` when no more captures are wanted. */
+  until: AbortSignal;
+  /** Then: how the program that wrote them ended; null when it may go on writing. */
+  over(): ProgramOver | null;
   clock?: Clock;
   wallNow(): number;
   onCaptured(capture: Capture): void;
@@ -36,13 +40,16 @@ export interface Capturing {
   onFault(fault: Fault): void;
 }
 
+/** `crashed`: it may have left half of something that does not say so itself. */
+export type ProgramOver = "done" | "crashed";
+
 /** A refusal for one of these is for good; the others (a full disk) are looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
 
-/** Captures until the signal fires. */
-export function keepCapturing(capturing: Capturing): Promise<void> {
-  const { watch, ledger, runs, outbox, signal, wallNow } = capturing;
+/** Captures until no more are wanted, and then what a program that has ended left. */
+export async function keepCapturing(capturing: Capturing): Promise<void> {
+  const { watch, ledger, runs, outbox, signal, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
   const refusals = new Map<string, { what: string; at: number }>();
   const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
@@ -66,11 +73,11 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
       fault: fault.toData(),
     });
   };
-  return keepWatching({
+  const watching: Watching = {
     watch,
     settler,
     clock,
-    signal,
+    signal: until,
     knows: (path, fingerprint) => ledger.knows(path, fingerprint) || isResting(path),
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
@@ -108,7 +115,10 @@ export function keepCapturing(capturing: Capturing): Promise<void> {
       });
       capturing.onCaptured(taken);
     },
-  });
+  };
+  await keepWatching(watching);
+  const how = capturing.over();
+  if (how !== null && !signal.aborted) await lookOnce({ ...watching, signal, settler: createLastSettler(how) });
 }
 
 /**

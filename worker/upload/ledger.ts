@@ -26,6 +26,9 @@ export interface Ledger {
   /** Not to be captured (again): already taken, restored from the bucket, refused, or passed over for a newer one. */
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
+  /** The epoch in which this node wrote the run last; null when it never did. */
+  writerEpoch(run: string): number | null;
+  noteEpoch(run: string, epoch: number): Promise<void>;
   safe(run: string): SafePoint | null;
   /** A checkpoint that is safe without having been captured here: it was restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
@@ -60,6 +63,7 @@ const line = z.discriminatedUnion("t", [
     id: z.string(),
     change: capture.pick({ attempt: true, epoch: true, announced: true, retries: true, sentBytes: true }).partial(),
   }),
+  z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
   z.object({ t: z.literal("safe"), run: z.string(), step: z.number(), at: z.number(), sizeBytes: z.number() }),
@@ -77,13 +81,21 @@ interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
   safe: Map<string, SafePoint>;
+  /** In which each run was written here last. */
+  epochs: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
 }
 
 /** `wallNow`: epoch ms. Captures that were running when the process died wait again. */
 export async function openLedger(path: string, wallNow: () => number): Promise<Ledger> {
   const journal = await openJournal(path, line);
-  const books: Books = { captures: new Map(), known: new Map(), safe: new Map(), runs: new Map() };
+  const books: Books = {
+    captures: new Map(),
+    known: new Map(),
+    safe: new Map(),
+    epochs: new Map(),
+    runs: new Map(),
+  };
   for (const record of journal.records) apply(books, record);
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => linesOf(books));
@@ -123,6 +135,10 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
       if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
     },
     knows: (known, fingerprint) => books.known.get(known) === fingerprint,
+    writerEpoch: (run) => books.epochs.get(run) ?? null,
+    noteEpoch: async (run, epoch) => {
+      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch });
+    },
     safe: (run) => books.safe.get(run) ?? null,
     noteSafe: (run, point) => write({ t: "safe", run, ...point }),
     runStartedAt: async (run) => {
@@ -151,6 +167,9 @@ function apply(books: Books, record: Line): void {
       if (item !== undefined) Object.assign(item, record.change);
       return;
     }
+    case "epoch":
+      books.epochs.set(record.run, record.epoch);
+      return;
     case "drop":
       books.captures.delete(record.id);
       return;
@@ -192,6 +211,7 @@ function linesOf(books: Books): Line[] {
   return [
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
+    ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];

@@ -130,6 +130,8 @@ describe("frameworks say it themselves", () => {
     await put("checkpoint-7/trainer_state.json", "{}");
     // Other files may follow it, so quiet is still wanted.
     expect(await judge("checkpoint-7", 7)).toBe("unsaid");
+    await put("checkpoint-7/trainer_state.json", '{"global_step": 7, "log_his');
+    expect(await judge("checkpoint-7", 7)).toBe("trainer_state.json is cut short");
   });
 
   test("Megatron names the newest finished iteration beside the folders", async () => {

@@ -10,7 +10,15 @@ import { isWhole } from "./whole-file.ts";
  * killed in the middle. `unsaid`: nothing in it tells.
  */
 export type Readiness =
-  { says: "finished" } | { says: "unfinished"; why: string } | { says: "unsaid"; isSlow: boolean };
+  | { says: "finished" }
+  | { says: "unfinished"; why: string }
+  | {
+      says: "unsaid";
+      /** Much time may pass between two of its files. */
+      isSlow: boolean;
+      /** Everything that a restart needs is there: when nobody writes any more, it may be gone on from. */
+      isWhole: boolean;
+    };
 
 type Judged = Pick<Look, "files">;
 
@@ -22,7 +30,7 @@ interface Framework {
 }
 
 const has = (look: Judged, pattern: RegExp): boolean => look.files.some(({ relative }) => pattern.test(relative));
-const UNSAID: Readiness = { says: "unsaid", isSlow: false };
+const UNSAID: Readiness = { says: "unsaid", isSlow: false, isWhole: false };
 
 /** A file beside the checkpoint names the newest one that is finished. */
 async function judgeByTracker(
@@ -32,10 +40,29 @@ async function judgeByTracker(
   const { tracker, read } = about;
   const text = await readFile(join(dirname(candidate.path), tracker), "utf8").catch(() => null);
   // Some programs are told not to write it: then it says nothing, but much time may pass between two files.
-  if (text === null) return { says: "unsaid", isSlow: true };
+  if (text === null) return { says: "unsaid", isSlow: true, isWhole: false };
   const step = read(text.trim());
   if (step === null || step >= candidate.step) return { says: "finished" };
   return { says: "unfinished", why: `${tracker} does not name it yet` };
+}
+
+/** The Trainer's state comes after weights and optimizer; small files may follow it. */
+async function judgeTrainer(look: Judged): Promise<Readiness> {
+  const state = look.files.find(({ relative }) => relative === "trainer_state.json");
+  if (state === undefined) return { says: "unfinished", why: "trainer_state.json is missing" };
+  const text = await readFile(state.path, "utf8").catch(() => "");
+  return isJson(text)
+    ? { says: "unsaid", isSlow: false, isWhole: true }
+    : { says: "unfinished", why: "trainer_state.json is cut short" };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The number a tracker ends with; null for a word such as `release`. */
@@ -65,8 +92,7 @@ const FRAMEWORKS: readonly Framework[] = [
     seen: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,
     judge: async (candidate, look) => {
       // Inside a Trainer's folder its own state is what is written last.
-      if (has(look, /^trainer_state\.json$/)) return UNSAID;
-      if (has(look, /^training_args\.bin$/)) return { says: "unfinished", why: "trainer_state.json is missing" };
+      if (has(look, /^(trainer_state\.json|training_args\.bin)$/)) return judgeTrainer(look);
       return judgeByTracker(candidate, { tracker: "latest", read: lastNumber });
     },
   },
@@ -82,10 +108,7 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: /^(training_args\.bin|trainer_state\.json)$/,
-    judge: (_, look) =>
-      Promise.resolve(
-        has(look, /^trainer_state\.json$/) ? UNSAID : { says: "unfinished", why: "trainer_state.json is missing" },
-      ),
+    judge: (_, look) => judgeTrainer(look),
   },
   {
     seen: /(^|\/)(_CHECKPOINT_METADATA|commit_success\.txt)$/,

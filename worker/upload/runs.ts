@@ -20,11 +20,13 @@ export interface Runs {
   get(name: string): Run | undefined;
   /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
   epochOf(name: string): Promise<ClaimAnswer>;
+  /** The same, asked again: the newest checkpoint may be another one by now. */
+  askAnew(name: string): Promise<ClaimAnswer>;
   /** The hub said EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
 
-export function createRuns(names: readonly RunName[], options: { hub: Hub; onOver: (run: Run) => void }): Runs {
+export function createRuns(names: readonly RunName[], options: { hub: Hub; onOver: (run: Run) => void; onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void> }): Runs {
   const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
   const end = (name: string, fault: Fault) => {
     const run = runs.get(name);
@@ -32,24 +34,31 @@ export function createRuns(names: readonly RunName[], options: { hub: Hub; onOve
     run.over = fault;
     options.onOver(run);
   };
+  const runOf = (name: string): Run => {
+    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
+    runs.set(name, run);
+    if (run.over !== null) throw run.over;
+    return run;
+  };
+  const askAnew = async (name: string): Promise<ClaimAnswer> => {
+    const run = runOf(name);
+    try {
+      const claim = await options.hub.ask("claimEpoch", (client, signal) =>
+        client.node.claimEpoch.mutate({ run: run.name }, { signal }),
+      );
+      run.claim = claim;
+      await options.onClaimed?.(run, claim);
+      return claim;
+    } catch (error) {
+      if (isFault(error) && error.code === "EPOCH_OVER") end(name, error);
+      throw error;
+    }
+  };
   return {
     all: () => [...runs.values()],
     get: (name) => runs.get(name),
     end,
-    epochOf: async (name) => {
-      const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
-      runs.set(name, run);
-      if (run.over !== null) throw run.over;
-      if (run.claim !== null) return run.claim;
-      try {
-        run.claim = await options.hub.ask("claimEpoch", (client, signal) =>
-          client.node.claimEpoch.mutate({ run: run.name }, { signal }),
-        );
-        return run.claim;
-      } catch (error) {
-        if (isFault(error) && error.code === "EPOCH_OVER") end(name, error);
-        throw error;
-      }
-    },
+    epochOf: async (name) => runOf(name).claim ?? (await askAnew(name)),
+    askAnew,
   };
 }

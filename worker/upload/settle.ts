@@ -74,6 +74,23 @@ export function createSettler(options: SettleOptions): Settler {
   };
 }
 
+/**
+ * For the last look, when the program has ended: nobody will write what is missing, so nothing is waited for. After a crash
+ * only what says itself that it is whole is taken.
+ */
+export function createLastSettler(how: "done" | "crashed"): Settler {
+  return {
+    forget: () => undefined,
+    whyUnfinished: () => null,
+    isSettled: async (candidate, look) => {
+      if (look.files.length === 0 || look.hasTemporary) return false;
+      const readiness = await readReadiness(candidate, look);
+      if (readiness.says !== "unsaid") return readiness.says === "finished";
+      return (readiness.isWhole || how === "done") && !(await hasOpenWriter(candidate.path));
+    },
+  };
+}
+
 /** Whether any visible process has a file at or under `path` open for writing. False where /proc does not exist. */
 export async function hasOpenWriter(path: string): Promise<boolean> {
   const target = await realpath(path).catch(() => path);

@@ -13,6 +13,7 @@ import type { Outbox } from "../link/outbox.ts";
 import { isFatal } from "../link/stream.ts";
 import { createAhead } from "./ahead.ts";
 import type { Capture } from "./capture.ts";
+import { createLateCommits } from "./commit-late.ts";
 import { isHopeless, settleEnded } from "./settle-ended.ts";
 import { nextToUpload, supersededBy, type Ledger } from "./ledger.ts";
 import type { Runs } from "./runs.ts";
@@ -72,13 +73,6 @@ const DRAIN_LOOK_MS = 50;
 /** These faults say that the upload should be tried again by itself, however long it takes. */
 const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
 
-interface Uncommitted {
-  item: Capture;
-  manifest: Manifest;
-  tally: Tally | null;
-  fault: Fault;
-}
-
 export function createUploader(given: UploaderParts): Uploader {
   // When one of the two loops ends with a fault, so does the other.
   const own = new AbortController();
@@ -99,10 +93,18 @@ export function createUploader(given: UploaderParts): Uploader {
     renewals: new Map(),
     isDraining: false,
   };
-  const uncommitted = new Map<string, Uncommitted>();
-  let committing: Promise<void> = Promise.resolve();
   const bell = createBell(clock, signal);
-  const commitBell = createBell(clock, signal);
+  const late = createLateCommits({
+    clock,
+    signal,
+    commit: (manifest) => tryToCommit(manifest, signal),
+    onSafe: (item) => endSafe(item),
+    onFailure: async (item, error) => {
+      await afterFailure(item, { error, stopped: false, renewed: await renewIfLost(item, error) });
+      bell.ring();
+    },
+  });
+  const uncommitted = late.waiting;
 
   const end = async (item: Capture, to: TransferState, about: { by: MoveBy; fault?: Fault }) => {
     const { by, fault } = about;
@@ -139,7 +141,11 @@ export function createUploader(given: UploaderParts): Uploader {
       await keepCounts(item);
       const fault = await tryToCommit(manifest, both);
       if (fault === null) await endSafe(item);
-      else keepForCommit({ item, manifest, tally, fault });
+      else {
+        late.keep({ item, manifest, tally, fault });
+        state.waitingFor = fault;
+        parts.onWaiting(fault);
+      }
       state.tries = 0;
     } catch (error) {
       await keepCounts(item);
@@ -175,48 +181,6 @@ export function createUploader(given: UploaderParts): Uploader {
     } catch (error) {
       if (stopped.aborted || !isFault(error) || error.retry === "never") throw error;
       return error;
-    }
-  };
-
-  /** Bytes are in the bucket; the hub may take its time to come back, and the next capture need not wait for that. */
-  const keepForCommit = (late: Uncommitted) => {
-    uncommitted.set(late.item.id, late);
-    state.waitingFor = late.fault;
-    parts.onWaiting(late.fault);
-    commitBell.ring();
-  };
-
-  const commitOldest = async (late: Uncommitted) => {
-    const { item, manifest } = late;
-    try {
-      const fault = await tryToCommit(manifest, signal);
-      if (fault !== null) {
-        // To the end of the line: what holds up one run need not hold up another.
-        uncommitted.delete(item.id);
-        uncommitted.set(item.id, { ...late, fault });
-        return;
-      }
-      await endSafe(item);
-      uncommitted.delete(item.id);
-    } catch (error) {
-      uncommitted.delete(item.id);
-      await afterFailure(item, { error, stopped: false, renewed: await renewIfLost(item, error) });
-      bell.ring();
-    }
-  };
-
-  const keepCommitting = async () => {
-    let tries = 0;
-    while (!signal.aborted) {
-      const [late] = uncommitted.values();
-      if (late === undefined) {
-        tries = 0;
-        await commitBell.wait(IDLE_MS);
-        continue;
-      }
-      committing = commitOldest(late);
-      await committing;
-      if (uncommitted.has(late.item.id)) await commitBell.wait(200 + jitter(clock, tries++));
     }
   };
 
@@ -378,14 +342,14 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     wake: () => {
       bell.ring();
-      commitBell.ring();
+      late.wake();
       ahead.look();
     },
     run: async () => {
       await retryFailed();
       for (const item of ledger.all()) if (isEnded(item.state)) await settleEnded(parts, item.id);
       const failures: unknown[] = [];
-      const loops = [keepUploading(), keepCommitting()].map((loop) =>
+      const loops = [keepUploading(), late.run()].map((loop) =>
         loop.catch((error: unknown) => {
           failures.push(error);
           own.abort(new Fault("CANCELLED"));
@@ -401,8 +365,7 @@ export function createUploader(given: UploaderParts): Uploader {
       // First let go of the files, then decide: it may have become safe in this moment.
       stop?.controller.abort(new Fault("CANCELLED"));
       await stop?.ended;
-      if (uncommitted.has(item.id)) await committing.catch(() => undefined);
-      uncommitted.delete(item.id);
+      await late.drop(item.id);
       if (wish === "cancel") await end(item, "cancelled", { by: "person", fault: new Fault("CANCELLED") });
       else await ledger.move(item.id, wish === "pause" ? "paused" : "waiting", { by: "person", at: parts.wallNow() });
       bell.ring();

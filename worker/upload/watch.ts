@@ -110,7 +110,8 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
   }
 }
 
-async function lookOnce(watching: Watching): Promise<void> {
+/** Takes what is finished now. */
+export async function lookOnce(watching: Watching): Promise<void> {
   const { watch, settler, signal } = watching;
   const candidates = await findCandidates(watch.folder);
   const finished: { candidate: Candidate; look: Look }[] = [];

@@ -1,0 +1,118 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { createRandom } from "../faults/random.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { ROOT } from "../stage/start-process.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+/** `tidemark run -- CMD` around a program that writes its checkpoints in place, file by file. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const TRAIN = join(ROOT, "e2e/stage/training-program.ts");
+const train = (node: string, ...args: (string | number)[]) => [
+  process.execPath,
+  TRAIN,
+  stage.folderOf(node),
+  ...args.map(String),
+];
+const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
+
+async function newestSafe(run: string): Promise<number | null> {
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(run) });
+  const steps = checkpoints.filter(({ state }) => state === "complete").map(({ step }) => step);
+  return steps.length === 0 ? null : Math.max(...steps);
+}
+
+test("a program starts from the beginning, what it saves is safe when it has ended, and its exit code is ours", async () => {
+  const worker = await stage.startNode({ name: "first", run: "story", program: train("first", 3, 7) });
+  expect(await worker.exited).toMatchObject({ code: 7 });
+  expect(said(worker)).toContain("story starts from the beginning.");
+  expect(said(worker)).toContain("starts at 0");
+  expect(await newestSafe("story")).toBe(30);
+});
+
+test("on another machine it goes on from the newest safe checkpoint", async () => {
+  const worker = await stage.startNode({ name: "second", run: "story", program: train("second", 1) });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("story goes on from step 30.");
+  expect(said(worker)).toContain("starts at 30");
+  expect(await newestSafe("story")).toBe(40);
+});
+
+test("back on the first machine, what it had before another took over does not count", async () => {
+  const worker = await stage.startNode({ name: "first", run: "story", program: train("first", 1) });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("starts at 40");
+  expect(await newestSafe("story")).toBe(50);
+});
+
+test("SIGTERM reaches the program, and what it saves last becomes safe within the grace", async () => {
+  const folder = stage.folderOf("asked");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "hold"), "");
+  const worker = await stage.startNode({
+    name: "asked",
+    run: "asked",
+    flags: ["--grace", "30s"],
+    program: train("asked", 100),
+  });
+  await waitUntil("the first one is saved", () => said(worker).includes("saved 10"));
+  expect(await worker.stop("SIGTERM")).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("saved 11");
+  expect(await newestSafe("asked")).toBe(11);
+});
+
+test("killed at random moments, program and all, it never goes on from a torn checkpoint", async () => {
+  const random = createRandom(7);
+  const folder = stage.folderOf("torn");
+  const node = { name: "torn", run: "torn", program: train("torn", 1_000) };
+  let reached = 0;
+  for (let kills = 0; kills < 6; kills++) {
+    const worker = await stage.startNode(node);
+    await waitUntil("it trains", () => said(worker).includes("starts at ") || said(worker).includes("ended with"));
+    expect(said(worker)).not.toMatch(/The program ended with 4[23]/);
+    const startedAt = Number(/starts at (\d+)/.exec(said(worker))?.[1]);
+    expect(startedAt).toBeGreaterThanOrEqual(reached);
+    reached = startedAt;
+    const until = performance.now() + 150 + random.next() * 600;
+    await waitUntil("the moment of the kill", () => performance.now() >= until);
+    await worker.stop("SIGKILL");
+  }
+  const last = await stage.startNode({ ...node, program: train("torn", 1) });
+  expect(await last.exited).toMatchObject({ code: 0 });
+  const step = Number(/saved (\d+)/.exec(said(last))?.[1]);
+  expect(await newestSafe("torn")).toBe(step);
+  expect(readdirSync(folder).filter((name) => name.startsWith(".set-aside-")).length).toBeLessThanOrEqual(1);
+});
+
+test("a program that fails is started again where it left off, as often as was asked for", async () => {
+  const worker = await stage.startNode({
+    name: "again",
+    run: "again",
+    flags: ["--restart", "on-failure:1"],
+    program: train("again", 1, 5),
+  });
+  expect(await worker.exited).toMatchObject({ code: 5 });
+  expect(said(worker)).toContain("The program failed (5); it is started again in 1 s.");
+  expect(said(worker)).toContain("starts at 10");
+  expect(await newestSafe("again")).toBe(20);
+});
+
+test("a program that is not there is said, with the code that shells give it", async () => {
+  const worker = await stage.startNode({ name: "missing", run: "missing", program: ["no-such-program-anywhere"] });
+  expect(await worker.exited).toMatchObject({ code: 127 });
+  expect(said(worker)).toContain("no-such-program-anywhere: The program was not found");
+});
+
+test("without a program or a folder it says what is missing", async () => {
+  const worker = await stage.startNode({ name: "empty", run: "empty", program: [] });
+  expect(await worker.exited).toMatchObject({ code: 2 });
+  expect(said(worker)).toContain("the program is missing");
+  rmSync(stage.folderOf("empty"), { recursive: true });
+});

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { NodeFacts } from "#protocol/hello.ts";
+import type { Narrator } from "./agent-narrator.ts";
+import type { AgentOptions } from "./agent-options.ts";
+import { createBenches, type Benches } from "./agent-benches.ts";
+import { systemClock } from "./engine/clock.ts";
+import { openMemory } from "./limits/learned.ts";
+import { openThrottle, type Throttle } from "./limits/throttle.ts";
+import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts";
+import type { Hub } from "./link/hub.ts";
+import type { NodeCredential } from "./link/node-credential.ts";
+import { openOutbox, type Outbox } from "./link/outbox.ts";
+import { openSession, type Session } from "./link/session.ts";
+import { createRestorer, type Restorer } from "./restore/restorer.ts";
+import { readRoom } from "./restore/room.ts";
+import { createDisk, type Disk } from "./upload/disk-budget.ts";
+import { openLedger, type Ledger } from "./upload/ledger.ts";
+import { lookAt } from "./upload/look.ts";
+import { createRuns, type Runs } from "./upload/runs.ts";
+import { sweepCaptures } from "./upload/sweep.ts";
+import { createUploader, type Uploader } from "./upload/uploader.ts";
+
+/** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
+export interface Agent {
+  options: AgentOptions;
+  narrator: Narrator;
+  hub: Hub;
+  session: Session;
+  outbox: Outbox;
+  ledger: Ledger;
+  memory: CommandMemory;
+  runs: Runs;
+  benches: Benches;
+  throttle: Throttle;
+  uploader: Uploader;
+  restorer: Restorer;
+  bootId: string;
+  state: string;
+  disk: Disk;
+  /** The epoch in which this node wrote each run before this start; null when it never did. */
+  epochsBefore: ReadonlyMap<string, number | null>;
+  /** Runs that were put in place in this life. */
+  prepared: Set<string>;
+  signal: AbortSignal;
+}
+
+export interface Beginning {
+  options: AgentOptions;
+  state: string;
+  facts: NodeFacts;
+  hub: Hub;
+  credential: NodeCredential;
+  narrator: Narrator;
+}
+
+/** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
+export async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agent> {
+  const { options, state, facts, hub, credential, narrator } = beginning;
+  const wallNow = Date.now;
+  const bootId = randomUUID();
+  const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
+  const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
+  await sweepCaptures(join(state, "captures"), ledger);
+  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, ledger)) };
+  const memory = await openCommandMemory(join(state, "commands.jsonl"));
+  const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
+  const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
+  const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
+  const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
+  const runs = createRuns(
+    options.watches.map(({ run }) => run),
+    { hub, onOver: narrator.runOver, onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch) },
+  );
+  const uploader = createUploader({
+    ledger,
+    runs,
+    hub,
+    outbox,
+    clock: systemClock,
+    wallNow,
+    journals: join(state, "uploads"),
+    node: () => ({ id: credential.nodeId, name: session.name }),
+    bench: benches.up,
+    signal,
+    onEnd: narrator.uploadEnded,
+    onWaiting: narrator.waitingFor,
+  });
+  const restorer = createRestorer({
+    memory,
+    outbox,
+    hub,
+    clock: systemClock,
+    journals: join(state, "restores"),
+    engine: () => benches.down()?.engine ?? null,
+    signal,
+    beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    onStart: narrator.restoreStarted,
+    onEnd: (restored, about) => {
+      narrator.restoreEnded(restored, about);
+      const isWatched = options.watches.some(
+        ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
+      );
+      if (about.state === "done" && isWatched) {
+        // Training goes on from here: what would be lost is what comes after.
+        const point = { step: restored.step, at: wallNow(), sizeBytes: about.tally?.bytesTotal ?? 0 };
+        ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
+      }
+    },
+  });
+  return {
+    options,
+    narrator,
+    hub,
+    session,
+    outbox,
+    ledger,
+    memory,
+    runs,
+    benches,
+    throttle,
+    uploader,
+    restorer,
+    bootId,
+    state,
+    epochsBefore,
+    prepared: new Set(),
+    disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
+    signal,
+  };
+}
+
+/** Half of the disk that is free now, or held by captures of an earlier life. */
+async function defaultBudget(state: string, ledger: Ledger): Promise<number> {
+  const held = ledger.all().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  return Math.floor(((await readRoom(state)).freeBytes + held) / 2);
+}
+
+/** A restored folder is the bucket's own content; the watcher must not take it for news. */
+async function rememberRestored(ledger: Ledger, staging: string, target: string): Promise<void> {
+  const look = await lookAt({ path: staging, kind: "folder" });
+  if (look !== null) await ledger.remember(target, look.fingerprint);
+}

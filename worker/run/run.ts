@@ -1,0 +1,78 @@
+import { Fault } from "#protocol/fault.ts";
+import { drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { programEnvironment, type Environment } from "../config.ts";
+import { systemClock } from "../engine/clock.ts";
+import { prepareRuns, type ResumePoint } from "./prepare.ts";
+import { exitCodeOf, startProgram, type Program, type ProgramEnd } from "./program.ts";
+import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
+
+/**
+ * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
+ * while it runs, and ends with its exit code when what it left is safe too.
+ */
+export interface RunCommand extends AgentCommand {
+  program: readonly string[];
+  env: Environment;
+  /** Calls `listener` for every signal that the program should hear of. */
+  onSignal(listener: (name: NodeJS.Signals) => void): void;
+}
+
+/** Returns the exit code. Faults: those of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE. */
+export async function runProgram(command: RunCommand): Promise<number> {
+  const policy = readRestartPolicy(command.config.text("restart") ?? "no");
+  if (command.program.length === 0) throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
+  if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  const running: { program: Program | null } = { program: null };
+  command.onSignal((name) => running.program?.send(name));
+  const last: { end: ProgramEnd | null } = { end: null };
+  await runAgent(command, async (agent, life) => {
+    const end = await keepRunning(agent, {
+      policy,
+      life,
+      start: (points) => {
+        running.program = startProgram(command.program, programEnvironment(command.env, resumeVariables(points)));
+        return running.program;
+      },
+    });
+    last.end = end;
+    if (end === null) return;
+    agent.narrator.programEnded({ code: end.code, signal: end.signal });
+    await life.endCaptures(end.code === 0 ? "done" : "crashed");
+    await drain(agent);
+    life.end();
+  });
+  return last.end === null ? 1 : exitCodeOf(last.end);
+}
+
+const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
+
+/** Null when there was no time to start it. */
+async function keepRunning(
+  agent: Agent,
+  about: { policy: RestartPolicy; life: Life; start(points: readonly ResumePoint[]): Program },
+): Promise<ProgramEnd | null> {
+  const { policy, life } = about;
+  let failures = { count: 0 };
+  for (;;) {
+    const points = await prepareRuns(agent);
+    if (life.stopping.aborted || agent.signal.aborted) return null;
+    const startedAt = performance.now();
+    const end = await about.start(points).ended;
+    const again = restartAfter(policy, { end, ranMs: performance.now() - startedAt, failures });
+    if (again === null || life.stopping.aborted) return end;
+    ({ failures } = again);
+    agent.narrator.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
+    await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
+    if (life.stopping.aborted || agent.signal.aborted) return end;
+  }
+}
+
+/** For the program: where it goes on from. Empty when it starts from the beginning. */
+function resumeVariables(points: readonly ResumePoint[]): Record<string, string> {
+  const [first] = points;
+  return {
+    TIDEMARK_RESUME_PATH: first?.path ?? "",
+    TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
+  };
+}

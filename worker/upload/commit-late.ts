@@ -1,0 +1,87 @@
+import type { Manifest } from "#protocol/checkpoint.ts";
+import type { Fault } from "#protocol/fault.ts";
+import { createBell } from "../engine/bell.ts";
+import { jitter } from "../engine/breaker.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Tally } from "../engine/tally.ts";
+import type { Capture } from "./capture.ts";
+
+/** Sent, every byte, while the hub was away: it is committed when the hub is back, and the next capture need not wait. */
+export interface Uncommitted {
+  item: Capture;
+  manifest: Manifest;
+  tally: Tally | null;
+  fault: Fault;
+}
+
+export interface LateCommits {
+  /** By id of the capture. */
+  readonly waiting: ReadonlyMap<string, Uncommitted>;
+  keep(late: Uncommitted): void;
+  /** It is settled otherwise. Resolves when nothing is being done with it. */
+  drop(id: string): Promise<void>;
+  wake(): void;
+  /** Until the signal fires. Faults: those that end this node. */
+  run(): Promise<void>;
+}
+
+const IDLE_MS = 10_000;
+
+export function createLateCommits(parts: {
+  clock: Clock;
+  signal: AbortSignal;
+  /** Null when it is committed; the fault when the hub is still away. */
+  commit(manifest: Manifest): Promise<Fault | null>;
+  onSafe(item: Capture): Promise<void>;
+  onFailure(item: Capture, error: unknown): Promise<void>;
+}): LateCommits {
+  const { clock, signal } = parts;
+  const waiting = new Map<string, Uncommitted>();
+  const bell = createBell(clock, signal);
+  let committing: Promise<void> = Promise.resolve();
+
+  const commitOldest = async (late: Uncommitted) => {
+    const { item, manifest } = late;
+    try {
+      const fault = await parts.commit(manifest);
+      if (fault !== null) {
+        // To the end of the line: what holds up one run need not hold up another.
+        waiting.delete(item.id);
+        waiting.set(item.id, { ...late, fault });
+        return;
+      }
+      await parts.onSafe(item);
+      waiting.delete(item.id);
+    } catch (error) {
+      waiting.delete(item.id);
+      await parts.onFailure(item, error);
+    }
+  };
+
+  return {
+    waiting,
+    keep: (late) => {
+      waiting.set(late.item.id, late);
+      bell.ring();
+    },
+    drop: async (id) => {
+      if (waiting.has(id)) await committing.catch(() => undefined);
+      waiting.delete(id);
+    },
+    wake: bell.ring,
+    run: async () => {
+      let tries = 0;
+      while (!signal.aborted) {
+        const [late] = waiting.values();
+        if (late === undefined) {
+          tries = 0;
+          await bell.wait(IDLE_MS);
+          continue;
+        }
+        committing = commitOldest(late);
+        await committing;
+        if (waiting.has(late.item.id)) await bell.wait(200 + jitter(clock, tries++));
+      }
+    },
+  };
+}
