@@ -240,7 +240,7 @@ async function steer(agent: Agent, transferId: string, wish: Parameters<Uploader
 }
 
 /** Until one of them fires. */
-const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
+export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
   new Promise((resolve) => {
     const any = AbortSignal.any([...signals]);
     if (any.aborted) resolve();

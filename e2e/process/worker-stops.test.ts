@@ -45,7 +45,7 @@ test.each([2, 5])("with %i s it ends in time, says what is not safe, and the nex
   const { code, tookMs, said } = await stop();
   expect(code).toBe(143);
   expect(tookMs).toBeLessThan(graceSeconds * 1000 + 500);
-  expect(said).toContain(`${name}: nothing of it is safe yet; 3 files, 24 MiB not yet safe.`);
+  expect(said).toContain(`${name}: nothing of it is safe yet; 3 files, 24.0 MiB not yet safe.`);
   expect(await isSafe()).toBe(false);
   await stage.startNode({ name, run: runName.parse(name) });
   await waitUntil("it is safe after the next start", isSafe);

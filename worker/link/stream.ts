@@ -34,6 +34,8 @@ export async function listen(listening: Listening): Promise<void> {
   while (!signal.aborted) {
     try {
       await listening.beforeOpen();
+      // It may have fired meanwhile, and would not fire again for the stream.
+      if (signal.aborted) return;
       const openedAt = clock.now();
       await openOnce(listening);
       if (clock.now() - openedAt > MAX_WAIT_MS) tries = 0;

@@ -149,8 +149,11 @@ export function createRestorer(parts: RestorerParts): Restorer {
     waiting.set(command.id, resolve);
     if (begun === undefined) await memory.accept(command, Date.now());
     ring();
-    signal.addEventListener("abort", () => resolve({ to: "cancelled", fault: null }), { once: true });
+    const stop = () => resolve({ to: "cancelled", fault: null });
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
     const { to, fault } = await ended;
+    signal.removeEventListener("abort", stop);
     waiting.delete(command.id);
     if (to !== "done") throw fault ?? new Fault("CANCELLED", { op: "restore", subject: wanted.targetPath });
   };

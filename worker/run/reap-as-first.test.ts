@@ -10,7 +10,7 @@ function under(script: string) {
   });
   let said = "";
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  return { child, ended: once(child, "exit"), said: () => said };
+  return { child, ended: once(child, "close"), said: () => said };
 }
 
 test("it ends with the code of what it started", async () => {

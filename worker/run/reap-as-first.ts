@@ -9,9 +9,11 @@ import type { Environment } from "../config.ts";
 const SHELL = "/bin/sh";
 const MARK = "TIDEMARK_REAPED";
 
-/** `"$@" <&0`: without that a shell gives what it starts in the background an empty stdin. */
-export const REAPER = `"$@" <&0 &
+/** A shell gives what it starts in the background an empty stdin; ours goes there as another number. */
+export const REAPER = `exec 3<&0
+"$@" <&3 3<&- &
 child=$!
+exec 3<&-
 for name in TERM HUP INT QUIT USR1 USR2; do trap "kill -$name $child 2>/dev/null" $name; done
 while :; do
   wait $child

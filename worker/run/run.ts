@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
+import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
@@ -36,13 +36,16 @@ export async function runProgram(command: RunCommand): Promise<number> {
       },
     });
     last.end = end;
-    if (end === null) return;
+    if (end === null) {
+      life.end();
+      return;
+    }
     agent.narrator.programEnded({ code: end.code, signal: end.signal });
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
     await drain(agent);
     life.end();
   });
-  return last.end === null ? 1 : exitCodeOf(last.end);
+  return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
 }
 
 const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
@@ -55,8 +58,11 @@ async function keepRunning(
   const { policy, life } = about;
   let failures = { count: 0 };
   for (;;) {
-    const points = await prepareRuns(agent);
-    if (life.stopping.aborted || agent.signal.aborted) return null;
+    const ready = prepareRuns(agent);
+    // What is restored half when it is asked to stop is gone on with at the next start.
+    ready.catch(() => undefined);
+    const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
+    if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
     const startedAt = performance.now();
     const end = await about.start(points).ended;
     const again = restartAfter(policy, { end, ranMs: performance.now() - startedAt, failures });
