@@ -145,7 +145,8 @@ export function createNarrator(terminal: Terminal): Narrator {
       terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
     },
     resuming: ({ run, step, path }) => {
-      const text = step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
+      const text =
+        step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
       terminal.say(text, { type: "resuming", run, step, path });
     },
     programEnded: ({ code, signal }) =>

@@ -38,7 +38,6 @@ export interface AgentCommand {
   platform: PlatformFacts;
 }
 
-
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
 export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
   const { config, terminal } = command;
@@ -89,7 +88,6 @@ async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
     return !isFault(error) || error.code !== "NODE_UNKNOWN";
   }
 }
-
 
 /** What goes on beside the worker's own tasks, and says when it is over. */
 export type Beside = (agent: Agent, life: Life) => Promise<void>;

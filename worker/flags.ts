@@ -111,7 +111,12 @@ export const FLAGS = {
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
-  name: { kind: "text", commands: [...WORKING], value: "NAME", says: "Name of this node; the host's name when left out." },
+  name: {
+    kind: "text",
+    commands: [...WORKING],
+    value: "NAME",
+    says: "Name of this node; the host's name when left out.",
+  },
   state: {
     kind: "text",
     commands: [...MOVING, "limit"],
@@ -237,7 +242,11 @@ export const FLAGS = {
     notZero: "a time above 0, or every connection would be given up at once",
     says: "A connection on which no byte moved for this long is given up, and its part is tried again.",
   },
-  "allow-http": { kind: "switch", commands: [...WORKING], says: "Speak to a hub over plain http on a network you trust." },
+  "allow-http": {
+    kind: "switch",
+    commands: [...WORKING],
+    says: "Speak to a hub over plain http on a network you trust.",
+  },
   endpoint: {
     kind: "text",
     commands: STORE,

@@ -39,19 +39,24 @@ async function startSending(about: { name: string; modelBytes: number; graceSeco
   return { run, stop, isSafe };
 }
 
-test.each([2, 5])("with %i s it ends in time, says what is not safe, and the next start goes on", async (graceSeconds) => {
-  const name = `too-large-${graceSeconds}`;
-  const { stop, isSafe } = await startSending({ name, modelBytes: 24 * MIB, graceSeconds });
-  const { code, tookMs, said } = await stop();
-  expect(code).toBe(143);
-  expect(tookMs).toBeLessThan(graceSeconds * 1000 + 500);
-  expect(said).toContain(`${name}: nothing of it is safe yet; 3 files, 24.0 MiB not yet safe.`);
-  expect(await isSafe()).toBe(false);
-  await stage.startNode({ name, run: runName.parse(name) });
-  await waitUntil("it is safe after the next start", isSafe);
-  const parts = (await readCounters(stage.store, "UploadPart")).targets.filter(({ key }) => key.includes(`/${name}/`));
-  expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
-});
+test.each([2, 5])(
+  "with %i s it ends in time, says what is not safe, and the next start goes on",
+  async (graceSeconds) => {
+    const name = `too-large-${graceSeconds}`;
+    const { stop, isSafe } = await startSending({ name, modelBytes: 24 * MIB, graceSeconds });
+    const { code, tookMs, said } = await stop();
+    expect(code).toBe(143);
+    expect(tookMs).toBeLessThan(graceSeconds * 1000 + 500);
+    expect(said).toContain(`${name}: nothing of it is safe yet; 3 files, 24.0 MiB not yet safe.`);
+    expect(await isSafe()).toBe(false);
+    await stage.startNode({ name, run: runName.parse(name) });
+    await waitUntil("it is safe after the next start", isSafe);
+    const parts = (await readCounters(stage.store, "UploadPart")).targets.filter(({ key }) =>
+      key.includes(`/${name}/`),
+    );
+    expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
+  },
+);
 
 test("what fits into the time becomes safe, and then it ends without waiting for the rest of it", async () => {
   const { stop, isSafe } = await startSending({ name: "fits", modelBytes: MIB, graceSeconds: 30 });

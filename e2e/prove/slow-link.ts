@@ -66,7 +66,8 @@ export const slowLink: Measure = {
         `${title}, longest without progress ${(longestStillMs / 1000).toFixed(1)} s, time left in the middle ${etaRatio?.toFixed(2) ?? "-"} of the real one, ${(100 * cpuShare).toFixed(1)} % of a processor`,
       );
       if (ending.code !== 0) problems.push(`${title}: ${ending.sentence ?? ending.stderr}`);
-      if (longestStillMs > LONGEST_STILL_MS) problems.push(`${title}: no progress for ${Math.round(longestStillMs)} ms`);
+      if (longestStillMs > LONGEST_STILL_MS)
+        problems.push(`${title}: no progress for ${Math.round(longestStillMs)} ms`);
       if (etaRatio === null || etaRatio > ETA_FACTOR || etaRatio < 1 / ETA_FACTOR) {
         problems.push(`${title}: the time left was ${etaRatio?.toFixed(2) ?? "never told"}`);
       }

@@ -36,7 +36,7 @@ export interface RunningProcess {
  * @throws Error with the last lines when it ends, or stays silent, before it is ready.
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const [program = process.execPath, ...before] = [...(options.under ?? []), process.execPath];
+  const [program, ...before] = [...(options.under ?? []), process.execPath];
   const child = spawn(program, [...before, options.entry, ...(options.args ?? [])], {
     cwd: ROOT,
     detached: true,

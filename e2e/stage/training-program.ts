@@ -27,7 +27,10 @@ function readStep(path: string): number {
     for (const name of ["model.safetensors", "optimizer.safetensors"]) {
       const bytes = readFileSync(join(path, name));
       const header = Number(bytes.readBigUInt64LE(0));
-      const tensors = JSON.parse(bytes.subarray(8, 8 + header).toString()) as Record<string, { data_offsets?: number[] }>;
+      const tensors = JSON.parse(bytes.subarray(8, 8 + header).toString()) as Record<
+        string,
+        { data_offsets?: number[] }
+      >;
       const end = Math.max(...Object.values(tensors).map(({ data_offsets: offsets }) => offsets?.[1] ?? 0));
       if (8 + header + end !== bytes.length) return Number.NaN;
     }
@@ -58,17 +61,15 @@ if ((found === null ? "" : found.path) !== told.path) process.exit(MISLED);
 if (process.env["TIDEMARK_TOKEN"] !== undefined) process.exit(MISLED);
 console.log(`starts at ${found?.step ?? 0}`);
 
-let isAsked = false;
-process.on("SIGTERM", () => {
-  isAsked = true;
-});
+const asked = new AbortController();
+process.on("SIGTERM", () => asked.abort());
 let step = found?.step ?? 0;
-for (let count = 0; count < Number(steps) && !isAsked; count++) {
+for (let count = 0; count < Number(steps) && !asked.signal.aborted; count++) {
   await pause(60);
   step += 10;
   await save(step);
   // Until somebody lets it go on: so a test decides when the next one comes.
-  while (existsSync(join(folder, "hold")) && !isAsked) await pause(10);
+  while (existsSync(join(folder, "hold")) && !asked.signal.aborted) await pause(10);
 }
-if (isAsked) await save(step + 1);
+if (asked.signal.aborted) await save(step + 1);
 process.exit(Number(exit));

@@ -196,7 +196,8 @@ function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gove
   if (sample.presentRttMs === null) return { ...state, rate, asksRtt: true };
   // A standing queue says that the link is full; losses leave it empty.
   const next = { ...state, rate, asksRtt: false };
-  if (!Number.isFinite(sample.presentRttMs) || hasQueue(sample.presentRttMs, sample.rttMs)) return rest(next, { rate, at: sample.at });
+  if (!Number.isFinite(sample.presentRttMs) || hasQueue(sample.presentRttMs, sample.rttMs))
+    return rest(next, { rate, at: sample.at });
   return { ...next, phase: "leap", width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 

@@ -80,7 +80,11 @@ export function createHelm(parts: {
     const mostBefore = load.most;
     const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
     load = weigh(load, { ...sample, width: gate.held, partBytes: parts.partBytes(), presentRttMs: answered });
-    state = govern(state, { ...sample, presentRttMs: answered }, { ...limits, ramp, most: Math.min(limits.most, load.most) });
+    state = govern(
+      state,
+      { ...sample, presentRttMs: answered },
+      { ...limits, ramp, most: Math.min(limits.most, load.most) },
+    );
     if (answered !== null) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
     if (state.width === gate.width) return;

@@ -208,8 +208,7 @@ async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | 
     startedBy: isOwn(command) ? "start" : "operator",
     fault,
   });
-  if (!isOwn(command))
-    await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
+  if (!isOwn(command)) await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
   await parts.memory.end(command.id);
 }
 

@@ -36,10 +36,9 @@ export function chooseResume({ newest, isSameEpoch, local }: ResumeInput): Resum
   const isTrusted = (one: LocalCheckpoint): boolean =>
     one.state === "whole" &&
     (newest === null || isSameEpoch ? one.step >= (newest?.step ?? 0) : one.isKnown && one.step === newest.step);
-  const best = local.filter(isTrusted).reduce<LocalCheckpoint | null>(
-    (found, one) => (found === null || one.step > found.step ? one : found),
-    null,
-  );
+  const best = local
+    .filter(isTrusted)
+    .reduce<LocalCheckpoint | null>((found, one) => (found === null || one.step > found.step ? one : found), null);
   const from: Resume["from"] =
     best !== null
       ? { kind: "local", path: best.path, step: best.step }

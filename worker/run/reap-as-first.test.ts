@@ -33,10 +33,13 @@ test("stdin stays what it was", async () => {
   expect(said()).toBe("got a line");
 });
 
-test.each(["SIGINT", "SIGUSR1"] as const)("%s is heard although a shell lets go of it in the background", async (name) => {
-  const script = `process.on("${name}", () => process.exit(5)); setInterval(() => {}, 1000); console.log("ready");`;
-  const { child, ended, said } = under(script);
-  while (!said().includes("ready")) await once(child.stdout, "data");
-  child.kill(name);
-  expect(await ended).toEqual([5, null]);
-});
+test.each(["SIGINT", "SIGUSR1"] as const)(
+  "%s is heard although a shell lets go of it in the background",
+  async (name) => {
+    const script = `process.on("${name}", () => process.exit(5)); setInterval(() => {}, 1000); console.log("ready");`;
+    const { child, ended, said } = under(script);
+    while (!said().includes("ready")) await once(child.stdout, "data");
+    child.kill(name);
+    expect(await ended).toEqual([5, null]);
+  },
+);

@@ -21,7 +21,8 @@ export interface RunCommand extends AgentCommand {
 /** Returns the exit code. Faults: those of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE. */
 export async function runProgram(command: RunCommand): Promise<number> {
   const policy = readRestartPolicy(command.config.text("restart") ?? "no");
-  if (command.program.length === 0) throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
+  if (command.program.length === 0)
+    throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));

@@ -21,8 +21,7 @@ export interface Wanted {
 }
 
 /** Held by captures that were not removed yet, whatever became of them. */
-const heldBytes = (captures: readonly Capture[]): number =>
-  captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+const heldBytes = (captures: readonly Capture[]): number => captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /**
  * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First those of
@@ -76,7 +75,8 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const own = waiting.filter(({ run, step }) => run === wanted.run && step <= wanted.step);
   const others = waiting.filter(
     (item) =>
-      item.run !== wanted.run && waiting.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt),
+      item.run !== wanted.run &&
+      waiting.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt),
   );
   return [...own, ...others];
 }

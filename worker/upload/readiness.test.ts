@@ -31,12 +31,7 @@ function zip(): Buffer {
   common.writeUInt32LE(data.length, 18);
   common.writeUInt16LE(name.length, 22);
   const local = Buffer.concat([Buffer.from("PK\u0003\u0004"), common, name, data]);
-  const central = Buffer.concat([
-    Buffer.from("PK\u0001\u0002\u0014\u0000", "latin1"),
-    common,
-    Buffer.alloc(14),
-    name,
-  ]);
+  const central = Buffer.concat([Buffer.from("PK\u0001\u0002\u0014\u0000", "latin1"), common, Buffer.alloc(14), name]);
   const end = Buffer.alloc(22);
   end.write("PK\u0005\u0006", 0, "latin1");
   end.writeUInt16LE(1, 8);

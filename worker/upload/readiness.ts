@@ -85,8 +85,7 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: /(^|\/)(mp_rank_\d+(_\d+)*\/model_optim_rng\.pt|common\.pt)$/,
-    judge: (candidate) =>
-      judgeByTracker(candidate, { tracker: "latest_checkpointed_iteration.txt", read: lastNumber }),
+    judge: (candidate) => judgeByTracker(candidate, { tracker: "latest_checkpointed_iteration.txt", read: lastNumber }),
   },
   {
     seen: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,

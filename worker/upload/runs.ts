@@ -26,7 +26,10 @@ export interface Runs {
   end(name: string, fault: Fault): void;
 }
 
-export function createRuns(names: readonly RunName[], options: { hub: Hub; onOver: (run: Run) => void; onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void> }): Runs {
+export function createRuns(
+  names: readonly RunName[],
+  options: { hub: Hub; onOver: (run: Run) => void; onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void> },
+): Runs {
   const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
   const end = (name: string, fault: Fault) => {
     const run = runs.get(name);
