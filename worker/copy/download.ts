@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { toFault, type Fault } from "#protocol/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import type { Engine } from "../engine/engine.ts";
+import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { syncFolder } from "../engine/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
@@ -44,6 +44,9 @@ export interface DownloadJob {
   onFileFailed?(file: FileToDownload, fault: Fault): "go on" | "stop";
 }
 
+/** Each costs a round trip and next to no bytes. */
+const SMALL_BYTES = 1024 * 1024;
+
 interface Planned extends FileToDownload {
   sizeBytes: number;
   pieces: Piece[];
@@ -61,6 +64,11 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   const planned: Planned[] = [];
   const planner = createPlanner(engine, job);
   const failed = new Set<string>();
+  const small = job.files.filter(({ sizeBytes = Infinity }) => sizeBytes <= SMALL_BYTES);
+  const [firstSmall] = small;
+  if (firstSmall !== undefined && small.length > 1) {
+    await warmUp(engine, { op: "head", key: firstSmall.key }, { count: small.length, size: "small" });
+  }
   const orElse = async (file: FileToDownload, work: () => Promise<void>) => {
     try {
       await work();

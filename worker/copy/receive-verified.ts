@@ -1,5 +1,5 @@
 import { createHash, hash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { Fault } from "#protocol/fault.ts";
 import { combineCrc32, compositeCrc32 } from "#storage/crc32.ts";
@@ -103,10 +103,28 @@ async function md5Of(
   about: { from: number; length: number; signal: AbortSignal },
 ): Promise<Buffer> {
   try {
-    if (sizeBytes <= SMALL_BYTES && about.length === sizeBytes) return hash("md5", readFileSync(path), "buffer");
+    if (sizeBytes <= SMALL_BYTES && about.length === sizeBytes) return hash("md5", readSmall(path), "buffer");
     return await md5OfRange(path, about);
   } catch (error) {
     throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+}
+
+/** Thousands of small files, each in a buffer of its own, would be felt as memory. */
+let spare: Buffer | null = null;
+
+/** Valid until the next call. */
+function readSmall(path: string): Buffer {
+  spare ??= Buffer.allocUnsafeSlow(SMALL_BYTES);
+  const fd = openSync(path, "r");
+  try {
+    let filled = 0;
+    for (let read = -1; read !== 0 && filled < spare.length; filled += read) {
+      read = readSync(fd, spare, filled, spare.length - filled, filled);
+    }
+    return spare.subarray(0, filled);
+  } finally {
+    closeSync(fd);
   }
 }
 

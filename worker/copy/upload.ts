@@ -2,7 +2,7 @@ import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planParts } from "#storage/plan.ts";
 import { callSummed } from "../engine/call-summed.ts";
-import type { Engine } from "../engine/engine.ts";
+import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
@@ -100,6 +100,11 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
       // Where the store takes no sums, size and our mark are all that was compared.
       tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
     };
+    const small = planned.filter(({ plan }) => plan.parts.length === 1);
+    const [first] = small;
+    if (first !== undefined && small.length > 1) {
+      await warmUp(engine, { op: "head", key: first.key }, { count: small.length, size: "small" });
+    }
     const isSmall = ([, { plan }]: [number, (typeof planned)[number]]) => plan.parts.length <= 1;
     await forEachFile([...planned.entries()], isSmall, async ([fileIndex, file]) => {
       try {

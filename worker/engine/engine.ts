@@ -3,7 +3,7 @@ import type { ChecksumMemory, Operation, SignedRequest, StoreTraits } from "#pro
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
-import { createGate, type Gate } from "./gate.ts";
+import { createGate, type Gate, type Wants } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
 import { createKnownStore, type KnownStore, type LearningSource } from "./known-store.ts";
@@ -191,9 +191,13 @@ export async function ask(
  * Opens connections for `count` requests while the first call of a transfer is still on its way: as many as are used now,
  * and more as soon as the link is known to be long. `operation` only says where to. Faults: of signing.
  */
-export async function warmUp(engine: Engine, operation: Operation, count: number): Promise<void> {
+export async function warmUp(
+  engine: Engine,
+  operation: Operation,
+  next: { count: number; size: Wants["size"] },
+): Promise<void> {
   const request = await engine.signatures.request(operation);
-  engine.helm.expect(count, (width) => engine.wire.warm(request.url, Math.min(count, width)));
+  engine.helm.expect(next, (width) => engine.wire.warm(request.url, Math.min(next.count, width)));
 }
 
 /** For these a new signature is the answer. */

@@ -14,7 +14,8 @@ afterEach(() => {
 });
 
 /** Flights that end when they are told to. */
-function createTrial(options: { width?: number } = {}) {
+function createTrial(options: { width?: number; mayRepeat?: boolean; isSmall?: boolean } = {}) {
+  const { mayRepeat = true, isSmall = false } = options;
   const gate = createGate(options.width ?? 4);
   const meter = { totalBytes: 0 };
   const hedges = createHedges({ clock, gate, meter });
@@ -30,6 +31,8 @@ function createTrial(options: { width?: number } = {}) {
     const flight: Flight<string> = {
       signal,
       lengthBytes,
+      isSmall,
+      mayRepeat: () => mayRepeat,
       attempt: (own) =>
         new Promise<string>((resolve, reject) => {
           own.signal.addEventListener("abort", () => reject(new Fault("CANCELLED")));
@@ -62,6 +65,31 @@ test("a part that takes far longer than its siblings took is sent a second time,
   tries[1]?.end("second");
   await expect(slow).resolves.toBe("second");
   expect(tries[0]?.signal.aborted).toBe(true);
+});
+
+test("where equal bytes may have other ETags, nothing is sent twice", async () => {
+  const { fly, tries, landSome } = createTrial({ mayRepeat: false });
+  await landSome(1_000);
+  const slow = fly("slow");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(tries).toHaveLength(1);
+  tries[0]?.end("done");
+  await slow;
+});
+
+test("small files that are late are all sent again at once, as far as there are connections", async () => {
+  const { fly, tries, landSome } = createTrial({ width: 5, isSmall: true });
+  await landSome(200);
+  const late = ["a", "b", "c"].map((name) => fly(name));
+  await vi.advanceTimersByTimeAsync(500);
+  expect(tries).toHaveLength(3);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(tries.slice(3).map(({ name, isHedge }) => [name, isHedge])).toEqual([
+    ["a", true],
+    ["b", true],
+  ]);
+  for (const one of tries) one.end("done");
+  await Promise.all(late);
 });
 
 test("the first try may still win, and the second one is dropped", async () => {

@@ -28,6 +28,10 @@ export const SHED = new Fault("CANCELLED", { detail: "the link is too slow for s
 
 export interface Flight<T> {
   signal: AbortSignal;
+  /** Whether it may be sent twice at the same time. Asked when that would help. */
+  mayRepeat(): boolean;
+  /** All of a small file, not a part. */
+  isSmall: boolean;
   /** Only flights of about the same length are compared with each other. */
   lengthBytes: number;
   /** Tells `onMoved` of every byte that went out. */
@@ -37,10 +41,13 @@ export interface Flight<T> {
 /** Late is: longer than this times the middle one of its siblings, and a little more. */
 const LATE_FACTOR = 2.5;
 const LATE_MS = 500;
+/** A small file is all of it gone in a moment: what is late then waits for a lost packet, and costs little to send again. */
+const SMALL_LATE_FACTOR = 2;
+const SMALL_LATE_MS = 100;
 /** From so many siblings on there is something to compare with. */
 const LEAST_LANDED = 3;
 const MOST_REMEMBERED = 32;
-const LOOK_EVERY_MS = 250;
+const LOOK_EVERY_MS = 125;
 /** Slow is: a third of the middle rate of those beside it, when both had time to show what they can. */
 const SLOW_SHARE = 0.35;
 const SHOWN_MS = 1_500;
@@ -50,7 +57,7 @@ const ROOM_SHARE = 0.6;
 /** What a part begun now gets of the link, and how long it takes to get there. */
 const AGAIN_SHARE = 0.5;
 /** The rate of the link is that of the last second and a half. */
-const RATE_LOOKS = 6;
+const RATE_LOOKS = 12;
 /** Only the last few parts: while more are on their way, they fill the link by themselves soon. */
 const LAST_PARTS = 4;
 const AGAIN_MS = 800;
@@ -62,6 +69,8 @@ interface Flying {
   startedAt: number;
   movedBytes: number;
   isHedged: boolean;
+  isSmall: boolean;
+  mayRepeat(): boolean;
   wasBegunAnew: boolean;
   hedge(): void;
   beginAnew(): void;
@@ -117,10 +126,17 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
     if (gate.waiting > 0 || gate.held >= gate.width) return;
     const hasRoom = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
     let latest: Flying | null = null;
+    let room = gate.width - gate.held;
     for (const flight of flying) {
-      if (flight.isHedged) continue;
+      if (flight.isHedged || !flight.mayRepeat()) continue;
       const ageMs = now - flight.startedAt;
       const usual = usualMs(flight.lengthBytes);
+      if (flight.isSmall) {
+        if (usual === null || ageMs <= usual * SMALL_LATE_FACTOR + SMALL_LATE_MS || room === 0) continue;
+        room--;
+        flight.hedge();
+        continue;
+      }
       const isLate = usual !== null && ageMs > usual * LATE_FACTOR + LATE_MS;
       const leftMs = ((flight.lengthBytes - flight.movedBytes) * ageMs) / Math.max(1, flight.movedBytes);
       const againMs = AGAIN_MS + (flight.lengthBytes / (bestRate * AGAIN_SHARE)) * 1000;
@@ -137,7 +153,10 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
       return longest;
     },
     shed: (width) => {
-      const byMoved = [...flying].filter(({ isHedged }) => !isHedged).sort((a, b) => a.movedBytes - b.movedBytes);
+      const isWhole = ({ movedBytes, lengthBytes }: Flying) => movedBytes >= lengthBytes;
+      const byMoved = [...flying]
+        .filter((one) => !one.isHedged && !isWhole(one))
+        .sort((a, b) => a.movedBytes - b.movedBytes);
       for (const flight of byMoved.slice(0, Math.max(0, flying.size - width))) flight.shed();
     },
     run: async <T>(flight: Flight<T>): Promise<T> => {
@@ -199,6 +218,8 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
         startedAt,
         movedBytes: 0,
         isHedged: false,
+        isSmall: flight.isSmall,
+        mayRepeat: flight.mayRepeat,
         wasBegunAnew: false,
         hedge: () => {
           me.isHedged = true;

@@ -46,7 +46,7 @@ test("connections for what comes next are opened as soon as the first round trip
   const link: { rttMs: number | null } = { rttMs: null };
   const { gate, helm, wait } = createTrial(link);
   const opened: number[] = [];
-  helm.expect(90, (width) => void opened.push(width));
+  helm.expect({ count: 90, size: "large" }, (width) => void opened.push(width));
   await vi.advanceTimersByTimeAsync(10);
   expect(opened).toEqual([10]);
   link.rttMs = 120;
@@ -60,9 +60,19 @@ test("connections for what comes next are opened as soon as the first round trip
   helm.stop();
 });
 
+test("for many small files that come next there are as many as there may be", async () => {
+  const { gate, helm } = createTrial({ rttMs: 120 });
+  const opened: number[] = [];
+  helm.expect({ count: 2_000, size: "small" }, (width) => void opened.push(width));
+  await vi.advanceTimersByTimeAsync(60);
+  expect(opened.at(-1)).toBe(96);
+  expect(gate.width).toBe(96);
+  helm.stop();
+});
+
 test("a few requests are no reason to open more connections than they need", async () => {
   const { gate, helm } = createTrial({ rttMs: 120 });
-  helm.expect(5, () => undefined);
+  helm.expect({ count: 5, size: "large" }, () => undefined);
   helm.roundTrip();
   expect(gate.width).toBe(10);
   helm.stop();

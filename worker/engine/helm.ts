@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import type { Gate } from "./gate.ts";
+import type { Gate, Wants } from "./gate.ts";
 import { govern, startGovernor, type GovernorLimits } from "./governor.ts";
 import type { Wire } from "./http/wire.ts";
 import { startLoad, weigh } from "./load.ts";
@@ -10,7 +10,7 @@ export interface Helm {
   /** Something wants to move: look at it from now on. */
   wake(): void;
   /** So many requests come next. Opens connections for them, at once and whenever the width changes until they come. */
-  expect(count: number, open: (width: number) => void): void;
+  expect(next: { count: number; size: Wants["size"] }, open: (width: number) => void): void;
   /** A round trip was measured. */
   roundTrip(): void;
   /** A store asked for less. */
@@ -45,7 +45,7 @@ export function createHelm(parts: {
   let rttMs = Infinity;
   let presentRttMs: number | null = null;
   let isMeasuring = false;
-  let expected: { count: number; open(width: number): void } | null = null;
+  let expected: { count: number; size: Wants["size"]; open(width: number): void } | null = null;
 
   const stop = () => {
     if (timer !== null) clearInterval(timer);
@@ -76,7 +76,8 @@ export function createHelm(parts: {
     };
     isThrottled = false;
     // A small file is mostly a round trip: what fills the link with parts leaves it idle with files.
-    const ramp = gate.waitingSmall >= gate.width ? limits.most : limits.ramp;
+    const isAllSmall = gate.waitingSmall >= gate.width || expected?.size === "small";
+    const ramp = isAllSmall ? limits.most : limits.ramp;
     const mostBefore = load.most;
     const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
     load = weigh(load, { ...sample, width: gate.held, partBytes: parts.partBytes(), presentRttMs: answered });
@@ -106,8 +107,8 @@ export function createHelm(parts: {
       expected = null;
       wake();
     },
-    expect: (count, open) => {
-      expected = { count, open };
+    expect: (next, open) => {
+      expected = { ...next, open };
       open(gate.width);
       wake();
     },

@@ -28,6 +28,10 @@ export interface KnownStore {
   judge(sent: SentRequest, answer: HttpAnswer, url: string): ProbeVerdict;
   /** Whether a refusal for the clock's sake may be a mistake of one server: asked about each of them. */
   doubtsSkew(): boolean;
+  /** Whether equal bytes have equal ETags here; null while nobody knows. */
+  readonly hasEqualEtags: boolean | null;
+  /** The ETag of something of which the MD5 is known. */
+  seeEtag(etag: string, md5: string): void;
   /** What the next transfer should begin with; null while nothing is certain. */
   found(nowMs: number): ChecksumMemory | null;
   /** Told what a person should know, once each. */
@@ -49,6 +53,7 @@ export function createKnownStore(about: {
   let probe = startChecksumProbe(traits, { kept, nowMs: Date.now() });
   // What the profile says, or what was seen lately, needs no further proof.
   const trusted = !traits.probeChecksum || probe.checksum === kept?.checksum ? probe.checksum : null;
+  let hasEqualEtags = traits.trustEtag ? true : null;
   let signedFor = 0;
   let skews = 0;
   const said = new Set<string>();
@@ -81,6 +86,12 @@ export function createKnownStore(about: {
       ({ probe } = step);
       say(sayUnchecked(probe, url));
       return step.verdict;
+    },
+    get hasEqualEtags() {
+      return hasEqualEtags;
+    },
+    seeEtag: (etag, md5) => {
+      hasEqualEtags ??= etag.toLowerCase() === md5;
     },
     doubtsSkew: () => ++skews <= MOST_SKEWS,
     found: (nowMs) => rememberedChecksum(probe, nowMs),

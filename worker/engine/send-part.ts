@@ -77,6 +77,8 @@ interface Sent {
   isSure: boolean;
 }
 
+const SMALL_BYTES = 1024 * 1024;
+
 /** Sends a part until the store has it, and remembers that. Faults: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED. */
 export async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<Sent> {
   const { part, handle, ahead } = about;
@@ -98,11 +100,15 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
       job.watch.onPart(part, "moving");
       const attempt = (own: Own) => attemptPart(engine, job, { part, slice, summing, lane, ...own });
       try {
-        // Twice the same part is only harmless where equal bytes have equal ETags.
-        const mayHedge = !isWhole && engine.traits.trustEtag;
-        const result = mayHedge
-          ? await engine.hedges.run({ signal, lengthBytes: part.length, attempt })
-          : await attempt({ signal, isHedge: false, onMoved: () => undefined });
+        // Twice the same bytes are only harmless where they have equal ETags.
+        const mayRepeat = () => engine.store.hasEqualEtags === true;
+        const result = await engine.hedges.run({
+          signal,
+          lengthBytes: part.length,
+          isSmall: isWhole && part.length <= SMALL_BYTES,
+          mayRepeat,
+          attempt,
+        });
         return { ...result, isSure: result.isSure && tries === 1 };
       } catch (error) {
         job.watch.onPart(part, "waiting");
@@ -113,11 +119,18 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const wants = { signal, size: isWhole ? "small" : "large" } as const;
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
+  if (engine.store.hasEqualEtags === null) await learnEtags(engine, slice, sent.etag);
   // The connection goes on with the next part while this one is being written down.
   await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();
   job.watch.onPart(part, "done");
   return sent;
+}
+
+/** Most stores take the MD5 as the ETag of what came in one request; of one that nobody knows the first answer tells. */
+async function learnEtags(engine: Engine, slice: PartSlice, etag: string): Promise<void> {
+  const sums = await sumSlice(slice, "md5").catch(() => null);
+  if (sums?.md5 !== undefined) engine.store.seeEtag(etag, sums.md5);
 }
 
 /** Null for a part that made room for others and has to wait for its turn again. */

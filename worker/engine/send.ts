@@ -119,7 +119,7 @@ export async function sweepLost({ key, memory, sweep }: Pick<SendJob, "key" | "m
 /** Connections for the parts open while the store is still thinking about Create. */
 async function openAhead(engine: Engine, job: SendJob): Promise<void> {
   const missing = job.plan.parts.length - job.memory.parts.size;
-  await warmUp(engine, { op: "head", key: job.key }, missing);
+  await warmUp(engine, { op: "head", key: job.key }, { count: missing, size: "large" });
 }
 
 /** Starts a new multipart upload and remembers it. */

@@ -133,7 +133,9 @@ async function findState({ config, home }: Verb): Promise<string | null> {
 
 /** Opens the connections for what is going to be fetched while the store is still asked for it. */
 export const warmAll = ({ engine, access }: Bench): void =>
-  engine.helm.expect(Infinity, (width) => engine.wire.warm(locate(access, "k").origin, width));
+  engine.helm.expect({ count: Infinity, size: "large" }, (width) =>
+    engine.wire.warm(locate(access, "k").origin, width),
+  );
 
 export interface Journal {
   /** The same for the same copy, so that it finds what an earlier try left. */
