@@ -14,7 +14,7 @@ import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { openSession, type Session } from "./link/session.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
-import { createDisk, type Disk } from "./upload/disk-budget.ts";
+import { createDisk, heldBytes, type Disk } from "./upload/disk-budget.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
 import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
@@ -132,8 +132,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
 
 /** Half of the disk that is free now, or held by captures of an earlier life. */
 async function defaultBudget(state: string, ledger: Ledger): Promise<number> {
-  const held = ledger.all().reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  return Math.floor(((await readRoom(state)).freeBytes + held) / 2);
+  return Math.floor(((await readRoom(state)).freeBytes + heldBytes(ledger.all())) / 2);
 }
 
 /** A restored folder is the bucket's own content; the watcher must not take it for news. */

@@ -3,6 +3,7 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { compileC } from "#e2e/link/compile-c.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
 
 /** One program to run. */
 export interface Command {
@@ -77,8 +78,10 @@ export async function measure(command: Command, options: MeasureOptions): Promis
   }
   options.signal.throwIfAborted();
   if (isLate) return { costs: null, why: `not finished after ${Math.round(options.limitMs / 1000)} s` };
+  // Results are published: where this project lies on somebody's disk is nobody's business.
+  const said = tail.replaceAll(`${ROOT}/`, "").trim();
   const text = await readFile(result, "utf8").catch(() => null);
-  if (text === null) return { costs: null, why: `it could not be run: ${tail.trim()}` };
+  if (text === null) return { costs: null, why: `it could not be run: ${said}` };
   const found = costs.parse(JSON.parse(text));
-  return { costs: found, why: found.exit === 0 ? null : `exit code ${found.exit}: ${tail.trim()}` };
+  return { costs: found, why: found.exit === 0 ? null : `exit code ${found.exit}: ${said}` };
 }

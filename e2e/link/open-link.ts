@@ -127,26 +127,15 @@ async function ip(...args: string[]): Promise<void> {
 async function setUpSide(name: string, side: { address: string; congestion: string }): Promise<void> {
   await ip("-n", name, "addr", "add", `${side.address}/30`, "dev", DEVICE);
   await ip("-n", name, "link", "set", DEVICE, "mtu", "1500", "txqueuelen", "10000", "up");
-  // The buffer limits are Linux's own defaults: a tuned host must not flatter anyone.
-  await ip(
-    "netns",
-    "exec",
-    name,
-    "sysctl",
-    "-qw",
+  const settings = [
     "net.ipv6.conf.all.disable_ipv6=1",
     "net.ipv4.tcp_no_metrics_save=1",
-  );
-  await ip(
-    "netns",
-    "exec",
-    name,
-    "sysctl",
-    "-qw",
+    // The buffer limits are Linux's own defaults: a tuned host must not flatter anyone.
     "net.ipv4.tcp_rmem=4096 131072 6291456",
     "net.ipv4.tcp_wmem=4096 16384 4194304",
-  );
-  await ip("netns", "exec", name, "sysctl", "-qw", `net.ipv4.tcp_congestion_control=${side.congestion}`);
+    `net.ipv4.tcp_congestion_control=${side.congestion}`,
+  ];
+  await ip("netns", "exec", name, "sysctl", "-qw", ...settings);
 }
 
 /** A namespace may choose only what the host allows; allowing one more changes nobody's default. */

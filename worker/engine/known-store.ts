@@ -30,7 +30,8 @@ export interface KnownStore {
   doubtsSkew(): boolean;
   /** Whether equal bytes have equal ETags here; null while nobody knows. */
   readonly hasEqualEtags: boolean | null;
-  /** The ETag of something of which the MD5 is known. */
+  /** True once, where that is to be found out: whoever is told so compares one ETag with the MD5, and says so. */
+  wantsEtag(): boolean;
   seeEtag(etag: string, md5: string): void;
   /** What the next transfer should begin with; null while nothing is certain. */
   found(nowMs: number): ChecksumMemory | null;
@@ -54,6 +55,7 @@ export function createKnownStore(about: {
   // What the profile says, or what was seen lately, needs no further proof.
   const trusted = !traits.probeChecksum || probe.checksum === kept?.checksum ? probe.checksum : null;
   let hasEqualEtags = traits.trustEtag ? true : null;
+  let hasAskedForEtag = traits.trustEtag;
   let signedFor = 0;
   let skews = 0;
   const said = new Set<string>();
@@ -90,8 +92,13 @@ export function createKnownStore(about: {
     get hasEqualEtags() {
       return hasEqualEtags;
     },
+    wantsEtag: () => {
+      const isFirst = !hasAskedForEtag;
+      hasAskedForEtag = true;
+      return isFirst;
+    },
     seeEtag: (etag, md5) => {
-      hasEqualEtags ??= etag.toLowerCase() === md5;
+      hasEqualEtags = etag.toLowerCase() === md5;
     },
     doubtsSkew: () => ++skews <= MOST_SKEWS,
     found: (nowMs) => rememberedChecksum(probe, nowMs),

@@ -119,7 +119,7 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const wants = { signal, size: isWhole ? "small" : "large" } as const;
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
-  if (engine.store.hasEqualEtags === null) await learnEtags(engine, slice, sent.etag);
+  if (engine.store.wantsEtag()) await learnEtags(engine, slice, sent.etag);
   // The connection goes on with the next part while this one is being written down.
   await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();

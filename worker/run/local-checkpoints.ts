@@ -1,6 +1,5 @@
-import { rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { readdir } from "node:fs/promises";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { findCandidates, type Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";

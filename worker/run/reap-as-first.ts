@@ -25,8 +25,6 @@ done`;
 export function reapAsFirst(env: Environment): void {
   if (process.pid !== 1 || env[MARK] !== undefined || process.execve === undefined || !existsSync(SHELL)) return;
   const own = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve(SHELL, ["sh", "-c", REAPER, "tidemark", ...own], {
-    ...env,
-    [MARK]: "1",
-  } as unknown as NodeJS.ProcessEnv);
+  const marked: Environment = { ...env, [MARK]: "1" };
+  process.execve(SHELL, ["sh", "-c", REAPER, "tidemark", ...own], marked as NodeJS.ProcessEnv);
 }

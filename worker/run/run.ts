@@ -1,8 +1,8 @@
-import { Fault } from "#protocol/fault.ts";
 import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
+import { usage } from "../verbs/verb.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { exitCodeOf, startProgram, type Program, type ProgramEnd } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
@@ -48,8 +48,6 @@ export async function runProgram(command: RunCommand): Promise<number> {
   });
   return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
 }
-
-const usage = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "usage", subject, detail });
 
 /** Null when there was no time to start it. */
 async function keepRunning(

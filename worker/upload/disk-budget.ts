@@ -21,7 +21,8 @@ export interface Wanted {
 }
 
 /** Held by captures that were not removed yet, whatever became of them. */
-const heldBytes = (captures: readonly Capture[]): number => captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+export const heldBytes = (captures: readonly Capture[]): number =>
+  captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /**
  * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First those of
