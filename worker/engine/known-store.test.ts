@@ -18,3 +18,17 @@ test("a refusal for the clock's sake is doubted until there were too many with n
   store.observe(answered(206));
   expect(store.doubtsSkew()).toBe(true);
 });
+
+test("of a store that nobody knows one ETag is asked for, and tells whether equal bytes have equal ones", () => {
+  const open = (provider: "minio" | "other") =>
+    createKnownStore({ source: {}, traits: traitsOf(provider), kept: null });
+  expect(open("minio").hasEqualEtags).toBe(true);
+  expect(open("minio").wantsEtag()).toBe(false);
+  const [equal, own] = [open("other"), open("other")];
+  expect(equal.hasEqualEtags).toBeNull();
+  expect([equal.wantsEtag(), equal.wantsEtag()]).toEqual([true, false]);
+  equal.seeEtag("D41D8CD98F00B204E9800998ECF8427E", "d41d8cd98f00b204e9800998ecf8427e");
+  expect(equal.hasEqualEtags).toBe(true);
+  own.seeEtag("something-of-its-own", "d41d8cd98f00b204e9800998ecf8427e");
+  expect(own.hasEqualEtags).toBe(false);
+});
