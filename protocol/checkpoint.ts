@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 
 /**

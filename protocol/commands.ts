@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { id, runName, step } from "./names.ts";
 import { faultData } from "./fault-data.ts";
 import { nodeSettings } from "./hello.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { FAULTS, type FaultCode, type FaultData } from "./fault.ts";
 
 const isCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { storeTraits } from "./operations.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Names come from strangers: nodes, buckets, training scripts. They are parsed here once and refused rather than repaired,

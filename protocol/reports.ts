@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { faultData } from "./fault-data.ts";

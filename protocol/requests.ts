@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { id, runName } from "./names.ts";
 import { transferState } from "./transfer.ts";
 

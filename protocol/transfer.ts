@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * The life of one transfer (an upload of a capture, or a restore), written once. Database, wire, screen and tests read

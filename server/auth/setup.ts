@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { setupInput } from "#protocol/requests.ts";
 import type { HubStatus } from "#protocol/views.ts";

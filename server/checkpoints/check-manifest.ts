@@ -3,7 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
 import { attemptId, filePath, runName } from "#protocol/names.ts";
 import { listObjects } from "#storage/listing.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { byteCount } from "#protocol/checkpoint.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { OpenStore } from "../profiles/open-store.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { epochClaim, type EpochClaim } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { ClaimAnswer, claimEpochInput } from "#protocol/hello.ts";

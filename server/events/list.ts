@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { listEventsInput } from "#protocol/requests.ts";
 import type { EventRow } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";

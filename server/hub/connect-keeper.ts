@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { z } from "zod";
+import type * as z from "zod";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { linesOf } from "../keeper/lines.ts";
 import {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import { operation, SIGN_BATCH, signedRequest, storeTraits, type SignedRequest } from "#protocol/operations.ts";
 import { credentialDraft } from "#protocol/requests.ts";

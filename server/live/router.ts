@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { router, viewer } from "../trpc.ts";
 import { minutes } from "./minutes.ts";
 import { listSamples } from "./samples.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { EnrolAnswer, enrolInput } from "#protocol/hello.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { NodeEvent, recordInput } from "#protocol/reports.ts";
 import type { EventRow, TransferRow } from "#protocol/views.ts";
 import type { Transaction } from "#prisma/open.ts";

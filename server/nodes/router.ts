@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { manifest } from "#protocol/checkpoint.ts";
 import { claimEpochInput, enrolInput, helloInput } from "#protocol/hello.ts";
 import { id } from "#protocol/names.ts";

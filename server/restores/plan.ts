@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import { manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";

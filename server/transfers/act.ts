@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { transferAction } from "#protocol/requests.ts";

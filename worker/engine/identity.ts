@@ -1,6 +1,6 @@
 import type { BigIntStats } from "node:fs";
 import { stat, type FileHandle } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import { diskFault } from "./disk-fault.ts";
 

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { z } from "zod";
+import * as z from "zod";
 import { openJournal } from "./journal.ts";
 
 const record = z.object({ n: z.number() });

@@ -1,6 +1,6 @@
 import { open, readFile, rename, mkdir, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { z } from "zod";
+import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { diskFault } from "./disk-fault.ts";

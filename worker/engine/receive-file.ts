@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open, rm, type FileHandle } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { diskFault } from "./disk-fault.ts";

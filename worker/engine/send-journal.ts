@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/operations.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { z } from "zod";
+import * as z from "zod";
 import { PRESETS } from "#storage/providers.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import type { StoreAccess } from "#storage/signing.ts";

@@ -1,6 +1,6 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { z } from "zod";
+import type * as z from "zod";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
 

@@ -1,5 +1,5 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * A small file of things found out, so that the next run begins with them. Only a convenience: a file that is missing,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { checksumMemory, type ChecksumMemory } from "#protocol/operations.ts";
 import { openKeptEntries } from "./kept-entries.ts";
 

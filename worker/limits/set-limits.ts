@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { diskFault } from "../engine/disk-fault.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import { parseTimetable, type Timetable } from "./schedule.ts";

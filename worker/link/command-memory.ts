@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { z } from "zod";
+import * as z from "zod";
 import { command, type Command } from "#protocol/commands.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import type { FaultData } from "#protocol/fault.ts";

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 
 /** Who this node is at its hub. Written once, at enrolment; the join token is not needed after that and is not kept. */

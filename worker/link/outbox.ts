@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { nodeEvent, type NodeEvent, type NodeEventBody } from "#protocol/reports.ts";
 import { openJournal } from "../engine/journal.ts";
 

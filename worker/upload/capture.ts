@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { byteCount, crc32Hex } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";

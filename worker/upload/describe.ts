@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { z } from "zod";
+import * as z from "zod";
 import type { LookedFile } from "./look.ts";
 
 /** What the framework wrote beside the tensors, as far as it can be read cheaply. A stranger's file: every part may be missing. */

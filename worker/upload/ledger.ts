@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
