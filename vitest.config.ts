@@ -9,7 +9,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: [
-            "{protocol,storage,store,worker,server,app,prisma,demo,bench}/**/*.test.{ts,tsx}",
+            "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients}/**/*.test.{ts,tsx}",
             "e2e/gate/**/*.test.ts",
           ],
           // The tests of whole programs start processes and belong with the process tests.

@@ -36,6 +36,7 @@ export const LAW: Readonly<Record<string, Law>> = {
   e2e: { may: ["e2e", "protocol", "storage"], types: ["server"], packages: ALL },
   demo: { may: ["demo", "e2e", "protocol", "storage"], types: ["server"], packages: ALL },
   bench: { may: ["bench", "e2e", "protocol", "storage"], types: ["server"], packages: ALL },
+  clients: { may: ["clients"], types: [], packages: [/^node:/] },
 };
 
 /** storage files that run in a browser, so the app may import their values. */

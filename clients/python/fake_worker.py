@@ -1,0 +1,126 @@
+"""A worker's local API for tests: it answers as it is told to, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socketserver
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Type, Union
+
+
+class Asked(NamedTuple):
+    method: str
+    path: str
+    body: Any
+    authorization: Optional[str]
+
+
+Answer = Tuple[int, Any]
+# Bytes are sent as they are; None closes the connection without an answer.
+Script = Union[Answer, bytes, None, Callable[[Any], Answer]]
+
+SAVED = {"id": "c-1", "run": "llama", "step": 500, "state": "running", "sizeBytes": 9, "files": 2}
+DEFAULTS: Dict[str, Script] = {
+    "/v1/state": (200, {"pending": 0, "error": None}),
+    "/v1/status": (200, {"node": "gpu-7", "runs": []}),
+    "/v1/save": lambda body: (200, dict(SAVED, state="done")) if body.get("wait") else (202, SAVED),
+    "/v1/flush": (200, {"pending": 0, "error": None}),
+    "/v1/restore": lambda body: (200, {"run": "llama", "step": 500, "path": body["path"], "checkpointId": "c-1"}),
+    "/v1/step": (204, None),
+}
+
+
+class _Quiet:
+    """Who asked may be gone before the answer; that is what some tests are about."""
+
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        pass
+
+
+class _UnixServer(_Quiet, socketserver.ThreadingUnixStreamServer):
+    pass
+
+
+class _LoopbackServer(_Quiet, socketserver.ThreadingTCPServer):
+    pass
+
+
+class FakeWorker:
+    """Listens until `close`. `script` says how a path is answered; what it does not name is answered well."""
+
+    def __init__(self, folder: Optional[str] = None, token: Optional[str] = None) -> None:
+        self.asked: List[Asked] = []
+        self.script: Dict[str, Script] = {}
+        self.token = token
+        # A path that is held is answered when the event is set.
+        self.held: Dict[str, threading.Event] = {}
+        self._folder = tempfile.mkdtemp(prefix="tidemark-fake-")
+        self.socket_path = os.path.join(folder or self._folder, "local.sock")
+        self.token_file = os.path.join(self._folder, "token")
+        self.url = ""
+        self._server: Union[_UnixServer, _LoopbackServer]
+        if token is None:
+            self._server = _UnixServer(self.socket_path, _handler(self))
+        else:
+            with open(self.token_file, "w", encoding="utf-8") as file:
+                file.write(token + "\n")
+            self._server = _LoopbackServer(("127.0.0.1", 0), _handler(self))
+            self.url = f"http://127.0.0.1:{self._server.server_address[1]!r}"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def bodies(self, path: str) -> List[Any]:
+        return [asked.body for asked in list(self.asked) if asked.path == path]
+
+    def close(self) -> None:
+        for event in self.held.values():
+            event.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _handler(worker: FakeWorker) -> Type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def _answer(self) -> None:
+            content = self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = json.loads(content) if content else None
+            authorization = self.headers.get("authorization")
+            worker.asked.append(Asked(self.command, self.path, body, authorization))
+            held = worker.held.get(self.path)
+            if held is not None:
+                held.wait()
+            script = worker.script.get(self.path, DEFAULTS.get(self.path))
+            if worker.token is not None and authorization != f"Bearer {worker.token}":
+                script = (401, {"fault": {"code": "ACCESS_DENIED", "sentence": "The token is not this worker's."}})
+            if script is None or isinstance(script, bytes):
+                self.close_connection = True
+                self.wfile.write(script or b"")
+                return
+            status, answer = script(body) if callable(script) else script
+            text = b"" if answer is None else json.dumps(answer).encode()
+            self.send_response(status)
+            if status != 204:
+                self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    return Handler
