@@ -80,6 +80,28 @@ describe("a file that was cut short is never part of a finished checkpoint", () 
     expect(await judge("epoch=1-step=9.ckpt", 9, "file")).toBe("epoch=1-step=9.ckpt is cut short");
   });
 
+  test("one that ends before it says what it is was cut too; what may be empty may be", async () => {
+    const path = await put("step_3/model.safetensors", safetensors());
+    await truncate(path, 5);
+    expect(await judge("step_3", 3)).toBe("model.safetensors is cut short");
+    await rm(path);
+    await put("step_3/model.pt", "");
+    expect(await judge("step_3", 3)).toBe("model.pt is cut short");
+    await put("step_3/model.pt", "PK");
+    expect(await judge("step_3", 3)).toBe("model.pt is cut short");
+    await rm(join(watched, "step_3/model.pt"));
+    await put("step_3/user_content.pt", "");
+    await put("step_3/notes.bin", "");
+    expect(await judge("step_3", 3)).toBe("unsaid");
+  });
+
+  test("several zips in one file, as PyTorch DCP writes tensors: the last one counts", async () => {
+    const path = await put("step_3/model.pt", Buffer.concat([zip(), zip()]));
+    expect(await judge("step_3", 3)).toBe("unsaid");
+    await truncate(path, zip().length * 2 - 1);
+    expect(await judge("step_3", 3)).toBe("model.pt is cut short");
+  });
+
   test("files of no known format are not judged", async () => {
     await put("step_3/model.pt", "an old pickle, or anything else");
     await put("step_3/model.safetensors", "not one at all, whatever its name says");
@@ -117,6 +139,18 @@ describe("frameworks say it themselves", () => {
     expect(await judge("step_5", 5)).toBe("optimizer/.metadata is missing");
     await put("step_5/optimizer/.metadata", "index");
     expect(await judge("step_5", 5)).toBe("finished");
+  });
+
+  test("of FSDP's folders the metadata is not the end: the Trainer's state is, and without it they are waited for", async () => {
+    await put("checkpoint-6/pytorch_model_fsdp_0/__0_0.distcp", "shard");
+    expect(await judge("checkpoint-6", 6)).toBe("pytorch_model_fsdp_0/.metadata is missing");
+    await put("checkpoint-6/pytorch_model_fsdp_0/.metadata", "index");
+    expect(await judge("checkpoint-6", 6)).toBe("unsaid");
+    await put("checkpoint-6/optimizer_0/__0_0.distcp", "shard");
+    expect(await judge("checkpoint-6", 6)).toBe("optimizer_0/.metadata is missing");
+    await put("checkpoint-6/optimizer_0/.metadata", "index");
+    await put("checkpoint-6/trainer_state.json", '{"global_step": 6');
+    expect(await judge("checkpoint-6", 6)).toBe("trainer_state.json is cut short");
   });
 
   test("transformers' Trainer writes trainer_state.json after weights and optimizer", async () => {

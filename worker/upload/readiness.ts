@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Candidate } from "./find.ts";
+import { findMissingInDcp } from "./read-dcp-metadata.ts";
 import type { Look, LookedFile } from "./look.ts";
 import { isWhole } from "./whole-file.ts";
 
@@ -65,6 +66,16 @@ function isJson(text: string): boolean {
   }
 }
 
+const DCP_DATA = /(^|\/)__\d+_\d+\.distcp$/;
+
+/** PyTorch DCP writes `.metadata` last, in every folder that has data. */
+function findMissingMetadata(look: Judged): string | null {
+  const isThere = (name: string) =>
+    look.files.some(({ relative, identity }) => relative === name && identity.sizeBytes > 0);
+  const folder = foldersOf(look, DCP_DATA).find((folder) => !isThere(`${folder}.metadata`));
+  return folder === undefined ? null : `${folder}.metadata is missing`;
+}
+
 /** The number a tracker ends with; null for a word such as `release`. */
 const lastNumber = (text: string): number | null => {
   const digits = /(\d{1,12})$/.exec(text)?.[1];
@@ -96,13 +107,20 @@ const FRAMEWORKS: readonly Framework[] = [
     },
   },
   {
-    seen: /(^|\/)__\d+_\d+\.distcp$/,
+    // Model and optimizer of FSDP, sharded: the Trainer's and accelerate's own states come after both.
+    seen: /^(pytorch_model_fsdp|optimizer)_\d+\/__\d+_\d+\.distcp$/,
+    judge: async (_, look) => {
+      const missing = findMissingMetadata(look);
+      if (missing !== null) return { says: "unfinished", why: missing };
+      if (has(look, /^trainer_state\.json$/)) return judgeTrainer(look);
+      return { says: "unsaid", isSlow: true, isWhole: false };
+    },
+  },
+  {
+    seen: DCP_DATA,
     judge: (_, look) => {
-      const missing = foldersOf(look, /(^|\/)__\d+_\d+\.distcp$/).find(
-        (folder) => !look.files.some(({ relative }) => relative === `${folder}.metadata`),
-      );
-      if (missing === undefined) return Promise.resolve({ says: "finished" });
-      return Promise.resolve({ says: "unfinished", why: `${missing}.metadata is missing` });
+      const missing = findMissingMetadata(look);
+      return Promise.resolve(missing === null ? { says: "finished" } : { says: "unfinished", why: missing });
     },
   },
   {
@@ -133,7 +151,8 @@ export async function readReadiness(
   candidate: Pick<Candidate, "path" | "name" | "step" | "kind">,
   look: Judged,
 ): Promise<Readiness> {
-  const missing = findMissingShard(look.files) ?? (await findMissingInIndex(look));
+  const missing =
+    findMissingShard(look.files) ?? (await findMissingInIndex(look)) ?? (await findMissingInDcp(look.files));
   if (missing !== null) return { says: "unfinished", why: missing };
   let isAllWhole = true;
   for (const file of look.files) {

@@ -9,6 +9,11 @@ export type Wholeness = "whole" | "cut" | "unknown";
 
 const SAFETENSORS = /\.safetensors$/i;
 const ZIP = /\.(pt|pth|ckpt|bin|npz|distcp|pkl)$/i;
+/**
+ * Never empty, but for a mark of SageMaker's. A rank without tensors leaves an empty `.distcp`; `.bin` and `.pkl` may be
+ * anything.
+ */
+const NEVER_EMPTY = /(?<!(^|\/)user_content)\.(safetensors|pt|pth|ckpt|npz)$/i;
 
 /** Header of a safetensors file: 8 bytes of little-endian length, then JSON. The format allows no more than 100 MB. */
 const LENGTH_BYTES = 8;
@@ -17,9 +22,10 @@ const MOST_HEADER_BYTES = 100_000_000;
 const MOST_READ_BYTES = 16 * 1024 * 1024;
 
 /** End of central directory of a zip file (APPNOTE 4.3.16): 22 bytes and a comment of up to 64 KiB. */
-const ZIP_START = 0x04034b50;
+const ZIP_START = Buffer.from("PK\u0003\u0004");
 const ZIP_END = 0x06054b50;
 const ZIP_END_BYTES = 22;
+const COMMENT_LENGTH_AT = 20;
 const MOST_COMMENT_BYTES = 65_535;
 const IN_ZIP64 = 0xffffffff;
 
@@ -27,6 +33,7 @@ const IN_ZIP64 = 0xffffffff;
 export async function isWhole(file: Pick<LookedFile, "relative" | "path" | "identity">): Promise<Wholeness> {
   const judge = SAFETENSORS.test(file.relative) ? judgeSafetensors : ZIP.test(file.relative) ? judgeZip : null;
   if (judge === null) return "unknown";
+  if (file.identity.sizeBytes === 0 && NEVER_EMPTY.test(file.relative)) return "cut";
   let handle: FileHandle | null = null;
   try {
     handle = await open(file.path, "r");
@@ -46,7 +53,11 @@ async function readAt(handle: FileHandle, position: number, length: number): Pro
 
 async function judgeSafetensors(handle: FileHandle, sizeBytes: number): Promise<Wholeness> {
   const start = await readAt(handle, 0, LENGTH_BYTES + 1);
-  if (start.length <= LENGTH_BYTES) return "unknown";
+  // What is there of the length, if it is one.
+  if (start.length <= LENGTH_BYTES) {
+    const length = Buffer.concat([start, Buffer.alloc(LENGTH_BYTES)]).readBigUInt64LE(0);
+    return length > BigInt(MOST_HEADER_BYTES) ? "unknown" : "cut";
+  }
   const headerBytes = start.readBigUInt64LE(0);
   if (headerBytes > BigInt(MOST_HEADER_BYTES) || start[LENGTH_BYTES] !== "{".charCodeAt(0)) return "unknown";
   const header = Number(headerBytes);
@@ -70,13 +81,15 @@ function endOfTensors(header: unknown): number {
 }
 
 async function judgeZip(handle: FileHandle, sizeBytes: number): Promise<Wholeness> {
-  const start = await readAt(handle, 0, 4);
+  const start = await readAt(handle, 0, ZIP_START.length);
   // Older PyTorch files are bare pickles.
-  if (start.length < 4 || start.readUInt32LE(0) !== ZIP_START) return "unknown";
+  if (start.length === 0 || !start.equals(ZIP_START.subarray(0, start.length))) return "unknown";
   const near = Math.min(sizeBytes, ZIP_END_BYTES + MOST_COMMENT_BYTES);
   const tail = await readAt(handle, sizeBytes - near, near);
   for (let at = tail.length - ZIP_END_BYTES; at >= 0; at--) {
     if (tail.readUInt32LE(at) !== ZIP_END) continue;
+    // A file of PyTorch DCP is one zip after another: only an end that ends the file counts.
+    if (at + ZIP_END_BYTES + tail.readUInt16LE(at + COMMENT_LENGTH_AT) !== tail.length) continue;
     const directory = { bytes: tail.readUInt32LE(at + 12), offset: tail.readUInt32LE(at + 16) };
     const isZip64 = directory.bytes === IN_ZIP64 || directory.offset === IN_ZIP64;
     const endsAt = sizeBytes - near + at;

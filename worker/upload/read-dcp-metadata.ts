@@ -1,0 +1,29 @@
+import { readFile } from "node:fs/promises";
+import type { LookedFile } from "./look.ts";
+
+/**
+ * `.metadata` of PyTorch DCP is a pickle, written last and renamed into place. It names every file of data in plain text,
+ * and like every pickle it ends with a full stop. It is not unpickled: only these names are looked for in its bytes.
+ */
+const METADATA = /(^|\/)\.metadata$/;
+const DATA = /__\d+_\d+\.distcp/g;
+/** First byte of a pickle since protocol 2, and the last one of all. */
+const PICKLE = 0x80;
+const STOP = 0x2e;
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/** What the `.metadata` files name has to be there: null, or a sentence that says what is not. Faults: none. */
+export async function findMissingInDcp(files: readonly LookedFile[]): Promise<string | null> {
+  const there = new Set(files.map(({ relative }) => relative));
+  for (const { relative, path, identity } of files) {
+    if (!METADATA.test(relative) || identity.sizeBytes > MOST_BYTES) continue;
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    // Others may use that name too.
+    if (bytes[0] !== PICKLE) continue;
+    if (bytes.at(-1) !== STOP) return `${relative} is cut short`;
+    const folder = relative.slice(0, relative.lastIndexOf("/") + 1);
+    const missing = new Set(bytes.toString("latin1").match(DATA)).values().find((name) => !there.has(folder + name));
+    if (missing !== undefined) return `${folder}${missing} is missing`;
+  }
+  return null;
+}
