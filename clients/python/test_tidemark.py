@@ -503,7 +503,7 @@ class WithLightning(Callbacks):
         def write() -> None:
             weights.best_model_path = self.write("weights-step=2.ckpt")
             self.model.last_model_path = self.write("last.ckpt")
-            self.model.best_k_models = {self.write("full-step=2.ckpt"): 0.5}
+            self.model.best_k_models = {self.at("older-step=1.ckpt"): 0.4, self.write("full-step=2.ckpt"): 0.5}
 
         self.fit(tidemark.TidemarkLightningCallback(), {2: write})
         self.assertEqual(self.saved(), [("full-step=2.ckpt", 2)])

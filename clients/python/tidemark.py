@@ -365,8 +365,8 @@ _Mark = Tuple[str, int, int]
 class _LightningHooks(_Hooks):
     """For the Trainer of PyTorch Lightning: tells every step, and hands over what its ModelCheckpoint callbacks save.
 
-    ModelCheckpoint comes after all other callbacks, so what it wrote is looked for at the next hook. Then it
-    is whole: a file gets its name only when it is. Of several files of one step the fullest is handed over.
+    ModelCheckpoint comes after all other callbacks, so what it wrote is looked for at the next hook. Then it is whole: a
+    file gets its name only when it is. Of several files of one step the fullest is handed over.
     """
 
     _seen: Set[_Mark] = set()
@@ -410,7 +410,9 @@ class _LightningHooks(_Hooks):
         for callback in trainer.checkpoint_callbacks:
             weights_only = bool(getattr(callback, "save_weights_only", False))
             last = getattr(callback, "last_model_path", "")
-            for path in (getattr(callback, "best_model_path", ""), *getattr(callback, "best_k_models", ()), last):
+            # The newest comes last; there may be thousands, and this is asked at every batch.
+            newest = list(getattr(callback, "best_k_models", ()))[-1:]
+            for path in (getattr(callback, "best_model_path", ""), *newest, last):
                 try:
                     stats = os.stat(path)
                 except (OSError, TypeError, ValueError):
