@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { FAULTS, type FaultCode, type FaultData } from "./fault.ts";
+import type { FaultData } from "./fault.ts";
+import { FAULTS, type FaultCode } from "./fault-table.ts";
 
 const isCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);
 

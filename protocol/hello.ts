@@ -77,5 +77,8 @@ export interface ClaimAnswer {
   epoch: number;
   parent: { epoch: number; step: number } | null;
   /** The newest complete checkpoint of the run, or null when the run truly has none. */
-  newest: z.infer<typeof checkpointRef> | null;
+  newest: (z.infer<typeof checkpointRef> & { capturedAt: number }) | null;
 }
+
+/** Looks for a complete checkpoint of a run that the node writes: the newest, or that of one step. */
+export const findCheckpointInput = z.object({ run: runName, step: step.optional() });

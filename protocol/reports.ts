@@ -64,6 +64,11 @@ export const runBacklog = z.object({
   startedAt: instant,
   /** Time between the last two captures. */
   intervalMs: byteCount.nullable(),
+  /** How far training has come, captured or not, as far as its program says; and when it was last seen at work. */
+  trainedStep: step.nullable().default(null),
+  trainedAt: instant.nullable().default(null),
+  /** Shortest time between two checkpoints that this node's uplink can sustain; null while that is not known. */
+  leastIntervalMs: byteCount.nullable().default(null),
 });
 export type RunBacklog = z.infer<typeof runBacklog>;
 
@@ -127,6 +132,21 @@ export const nodeEvent = z.discriminatedUnion("type", [
     run: runName,
     path: z.string().max(1024),
     fault: faultData,
+  }),
+  /**
+   * An interruption on this node is over: training goes on from `fromStep` (null: from the beginning) after it had come to
+   * `lastStep`. What is lost when another node takes over the hub knows by itself.
+   */
+  z.object({
+    ...eventBase,
+    type: z.literal("work-lost"),
+    lossId: id,
+    run: runName,
+    writerEpoch,
+    fromStep: step.nullable(),
+    lastStep: step,
+    lostSteps: step,
+    lostMs: byteCount,
   }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;

@@ -138,6 +138,13 @@ export const listEventsInput = z.object({
   cursor: z.number().int().nullable(),
   limit: z.number().int().min(1).max(200),
 });
+export const listLossesInput = z.object({
+  nodeId: id.nullable(),
+  run: runName.nullable(),
+  /** Only older ones, epoch ms. */
+  before: z.number().int().nullable(),
+  limit: z.number().int().min(1).max(200),
+});
 export const byId = z.object({ id });
 export const byRun = z.object({ run: runName });
 export const transferAction = z.object({

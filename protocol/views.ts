@@ -302,6 +302,7 @@ export type EventKind =
   | "restore-done"
   | "restore-failed"
   | "capture-refused"
+  | "work-lost"
   | "profile-changed"
   | "account-created";
 
@@ -318,6 +319,25 @@ export interface EventRow {
   /** The rest of the sentence after the node's name. */
   text: string;
   fault: FaultData | null;
+}
+
+/** Training that had to be done again after an interruption. */
+export interface LossRow {
+  id: string;
+  at: number;
+  run: string;
+  epoch: number;
+  /** Where it was lost; the name is null once the node is forgotten. */
+  nodeId: string;
+  nodeName: string | null;
+  /** The node that goes on. */
+  byNodeId: string;
+  byNodeName: string | null;
+  /** Null: from the beginning. */
+  fromStep: number | null;
+  lastStep: number;
+  lostSteps: number;
+  lostMs: number;
 }
 
 /** One message of the browser's single stream. Everything first, then what changed. */

@@ -1,5 +1,6 @@
 import { MigrationRefused } from "#prisma/migrate.ts";
-import { FAULTS, sentenceOf, toFault, type FaultCode } from "#protocol/fault.ts";
+import { sentenceOf, toFault } from "#protocol/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 
 /** Why a hub did not start, as its operator reads it: what, why, and the command that mends it. */
 

@@ -2,6 +2,7 @@ import { authRouter } from "./auth/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
+import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
 import { profilesRouter } from "./profiles/router.ts";
 import { restoresRouter } from "./restores/router.ts";
@@ -19,6 +20,7 @@ export const hubRouter = router({
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,
   events: eventsRouter,
+  losses: lossesRouter,
   restores: restoresRouter,
   tokens: tokensRouter,
   node: nodeRouter,

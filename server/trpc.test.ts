@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { FAULTS, isFault, type FaultCode } from "#protocol/fault.ts";
+import { isFault } from "#protocol/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 import { addTestNode, addTestProfile, callAs, NOBODY, openTestHub, type TestHub } from "./hub/open-test-hub.ts";
 import { hubRouter } from "./router.ts";
 import type { Caller, Meta, Who } from "./trpc.ts";

@@ -1,6 +1,7 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { ZodError } from "zod";
-import { Fault, FAULTS, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
+import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
 import { hasRole, type Role } from "#protocol/requests.ts";
 import type { Person } from "#protocol/views.ts";
 import type { Hub } from "./hub.ts";

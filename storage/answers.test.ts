@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isFault, type FaultCode } from "#protocol/fault.ts";
+import { isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import * as answers from "./answers.ts";
 import type { HttpAnswer } from "./faults.ts";
 import { PORTAL, s3Error } from "./testing/canned-server.ts";

@@ -1,5 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
-import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Operation } from "#protocol/operations.ts";
 import type { ProfileCheck } from "#protocol/views.ts";
 import { CHECKS, type CheckName } from "./check-list.ts";

@@ -10,7 +10,8 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { describe, expect, test } from "vitest";
-import { isFault, type FaultCode } from "#protocol/fault.ts";
+import { isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import { createControlClient } from "./client.ts";
 import { traitsOf } from "./providers.ts";
 import { PORTAL, s3Error, serveCanned, type Canned } from "./testing/canned-server.ts";

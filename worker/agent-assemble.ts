@@ -1,12 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { NodeFacts } from "#protocol/hello.ts";
+import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Benches } from "./agent-benches.ts";
 import { systemClock } from "./engine/clock.ts";
 import { openMemory } from "./limits/learned.ts";
+import type { LocalDoor } from "./local/serve-local.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
+import { openTraining, type Training } from "./loss/training.ts";
 import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts";
 import type { Hub } from "./link/hub.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
@@ -14,11 +17,13 @@ import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { openSession, type Session } from "./link/session.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
+import { createEnds, type Ends } from "./upload/ends.ts";
 import { createDisk, heldBytes, type Disk } from "./upload/disk-budget.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
 import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
 import { sweepCaptures } from "./upload/sweep.ts";
+import { createUplink, type Uplink } from "./upload/uplink.ts";
 import { createUploader, type Uploader } from "./upload/uploader.ts";
 
 /** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
@@ -38,6 +43,11 @@ export interface Agent {
   bootId: string;
   state: string;
   disk: Disk;
+  ends: Ends;
+  uplink: Uplink;
+  training: Training;
+  /** Where programs on this machine reach this worker; null until it is open. */
+  local: { door: LocalDoor | null };
   /** The epoch in which this node wrote each run before this start; null when it never did. */
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
@@ -68,10 +78,15 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
   const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
-  const runs = createRuns(
-    options.watches.map(({ run }) => run),
-    { hub, onOver: narrator.runOver, onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch) },
-  );
+  const ends = createEnds();
+  const uplink = createUplink();
+  // Those a program named itself have captures here and no folder that is watched.
+  const names = new Set([...options.watches, ...ledger.all()].map(({ run }) => run));
+  const runs = createRuns([...names], {
+    hub,
+    onOver: narrator.runOver,
+    onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
+  });
   const uploader = createUploader({
     ledger,
     runs,
@@ -83,7 +98,16 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     node: () => ({ id: credential.nodeId, name: session.name }),
     bench: benches.up,
     signal,
-    onEnd: narrator.uploadEnded,
+    onEnd: (capture) => {
+      narrator.uploadEnded(capture);
+      ends.tell(capture);
+      const leastMs = leastIntervalMs(capture.sizeBytes, uplink.bytesPerSecond());
+      const intervalMs = ledger.intervalMs(capture.run);
+      if (leastMs !== null && intervalMs !== null && intervalMs < leastMs) {
+        narrator.cannotSustain({ run: capture.run, intervalMs, leastMs });
+      }
+    },
+    onSent: uplink.add,
     onWaiting: narrator.waitingFor,
   });
   const restorer = createRestorer({
@@ -125,6 +149,10 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     state,
     epochsBefore,
     prepared: new Set(),
+    ends,
+    uplink,
+    training: openTraining(join(state, "training.json")),
+    local: { door: null },
     disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
     signal,
   };

@@ -19,17 +19,23 @@ import type { Watch } from "./upload/watch.ts";
 export interface Narrator {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
+  /** Programs of this machine are answered on loopback. */
+  answering(door: { url: string; tokenFile: string }): void;
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
   refused(candidate: Candidate, fault: Fault): void;
   setAside(about: { path: string; place: string; state: "whole" | "torn" }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
+  /** What an interruption cost. */
+  lost(loss: { run: string; fromStep: number | null; lastStep: number; lostSteps: number; lostMs: number }): void;
   programEnded(end: { code: number | null; signal: string | null }): void;
   restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
   draining(unsafe: number): void;
   uploadEnded(capture: Capture): void;
+  /** A run saves more often than the uplink can carry. */
+  cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
   runOver(run: Run): void;
@@ -47,6 +53,8 @@ export interface Narrator {
 const TICK_MS = 100;
 /** The same trouble is said again only after this long. */
 const QUIET_MS = 60_000;
+/** So is a forecast that has not changed. */
+const FORECAST_QUIET_MS = 10 * 60_000;
 
 export function createNarrator(terminal: Terminal): Narrator {
   const said = new Map<string, number>();
@@ -74,6 +82,12 @@ export function createNarrator(terminal: Terminal): Narrator {
         node,
         hub,
         isNew,
+      }),
+    answering: ({ url, tokenFile }) =>
+      terminal.say(`Programs find the local API at ${url}, with the token in ${tokenFile}.`, {
+        type: "local-api",
+        url,
+        tokenFile,
       }),
     watching: ({ folder, run }) =>
       terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
@@ -148,6 +162,24 @@ export function createNarrator(terminal: Terminal): Narrator {
       const text =
         step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
       terminal.say(text, { type: "resuming", run, step, path });
+    },
+    lost: ({ run, fromStep, lastStep, lostSteps, lostMs }) => {
+      const again = `${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
+      terminal.say(`${run} had come to step ${formatCount(lastStep)}: ${again}.`, {
+        type: "work-lost",
+        run,
+        fromStep,
+        lastStep,
+        lostSteps,
+        lostMs,
+      });
+    },
+    cannotSustain: ({ run, intervalMs, leastMs }) => {
+      const key = `sustain ${run}`;
+      if (Date.now() - (said.get(key) ?? 0) < FORECAST_QUIET_MS) return;
+      said.set(key, Date.now());
+      const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
+      terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
     },
     programEnded: ({ code, signal }) =>
       terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {

@@ -1,3 +1,4 @@
+import { Fault } from "#protocol/fault.ts";
 import type { Config } from "./config.ts";
 import { wishedName } from "./host/facts.ts";
 import { readLimits } from "./limits/read-limits.ts";
@@ -14,6 +15,8 @@ export interface AgentOptions {
   settleMs: number;
   /** Most bytes of the disk for captures; null: half of what is free when it starts. */
   diskBudgetBytes: number | null;
+  /** Of the local API on loopback; null: the unix socket alone. */
+  localPort: number | null;
   limits: Limits;
   /** Null: found out while bytes move. */
   connections: number | null;
@@ -26,6 +29,11 @@ export interface AgentOptions {
 }
 
 const MIB = 1024 * 1024;
+function readPort(port: number | null): number | null {
+  if (port === null || port <= 65_535) return port;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: `--local-port ${port}`, detail: "a port is 65535 or less" });
+}
+
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
@@ -36,6 +44,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     watches: readWatches(config.list("watch"), config.text("run")),
     settleMs: config.durationMs("settle"),
     diskBudgetBytes: config.size("disk-budget"),
+    localPort: readPort(config.number("local-port")),
     limits: readLimits(config),
     connections: connections === 0 ? null : connections,
     memoryBytes: config.size("memory") ?? 128 * MIB,

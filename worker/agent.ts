@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
-import { readAgentOptions, type AgentOptions } from "./agent-options.ts";
+import { capturingOf } from "./agent-capture.ts";
+import { readAgentOptions } from "./agent-options.ts";
 import { createNarrator } from "./agent-narrator.ts";
 import { composeReport } from "./agent-report.ts";
 import { assemble, type Agent, type Beginning } from "./agent-assemble.ts";
@@ -15,6 +15,8 @@ import { stateFolder } from "./host/state-folder.ts";
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
 import { readCredential, type NodeCredential } from "./link/node-credential.ts";
+import { answerLocal } from "./local/answer-local.ts";
+import { serveLocal } from "./local/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
 import { listen } from "./link/stream.ts";
 import { finishTaken, takeCommand, type Taking } from "./link/take-command.ts";
@@ -109,11 +111,21 @@ async function live(command: AgentCommand, beginning: Beginning & { end(): void 
   const signal = AbortSignal.any([stop.signal, command.signal]);
   const agent = await assemble(beginning, signal);
   const { hub, outbox } = agent;
+  agent.local.door = await serveLocal({
+    state: agent.state,
+    port: options.localPort,
+    answer: (request) => answerLocal(agent, request),
+    signal,
+  });
+  const { url, tokenFile } = agent.local.door;
+  if (url !== null && tokenFile !== null) narrator.answering({ url, tokenFile });
   narrator.follow({ ...agent, signal });
   for (const watch of options.watches) narrator.watching(watch);
   const link = { hub, clock: systemClock, signal };
   const until = AbortSignal.any([signal, untilOver.signal]);
-  const captures = options.watches.map((watch) => capture(agent, watch, { until, over: () => over.how }));
+  const captures = options.watches.map((watch) =>
+    keepCapturing(capturingOf(agent, watch, { until, over: () => over.how })),
+  );
   const life: Life = {
     stopping: command.stopping,
     endCaptures: async (how) => {
@@ -150,39 +162,12 @@ async function live(command: AgentCommand, beginning: Beginning & { end(): void 
   );
   await sayGoodbye(agent, command.goodbyeMs);
   beginning.end();
+  await agent.local.door.close();
+  agent.training.close();
   agent.throttle.close();
   await agent.benches.close();
   await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close()]);
   if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
-}
-
-function capture(
-  agent: Agent,
-  watch: AgentOptions["watches"][number],
-  about: { until: AbortSignal; over(): ProgramOver | null },
-): Promise<void> {
-  const { options, ledger, runs, outbox, narrator, uploader, signal, state } = agent;
-  return keepCapturing({
-    watch,
-    settleMs: options.settleMs,
-    ledger,
-    runs,
-    outbox,
-    captures: join(state, "captures"),
-    traits: agent.benches.traits,
-    partBytes: options.partBytes,
-    disk: agent.disk,
-    signal,
-    ...about,
-    wallNow: Date.now,
-    onCaptured: (captured) => {
-      narrator.captured(captured);
-      uploader.wake();
-    },
-    onPassedOver: narrator.passedOver,
-    onRefused: narrator.refused,
-    onFault: narrator.waitingFor,
-  });
 }
 
 async function keepListening(agent: Agent): Promise<void> {

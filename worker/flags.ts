@@ -1,67 +1,9 @@
+import type { CommandName } from "./commands.ts";
+
 /**
  * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
  * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
  */
-
-interface CommandSpec {
-  usage: string;
-  /** One sentence, for the list of commands. */
-  says: string;
-  /** The rest, for its own help. */
-  more?: string;
-}
-
-export const COMMANDS = {
-  agent: {
-    usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
-    says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
-  },
-  run: {
-    usage: "tidemark run --hub URL --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
-    says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
-    more: "What the program must not go on from (half-written checkpoints, those of a run that another machine has taken over) is set aside before. It finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
-  },
-  cp: {
-    usage: "tidemark cp SRC DST",
-    says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",
-    more: "What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
-  },
-  sync: {
-    usage: "tidemark sync SRC DST",
-    says: "Make DST hold what SRC holds: copies what is missing or differs.",
-    more: "Removes nothing unless --delete is given. A file of the same size is compared by the checksum the store keeps, unless the dates say that it did not change since the last sync (an object is not older than its file; a fetched file has the date of its object).",
-  },
-  check: {
-    usage: "tidemark check SRC DST",
-    says: "Compare two sides by size and checksum, copying nothing.",
-    more: "`=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
-  },
-  ls: {
-    usage: "tidemark ls [s3://bucket[/prefix]]",
-    says: "List the objects under a prefix with date and size, or the buckets.",
-  },
-  cat: { usage: "tidemark cat s3://bucket/key", says: "Write an object, or a range of it, to stdout." },
-  rm: {
-    usage: "tidemark rm s3://bucket/key",
-    says: "Delete an object; with --recursive everything under s3://bucket/folder.",
-    more: "It asks nothing. A folder or a bucket without --recursive is refused with the number of objects in it.",
-  },
-  presign: {
-    usage: "tidemark presign s3://bucket/key",
-    says: "Print a URL that opens one object without keys.",
-    more: "Whoever has it may use it until it expires.",
-  },
-  limit: {
-    usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
-    says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
-  },
-  config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
-  version: { usage: "tidemark version", says: "Show the version." },
-  help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
-} as const satisfies Record<string, CommandSpec>;
-export type CommandName = keyof typeof COMMANDS;
-export const commandSpec = (command: CommandName): CommandSpec => COMMANDS[command];
-export const isCommand = (text: string): text is CommandName => Object.hasOwn(COMMANDS, text);
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
 /** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
@@ -99,27 +41,29 @@ const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
 const WORKING = ["agent", "run"] as const;
+/** They speak to the worker of this machine. */
+const ASKING = ["save", "restore", "status"] as const;
 const MOVING = [...WORKING, ...COPYING] as const;
 const READING = [...MOVING, "check", "cat"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
-  hub: { kind: "text", commands: [...WORKING], value: "URL", says: "Address of the hub." },
+  hub: { kind: "text", commands: [...WORKING, "save"], value: "URL", says: "Address of the hub." },
   token: {
     kind: "secret",
-    commands: [...WORKING],
+    commands: [...WORKING, "save"],
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
   name: {
     kind: "text",
-    commands: [...WORKING],
+    commands: [...WORKING, "save"],
     value: "NAME",
     says: "Name of this node; the host's name when left out.",
   },
   state: {
     kind: "text",
-    commands: [...MOVING, "limit"],
+    commands: [...MOVING, ...ASKING, "limit"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -131,9 +75,26 @@ export const FLAGS = {
   },
   run: {
     kind: "text",
-    commands: [...WORKING],
+    commands: [...WORKING, "save"],
     value: "NAME",
-    says: "Run the watched folder belongs to; the folder's name when left out.",
+    says: "Run the watched folder (or the saved checkpoint) belongs to; the folder's name when left out.",
+  },
+  step: {
+    kind: "number",
+    commands: ["save"],
+    value: "N",
+    says: "Training step of the checkpoint; read from its name when left out.",
+  },
+  "no-wait": {
+    kind: "switch",
+    commands: ["save"],
+    says: "Do not wait until it is safe: being captured is enough.",
+  },
+  "local-port": {
+    kind: "number",
+    commands: [...WORKING],
+    value: "PORT",
+    says: "Answer programs of this machine on 127.0.0.1:PORT too (0: any free port), for those that cannot open the unix socket local.sock in the state folder; the token they need lies beside it in local.token.",
   },
   settle: {
     kind: "duration",
@@ -229,14 +190,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...WORKING, ...STORE],
+    commands: [...WORKING, "save", ...STORE],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...WORKING, ...STORE],
+    commands: [...WORKING, "save", ...STORE],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -244,7 +205,7 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING],
+    commands: [...WORKING, "save"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {
@@ -366,11 +327,15 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...STORE, "limit", "config", "version"],
+    commands: [...WORKING, ...ASKING, ...STORE, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: [...WORKING, ...STORE, "limit", "config", "version", "help"], says: "Show help." },
+  help: {
+    kind: "switch",
+    commands: [...WORKING, ...ASKING, ...STORE, "limit", "config", "version", "help"],
+    says: "Show help.",
+  },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

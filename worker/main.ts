@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
-import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
+import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
-import { envName, isCommand, type CommandName } from "./flags.ts";
+import { isCommand, type CommandName } from "./commands.ts";
+import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { Verb } from "./verbs/verb.ts";
@@ -90,6 +92,11 @@ async function run(invocation: Invocation): Promise<number> {
         const platform = platformFacts(process.env);
         return runProgram({ ...verb, goodbyeMs, platform, program: verb.operands, env: process.env, onSignal });
       });
+    case "save":
+      return runStoppable(invocation, terminal, async (verb) => {
+        const { saveCheckpoint } = await import("./local/save-command.ts");
+        return saveCheckpoint({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
+      });
     default: {
       const verb = VERBS[command];
       return runStoppable(invocation, terminal, async (input) => (await verb())(input));
@@ -98,6 +105,8 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 const VERBS = {
+  restore: async () => (await import("./local/restore-command.ts")).restoreRun,
+  status: async () => (await import("./local/status-command.ts")).showStatus,
   cp: async () => (await import("./verbs/cp.ts")).copy,
   sync: async () => (await import("./verbs/sync.ts")).sync,
   check: async () => (await import("./verbs/check.ts")).check,

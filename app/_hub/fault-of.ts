@@ -1,4 +1,5 @@
-import { FAULTS, type FaultData } from "#protocol/fault.ts";
+import type { FaultData } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
 
 /**
  * Any failed call as the fault a person can read. The hub puts one on every error; where there is none, the answer did

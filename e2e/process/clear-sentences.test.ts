@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } 
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FAULTS, type FaultCode } from "#protocol/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 import { runName } from "#protocol/names.ts";
 import { faultOf } from "../stage/hub-client.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";

@@ -9,6 +9,7 @@ import { getObjectText, headObject, putObjectText } from "#storage/objects.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { recordTakeover } from "../losses/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearFrom } from "../nodes/hear-from.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -97,6 +98,8 @@ interface Claim {
   node: LiveNode;
   last: Epoch | null;
   parent: Parent;
+  /** When the parent was captured, epoch ms. */
+  goesOnAt: number | null;
 }
 
 async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<number> {
@@ -120,9 +123,9 @@ async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<n
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
 }
 
-async function recordClaim({ hub, run, node, last, parent }: Claim, epoch: number): Promise<Epoch> {
+async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, epoch: number): Promise<Epoch> {
   const now = hub.now();
-  const { row, event } = await hub.db.$transaction(async (tx) => {
+  const { row, event, lost } = await hub.db.$transaction(async (tx) => {
     const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
     if (revokedAt !== null) throw new Fault("NODE_REVOKED");
     const row = await tx.epoch.create({
@@ -135,18 +138,25 @@ async function recordClaim({ hub, run, node, last, parent }: Claim, epoch: numbe
         claimedAt: new Date(now),
       },
     });
+    const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
+    const lost =
+      last === null
+        ? null
+        : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
     // Its predecessors can no longer be committed.
     await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
     const from = parent === null ? "from the start" : `from step ${parent.step}`;
     const text = last === null ? `began ${run}` : `took over ${run} ${from} (epoch ${epoch})`;
     const line = { at: now, kind: "epoch-claimed" as const, work: "moving" as const, node, run };
-    return { row, event: await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) }) };
+    const event = await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) });
+    return { row, event, lost };
   });
   hub.live.writers.set(run, { nodeId: node.id, epoch });
   for (const other of hub.live.nodes.values()) {
     if (other.report?.runs.some((backlog) => backlog.run === run) === true) hub.live.touchNode(other);
   }
   emit(hub, event, ["runs", "checkpoints"]);
+  if (lost !== null) emit(hub, lost);
   return row;
 }
 
@@ -165,7 +175,8 @@ export async function claimEpoch(
     let row = last;
     if (last === null || last.nodeId !== node.id) {
       const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
-      const claim = { hub, run, node, last, parent };
+      const goesOnAt = newest?.capturedAt.getTime() ?? null;
+      const claim = { hub, run, node, last, parent, goesOnAt };
       row = await recordClaim(claim, await claimInBucket(claim));
     }
     return answerOf(row, newest);
@@ -186,6 +197,7 @@ function answerOf(row: Epoch | null, newest: Awaited<ReturnType<typeof newestCom
             run: runName.parse(newest.run),
             writerEpoch: newest.writerEpoch,
             step: Number(newest.step),
+            capturedAt: newest.capturedAt.getTime(),
           },
   };
 }

@@ -1,9 +1,9 @@
 import type { Transaction } from "#prisma/open.ts";
 
-/** The newest complete checkpoint of a run (highest epoch, then highest step), or null when it truly has none. */
-export async function newestComplete(tx: Pick<Transaction, "checkpoint">, run: string) {
+/** The newest complete checkpoint of a run (highest epoch, then highest step), or of one step of it; null when it truly has none. */
+export async function newestComplete(tx: Pick<Transaction, "checkpoint">, run: string, step?: number) {
   return tx.checkpoint.findFirst({
-    where: { run, state: "complete" },
+    where: { run, state: "complete", ...(step === undefined ? {} : { step: BigInt(step) }) },
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { committedAt: "desc" }],
   });
 }

@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
-import { Fault, FAULTS } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
 import { faultDataOf } from "../trpc.ts";

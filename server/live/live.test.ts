@@ -74,6 +74,9 @@ const backlog = (changes: Partial<RunBacklog> = {}): RunBacklog => ({
   localAt: test.hub.now() - 60_000,
   startedAt: test.hub.now() - 6_000_000,
   intervalMs: 540_000,
+  trainedStep: null,
+  trainedAt: null,
+  leastIntervalMs: null,
   ...changes,
 });
 const say = (changes: object) => callAs(test.hub, node.caller).node.progress({ ...report(test.hub), ...changes });

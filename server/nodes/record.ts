@@ -4,6 +4,7 @@ import type { EventRow, TransferRow } from "#protocol/views.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { recordInterruption } from "../losses/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { acceptCommand, endCommand } from "../transfers/end-command.ts";
 import { endTransfer } from "../transfers/end-transfer.ts";
@@ -37,6 +38,9 @@ async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
       return acceptCommand(scope, event);
     case "command-ended":
       return endCommand(scope, event);
+    case "work-lost":
+      scope.recorded.events.push(...(await recordInterruption(scope, event)));
+      return;
     case "capture-refused": {
       const { hub, tx, node, recorded } = scope;
       const text = `did not take ${event.path} of ${event.run}`;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { manifest } from "#protocol/checkpoint.ts";
-import { claimEpochInput, enrolInput, helloInput } from "#protocol/hello.ts";
+import { claimEpochInput, enrolInput, findCheckpointInput, helloInput } from "#protocol/hello.ts";
 import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
@@ -8,6 +8,7 @@ import { byId, createTokenInput } from "#protocol/requests.ts";
 import { announce } from "../checkpoints/announce.ts";
 import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
+import { findCheckpoint } from "../checkpoints/find.ts";
 import { readCheckpoint } from "../checkpoints/read-checkpoint.ts";
 import { sign } from "../checkpoints/sign.ts";
 import { minutes } from "../live/minutes.ts";
@@ -55,5 +56,6 @@ export const nodeRouter = router({
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
   commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
   readCheckpoint: node.input(z.object({ checkpointId: id })).query(({ ctx, input }) => readCheckpoint(ctx, input)),
+  findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

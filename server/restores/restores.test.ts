@@ -133,7 +133,8 @@ describe("a restore plan", () => {
     expect(answer).toMatchObject({ isNewest: true, requests: 1, egress: "own" });
     const none = { unsafeCheckpoints: 0, unsafeFiles: 0, unsafeBytes: 0, movedBytes: 0, oldestUnsafeAt: null };
     const safe = { safeStep: 500, safeAt: 1, safeBytes: 1, localStep: 500, localAt: 1, startedAt: 1, intervalMs: null };
-    await say(target, { ...disk(1_000_000), runs: [{ run, writerEpoch: 1, ...none, ...safe }] });
+    const unsaid = { trainedStep: null, trainedAt: null, leastIntervalMs: null };
+    await say(target, { ...disk(1_000_000), runs: [{ run, writerEpoch: 1, ...none, ...safe, ...unsaid }] });
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
   });
 

@@ -1,4 +1,5 @@
-import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 
 /** An error of the file system as a Fault: a full disk is NO_SPACE, anything else what the caller says. */
 export function diskFault(error: unknown, about: { op: string; subject: string; otherwise: FaultCode }): Fault {

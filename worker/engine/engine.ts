@@ -1,4 +1,5 @@
-import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import type { ChecksumMemory, Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";

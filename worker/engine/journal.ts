@@ -64,12 +64,24 @@ export async function openJournal<T>(path: string, schema: z.ZodType<T>): Promis
   }
 }
 
-async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+/** What a journal held by nobody says; empty when there is none. Faults: READ_FAILED. */
+export async function readJournal<T>(path: string, schema: z.ZodType<T>): Promise<readonly T[]> {
+  try {
+    return readLines(await readBytes(path), schema).records;
+  } catch (error) {
+    throw diskFault(error, { op: "journal", subject: path, otherwise: "READ_FAILED" });
+  }
+}
+
+const readBytes = (path: string): Promise<Buffer> =>
+  readFile(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return Buffer.alloc(0);
     throw error;
   });
+
+async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const bytes = await readBytes(path);
   const { records, validBytes } = readLines(bytes, schema);
   let handle: FileHandle = await open(path, "a", 0o600);
   if (validBytes < bytes.length) {

@@ -1,4 +1,5 @@
-import { Fault, toFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import { createBreaker, jitter, type Breaker } from "./breaker.ts";
 import { throwIfAborted, type Clock } from "./clock.ts";
 

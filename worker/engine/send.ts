@@ -1,6 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import type { Extent } from "#protocol/checkpoint.ts";
-import { Fault, isFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
 import { callSummed } from "./call-summed.ts";

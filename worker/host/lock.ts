@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Fault, type FaultCode } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**

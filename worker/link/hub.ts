@@ -1,7 +1,7 @@
 import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClientError } from "@trpc/client";
 import { EventSource } from "eventsource";
 import { faultData } from "#protocol/fault-data.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault, faultFrom, isFault } from "#protocol/fault.ts";
 import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 
@@ -98,10 +98,7 @@ export function hubFault(error: unknown, about: { op: string; base: string }): F
   const own = faultInside(error);
   if (own !== null) return own;
   const carried = error instanceof TRPCClientError ? faultData.safeParse(carriedFault(error)) : null;
-  if (carried?.success === true) {
-    const { code, ...context } = carried.data;
-    return new Fault(code, { op, ...definedOnly(context) });
-  }
+  if (carried?.success === true) return faultFrom(carried.data, op);
   const status = statusOf(error);
   if (status !== null && !AWAY.has(status)) {
     return new Fault("HUB_NOT_TIDEMARK", { op, subject: base, status, cause: error });
@@ -115,12 +112,6 @@ function faultInside(error: unknown): Fault | null {
     if (isFault(at)) return at;
   }
   return null;
-}
-
-function definedOnly<T extends object>(value: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>;
-  };
 }
 
 function carriedFault(error: TRPCClientError<HubRouter>): unknown {

@@ -1,4 +1,4 @@
-import { readdir, rename, rm } from "node:fs/promises";
+import { readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { findCandidates, type Candidate } from "../upload/find.ts";
@@ -49,4 +49,10 @@ export async function setAside(path: string): Promise<string> {
     throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
   }
   return place;
+}
+
+/** When the newest file of a checkpoint was written, epoch ms. Faults: READ_FAILED. */
+export async function writtenAt(path: string): Promise<number> {
+  const kind = (await stat(path)).isDirectory() ? "folder" : "file";
+  return (await lookAt({ path, kind }))?.newestMs ?? 0;
 }

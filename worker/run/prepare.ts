@@ -7,7 +7,8 @@ import { systemClock } from "../engine/clock.ts";
 import { isFatal } from "../link/stream.ts";
 import type { Watch } from "../upload/watch.ts";
 import { chooseResume } from "./choose-resume.ts";
-import { readLocalCheckpoints, setAside } from "./local-checkpoints.ts";
+import { reportLoss } from "../loss/report-loss.ts";
+import { readLocalCheckpoints, setAside, writtenAt } from "./local-checkpoints.ts";
 
 /** Where a run goes on from; null: from its start. */
 export interface ResumePoint {
@@ -40,6 +41,8 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   const { from, setAside: unwanted } = chooseResume({ newest: claim.newest, isSameEpoch, local });
   for (const { path, state } of unwanted) narrator.setAside({ path, place: await setAside(path), state });
   agent.prepared.add(run);
+  const at = from.kind === "local" ? await writtenAt(from.path) : (claim.newest?.capturedAt ?? 0);
+  await reportLoss(agent, { run, claim, from: from.kind === "start" ? null : { step: from.step, at } });
   if (from.kind === "start") {
     narrator.resuming({ run, step: null, path: null });
     return null;

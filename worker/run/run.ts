@@ -32,7 +32,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
       policy,
       life,
       start: (points) => {
-        running.program = startProgram(command.program, programEnvironment(command.env, resumeVariables(points)));
+        running.program = startProgram(command.program, programEnvironment(command.env, variablesFor(agent, points)));
         return running.program;
       },
     });
@@ -49,6 +49,13 @@ export async function runProgram(command: RunCommand): Promise<number> {
   return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
 }
 
+const ALIVE_EVERY_MS = 5_000;
+
+/** Time that passes while the program runs is lost with it. */
+function saysItGoesOn({ options, training }: Agent): void {
+  for (const { run } of options.watches) training.goesOn(run, Date.now());
+}
+
 /** Null when there was no time to start it. */
 async function keepRunning(
   agent: Agent,
@@ -63,7 +70,9 @@ async function keepRunning(
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
     if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
     const startedAt = performance.now();
-    const end = await about.start(points).ended;
+    const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
+    const end = await about.start(points).ended.finally(() => clearInterval(clock));
+    saysItGoesOn(agent);
     const again = restartAfter(policy, { end, ranMs: performance.now() - startedAt, failures });
     if (again === null || life.stopping.aborted) return end;
     ({ failures } = again);
@@ -73,10 +82,13 @@ async function keepRunning(
   }
 }
 
-/** For the program: where it goes on from. Empty when it starts from the beginning. */
-function resumeVariables(points: readonly ResumePoint[]): Record<string, string> {
+/** For the program: where it goes on from (empty: from the beginning), and where it reaches this worker. */
+function variablesFor({ local: { door } }: Agent, points: readonly ResumePoint[]): Record<string, string> {
   const [first] = points;
   return {
+    ...(door?.socket != null && { TIDEMARK_SOCKET: door.socket }),
+    ...(door?.url != null && { TIDEMARK_LOCAL_URL: door.url }),
+    ...(door?.tokenFile != null && { TIDEMARK_LOCAL_TOKEN_FILE: door.tokenFile }),
     TIDEMARK_RESUME_PATH: first?.path ?? "",
     TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
   };

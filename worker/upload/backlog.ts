@@ -2,6 +2,9 @@ import type { RunBacklog, TransferProgress } from "#protocol/reports.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Uplink } from "./uplink.ts";
+import type { Training } from "../loss/training.ts";
+import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Run, Runs } from "./runs.ts";
 import type { Uploader } from "./uploader.ts";
 
@@ -10,22 +13,25 @@ export interface BacklogParts {
   ledger: Ledger;
   runs: Runs;
   uploader: Uploader;
+  training: Training;
+  uplink: Uplink;
 }
 
-const isUnsafe = (item: Capture): boolean => ["waiting", "running", "paused", "failed"].includes(item.state);
+export const isUnsafe = (item: Capture): boolean => ["waiting", "running", "paused", "failed"].includes(item.state);
 
 /** One entry per watched run. */
 export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
   return Promise.all(parts.runs.all().map((run) => backlogOf(parts, run)));
 }
 
-async function backlogOf({ ledger, uploader }: BacklogParts, run: Run): Promise<RunBacklog> {
+async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, run: Run): Promise<RunBacklog> {
   const waiting = ledger.all().filter((item) => item.run === run.name && isUnsafe(item));
   const safe = ledger.safe(run.name);
   const newest = waiting.reduce<{ step: number; at: number } | null>(
     (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
     run.seen,
   );
+  const trained = training.of(run.name, run.claim?.epoch ?? null);
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
   const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
   const sent = waiting
@@ -46,6 +52,9 @@ async function backlogOf({ ledger, uploader }: BacklogParts, run: Run): Promise<
     localAt: local?.at ?? null,
     startedAt: await ledger.runStartedAt(run.name),
     intervalMs: ledger.intervalMs(run.name),
+    trainedStep: trained?.step ?? null,
+    trainedAt: trained === null ? null : Math.round(trained.at),
+    leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? 0, uplink.bytesPerSecond()),
   };
 }
 

@@ -51,6 +51,7 @@ async function captureOnce(): Promise<void> {
     until: stop.signal,
     over: () => null,
     wallNow: () => Date.now() + 86_400_000,
+    onSeen: () => undefined,
     onCaptured: () => setTimeout(() => stop.abort(), 20),
     onPassedOver: () => undefined,
     onRefused: () => undefined,

@@ -1,39 +1,29 @@
 import { createHash } from "node:crypto";
-import { rm } from "node:fs/promises";
 import type { Fault } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
-import type { StoreTraits } from "#protocol/operations.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
-import type { Disk } from "./disk-budget.ts";
-import type { Ledger } from "./ledger.ts";
 import type { Look } from "./look.ts";
-import type { Runs } from "./runs.ts";
 import { createLastSettler, createSettler, hasOpenWriter } from "./settle.ts";
-import { takeSnapshot } from "./snapshot.ts";
+import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
-export interface Capturing {
+export interface Capturing extends TakeParts {
   watch: Watch;
   settleMs: number;
-  ledger: Ledger;
-  runs: Runs;
   outbox: Outbox;
-  captures: string;
-  /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
-  traits(): StoreTraits;
-  partBytes: number | null;
-  disk: Disk;
   signal: AbortSignal;
   /** Fires before `signal` when no more captures are wanted. */
   until: AbortSignal;
   /** Then: how the program that wrote them ended; null when it may go on writing. */
   over(): ProgramOver | null;
   clock?: Clock;
-  wallNow(): number;
+  /** The newest checkpoint in the folder, finished or not. */
+  onSeen(run: RunName, newest: { step: number; at: number }): void;
   onCaptured(capture: Capture): void;
   onPassedOver(candidate: Candidate): void;
   onRefused(candidate: Candidate, fault: Fault): void;
@@ -49,7 +39,21 @@ const TRY_AGAIN_MS = 60_000;
 
 /** Captures until no more are wanted, and then what a program that has ended left. */
 export async function keepCapturing(capturing: Capturing): Promise<void> {
-  const { watch, ledger, runs, outbox, signal, until, wallNow } = capturing;
+  const watching = watchingOf(capturing);
+  await keepWatching(watching);
+  const how = capturing.over();
+  if (how !== null && !capturing.signal.aborted) await lookLast(watching, how, capturing.signal);
+}
+
+/** Takes what is finished by now without waiting for quiet, because nothing of it is being written any more. */
+export const takeFinished = (capturing: Capturing): Promise<void> =>
+  lookLast(watchingOf(capturing), "done", capturing.signal);
+
+const lookLast = (watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> =>
+  lookOnce({ ...watching, signal, settler: createLastSettler(how) });
+
+function watchingOf(capturing: Capturing): Watching {
+  const { watch, ledger, runs, outbox, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
   const refusals = new Map<string, { what: string; at: number }>();
   const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
@@ -73,7 +77,7 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
       fault: fault.toData(),
     });
   };
-  const watching: Watching = {
+  return {
     watch,
     settler,
     clock,
@@ -81,7 +85,9 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
     knows: (path, fingerprint) => ledger.knows(path, fingerprint) || isResting(path),
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
-      if (run !== undefined && look.files.length > 0) run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+      if (run === undefined || look.files.length === 0) return;
+      run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+      capturing.onSeen(watch.run, run.seen);
     },
     onPassedOver: async (candidate, look) => {
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
@@ -91,34 +97,10 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
     onRefused: refuse,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
-      const wanted = { run: watch.run, step: candidate.step, sizeBytes: look.sizeBytes };
-      const taken = await capturing.disk.withRoom(wanted, async () => {
-        const capture = await takeSnapshot({
-          candidate,
-          look,
-          run: watch.run,
-          epoch: runs.get(watch.run)?.claim?.epoch ?? null,
-          captures: capturing.captures,
-          traits: capturing.traits(),
-          partBytes: capturing.partBytes,
-          startedBy: "queue",
-          wallNow,
-        });
-        try {
-          await ledger.add(capture, look.fingerprint);
-        } catch (error) {
-          // Most likely the disk is full: its copy must not fill it further.
-          await rm(capture.folder, { recursive: true, force: true });
-          throw error;
-        }
-        return capture;
-      });
-      capturing.onCaptured(taken);
+      const taken = await takeCapture(capturing, { candidate, look, run: watch.run });
+      if (taken !== null) capturing.onCaptured(taken);
     },
   };
-  await keepWatching(watching);
-  const how = capturing.over();
-  if (how !== null && !signal.aborted) await lookOnce({ ...watching, signal, settler: createLastSettler(how) });
 }
 
 /**

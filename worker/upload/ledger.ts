@@ -2,7 +2,7 @@ import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
-import { openJournal } from "../engine/journal.ts";
+import { openJournal, readJournal } from "../engine/journal.ts";
 import { capture, type Capture } from "./capture.ts";
 
 /**
@@ -89,13 +89,7 @@ interface Books {
 /** `wallNow`: epoch ms. Captures that were running when the process died wait again. */
 export async function openLedger(path: string, wallNow: () => number): Promise<Ledger> {
   const journal = await openJournal(path, line);
-  const books: Books = {
-    captures: new Map(),
-    known: new Map(),
-    safe: new Map(),
-    epochs: new Map(),
-    runs: new Map(),
-  };
+  const books = emptyBooks();
   for (const record of journal.records) apply(books, record);
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => linesOf(books));
@@ -152,6 +146,21 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
     close: journal.close,
   };
 }
+
+/** The captures of a ledger that no worker holds, as they were left. Faults: READ_FAILED. */
+export async function readLedger(path: string): Promise<readonly Capture[]> {
+  const books = emptyBooks();
+  for (const record of await readJournal(path, line)) apply(books, record);
+  return [...books.captures.values()];
+}
+
+const emptyBooks = (): Books => ({
+  captures: new Map(),
+  known: new Map(),
+  safe: new Map(),
+  epochs: new Map(),
+  runs: new Map(),
+});
 
 function apply(books: Books, record: Line): void {
   switch (record.t) {

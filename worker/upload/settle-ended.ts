@@ -1,5 +1,5 @@
 import { isEnded } from "#protocol/transfer.ts";
-import type { FaultCode } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";

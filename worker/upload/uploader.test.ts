@@ -101,6 +101,7 @@ async function work(
       // After the outbox has it.
       setTimeout(check, 50);
     },
+    onSent: () => undefined,
     onWaiting: (fault) => {
       waits.push(fault.code);
       check();

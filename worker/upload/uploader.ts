@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
-import { Fault, isFault, toFault, type FaultCode } from "#protocol/fault.ts";
+import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
@@ -62,6 +63,8 @@ export interface UploaderParts {
   signal: AbortSignal;
   onEnd(capture: Capture): void;
   onWaiting(fault: Fault): void;
+  /** All bytes of one were sent: so many over the network, in this time. */
+  onSent(sentBytes: number, tookMs: number): void;
 }
 
 /** The store does not have what was sent. */
@@ -137,7 +140,8 @@ export function createUploader(given: UploaderParts): Uploader {
         },
       };
       const manifest = await sendCapture(bench.engine, job);
-      const { tally } = state.active;
+      const { tally, startedAt } = state.active;
+      parts.onSent(tally?.sentBytes ?? 0, clock.now() - startedAt);
       await keepCounts(item);
       const fault = await tryToCommit(manifest, both);
       if (fault === null) await endSafe(item);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { sentenceOf, type Fault, type FaultCode } from "#protocol/fault.ts";
+import { sentenceOf, type Fault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import { formatDuration, formatRate } from "#protocol/units.ts";
 import { chooseStore } from "#storage/choose-store.ts";
 import { createDirectSource } from "#storage/direct-source.ts";

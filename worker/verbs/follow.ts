@@ -1,4 +1,5 @@
-import { FAULTS, sentenceOf, type Fault } from "#protocol/fault.ts";
+import { sentenceOf, type Fault } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";

@@ -1,0 +1,190 @@
+import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import type { LocalStatus } from "#protocol/local.ts";
+import { createRandom } from "../faults/random.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { ROOT, type RunningProcess } from "../stage/start-process.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+/** What programs and people on a node ask of its worker, through the socket in its state folder. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const stateOf = (node: string) => join(stage.dir, "nodes", node, "state");
+const tidemark = (node: string, args: string[], env: Record<string, string> = {}) =>
+  runOnce("worker/main.ts", [...args, "--state", stateOf(node), "--json"], { env });
+const jsonOf = <T>(outcome: { stdout: string }): T =>
+  JSON.parse(outcome.stdout.trim().split("\n").at(-1) ?? "null") as T;
+const write = (folder: string, step: number) =>
+  writeCheckpoint({ folder, step, modelBytes: 1024 * 1024, optimizerBytes: 0, loss: 1 });
+
+async function safeSteps(run: string): Promise<number[]> {
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(run) });
+  return checkpoints.filter(({ state }) => state === "complete").map(({ step }) => step);
+}
+
+describe("a worker that would wait an hour for quiet", () => {
+  let worker: RunningProcess;
+  beforeAll(async () => {
+    worker = await stage.startNode({ name: "asked", run: "story", flags: ["--settle", "1h", "--local-port", "0"] });
+    await waitUntil("the worker answers", async () => (await tidemark("asked", ["status"])).code === 0);
+  });
+
+  test("takes a checkpoint at once when its program says that it is finished, and says when it is safe", async () => {
+    const path = write(stage.folderOf("asked"), 10);
+    const saved = await tidemark("asked", ["save", path]);
+    expect(saved.code).toBe(0);
+    expect(jsonOf(saved)).toMatchObject({ type: "saved", run: "story", step: 10, state: "done", files: 3 });
+    expect(await safeSteps("story")).toEqual([10]);
+    // The same again is known.
+    expect(jsonOf(await tidemark("asked", ["save", path]))).toMatchObject({ id: null, step: 10, state: "done" });
+  });
+
+  test("takes a folder that it does not watch, for the run and the step that it is told", async () => {
+    const path = join(stage.dir, "elsewhere");
+    mkdirSync(path);
+    writeFileSync(join(path, "weights.bin"), "weights");
+    const outcome = await tidemark("asked", ["save", path, "--run", "other"]);
+    expect(outcome.code).toBe(2);
+    expect(outcome.stdout).toContain("its name tells no step");
+    expect((await tidemark("asked", ["save", path, "--run", "other", "--step", "7"])).code).toBe(0);
+    expect(await safeSteps("other")).toEqual([7]);
+  });
+
+  test("refuses what its own files call unfinished, and what is not there", async () => {
+    const path = write(join(stage.dir, "torn"), 20);
+    truncateSync(join(path, "model.safetensors"), 1000);
+    const torn = await tidemark("asked", ["save", path]);
+    expect(torn.code).toBe(1);
+    expect(jsonOf(torn)).toMatchObject({ type: "fault", code: "NOT_FINISHED" });
+    const missing = await tidemark("asked", ["save", join(stage.dir, "nothing-here")]);
+    expect(jsonOf(missing)).toMatchObject({ code: "NOT_FOUND" });
+    expect(missing.code).toBe(3);
+  });
+
+  test("flush takes what is finished in its folders and answers when that is safe", async () => {
+    write(stage.folderOf("asked"), 30);
+    expect(await ask(worker, "POST", "/v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
+    expect(await safeSteps("story")).toContain(30);
+    expect(await ask(worker, "GET", "/v1/state")).toEqual([200, { pending: 0, error: null }]);
+  });
+
+  test("restores the newest checkpoint, or that of a step, where it is asked to", async () => {
+    const target = join(stage.dir, "restored");
+    const newest = await tidemark("asked", ["restore", "story", target]);
+    expect(jsonOf(newest)).toMatchObject({ type: "restored", run: "story", step: 30, path: target });
+    expect(hashFolder(target)).toEqual(hashFolder(join(stage.folderOf("asked"), "checkpoint-30")));
+    const older = await tidemark("asked", ["restore", "story@10", join(stage.dir, "older")]);
+    expect(jsonOf(older)).toMatchObject({ step: 10 });
+    const none = await tidemark("asked", ["restore", "story@11", join(stage.dir, "none")]);
+    expect([none.code, jsonOf<{ code: string }>(none).code]).toEqual([3, "NOT_FOUND"]);
+    const strange = await tidemark("asked", ["restore", "nobody-wrote-this", join(stage.dir, "none")]);
+    expect([strange.code, jsonOf<{ code: string }>(strange).code]).toEqual([4, "NOT_THIS_NODES"]);
+  });
+
+  test("its status tells what is safe, in words, as JSON and to Prometheus", async () => {
+    const status = jsonOf<LocalStatus & { type: string }>(await tidemark("asked", ["status"]));
+    expect(status).toMatchObject({ type: "status", node: "asked", pending: 0, hub: { isUp: true } });
+    expect(status.runs.find(({ run }) => run === "story")).toMatchObject({ safeStep: 30, unsafeCheckpoints: 0 });
+    const words = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
+    expect(words.stdout).toContain("story: safe up to step 30; nothing waits");
+    const [code, metrics] = await ask(worker, "GET", "/metrics");
+    expect(code).toBe(200);
+    expect(metrics).toContain('tidemark_worker_safe_step{run="story"} 30');
+  });
+
+  test("what cannot be asked is said, with what can", async () => {
+    const [code, answer] = await ask(worker, "POST", "/v1/sav", {});
+    expect(code).toBe(404);
+    expect(JSON.stringify(answer)).toContain("POST /v1/save");
+    const [bad, why] = await ask(worker, "POST", "/v1/save", { path: "relative" });
+    expect(bad).toBe(400);
+    expect(JSON.stringify(why)).toContain("an absolute path");
+    const [wrong, field] = await ask(worker, "POST", "/v1/step", { step: "ten" });
+    expect([wrong, JSON.stringify(field)]).toEqual([400, expect.stringContaining("step")]);
+  });
+
+  /** On loopback, with the token from the state folder. */
+  async function ask(from: RunningProcess, method: string, path: string, body?: object): Promise<[number, unknown]> {
+    const url = await waitUntil("its address", () => /local API at (http:[^,]+)/.exec(from.lines.join("\n"))?.[1]);
+    const authorization = `Bearer ${readFileSync(join(stateOf("asked"), "local.token"), "utf8").trim()}`;
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(`${url}${path}`, { method, headers: { authorization }, ...sent });
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.includes("json") === true;
+    return [response.status, isJson && text !== "" ? (JSON.parse(text) as unknown) : text];
+  }
+});
+
+test("without a worker, save does it alone and status says that none runs", async () => {
+  const path = write(join(stage.dir, "alone-source"), 50);
+  const idle = await tidemark("alone", ["status"]);
+  expect(idle.code).toBe(3);
+  expect(jsonOf(idle)).toEqual({ type: "status", running: false, pending: 0, bytes: 0 });
+  const nowhere = await tidemark("alone", ["save", path, "--run", "alone"]);
+  expect(nowhere.code).toBe(2);
+  expect(nowhere.stdout).toContain("no worker runs on this state folder");
+  const env = { TIDEMARK_TOKEN: stage.token };
+  const saved = await tidemark(
+    "alone",
+    ["save", path, "--run", "alone", "--hub", stage.hub.url, "--name", "alone"],
+    env,
+  );
+  expect(saved.code).toBe(0);
+  expect(jsonOf(saved)).toMatchObject({ type: "saved", state: "done", step: 50 });
+  expect(await safeSteps("alone")).toEqual([50]);
+});
+
+test("killed at random moments with its program, what was lost is known to the step, once each", async () => {
+  const random = createRandom(11);
+  const log = join(stage.dir, "steps.log");
+  writeFileSync(log, "");
+  const folder = stage.folderOf("stepping");
+  const program = [process.execPath, join(ROOT, "e2e/stage/stepping-program.ts"), folder, log];
+  const lastLogged = () => Number(readFileSync(log, "utf8").trim().split("\n").at(-1) ?? 0);
+  const lost: { from: number; last: number }[] = [];
+  const start = (until: number) =>
+    stage.startNode({ name: "stepping", run: "stepping", program: [...program, String(until)] });
+  const resumedAt = (worker: RunningProcess) =>
+    waitUntil("it goes on", () => /starts at (\d+)/.exec(worker.lines.join("\n"))?.[1]);
+  for (let kills = 0; kills < 5; kills++) {
+    const worker = await start(1_000_000);
+    const from = Number(await resumedAt(worker));
+    const before = lost.at(-1);
+    if (before !== undefined) before.from = from;
+    const wanted = from + 11 + Math.floor(random.next() * 25);
+    await waitUntil("it has come so far", () => lastLogged() >= wanted);
+    await worker.stop("SIGKILL");
+    lost.push({ from: -1, last: lastLogged() });
+  }
+  const last = await start(0);
+  const from = Number(await resumedAt(last));
+  const before = lost.at(-1);
+  if (before !== undefined) before.from = from;
+  expect(await last.exited).toMatchObject({ code: 0 });
+  const rows = await stage.client.losses.list.query({
+    run: runName.parse("stepping"),
+    nodeId: null,
+    before: null,
+    limit: 50,
+  });
+  const told = rows.map((row) => ({ from: row.fromStep ?? 0, last: row.lastStep, steps: row.lostSteps })).toReversed();
+  // Each life went on from a later step than the one before. A kill between the word to the worker and the line in the log
+  // leaves the log one step behind.
+  for (const { from, last, steps } of told) {
+    expect(steps).toBe(last - from);
+    const real = lost.find((one) => one.from === from);
+    expect([real?.last, (real?.last ?? 0) + 1]).toContain(last);
+  }
+  const isTold = ({ from }: { from: number }) => told.some((one) => one.from === from);
+  expect(lost.filter((one) => one.last > one.from && !isTold(one))).toEqual([]);
+  expect(told.length).toBeGreaterThan(0);
+  expect(rows.every(({ lostMs, nodeName }) => lostMs > 0 && nodeName === "stepping")).toBe(true);
+});

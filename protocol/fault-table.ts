@@ -1,0 +1,331 @@
+/**
+ * The one table of everything that can go wrong: how it is retried, which HTTP status and exit code it becomes, and the
+ * sentence a person reads.
+ */
+
+/** `now`: try again at once (nothing is wrong with the link); `backoff`: wait first; `never`: a person or a new plan is needed. */
+export type Retry = "now" | "backoff" | "never";
+
+interface FaultRow {
+  readonly retry: Retry;
+  readonly http: number;
+  readonly exit: number;
+  /** What happened, in plain words. The subject (a key, path, address) is put in front by `sentenceOf`. */
+  readonly says: string;
+  /** What to do next, or what Tidemark does by itself. */
+  readonly next: string;
+}
+
+const row = (retry: Retry, http: number, rest: { exit: number; says: string; next: string }): FaultRow => ({
+  retry,
+  http,
+  ...rest,
+});
+
+/** Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, 5 temporary, 6 verification failed, 7 no space, 8 partly done, 130 cancelled. */
+export const FAULTS = {
+  BAD_INPUT: row("never", 400, { exit: 2, says: "The input is not valid.", next: "Correct it and try again." }),
+  HOSTILE_NAME: row("never", 400, {
+    exit: 4,
+    says: "The name could write outside its folder or cannot exist on disk, so it was refused.",
+    next: "Rename it at its source.",
+  }),
+  TOO_LARGE: row("never", 413, { exit: 2, says: "The request is larger than the limit.", next: "Send less at once." }),
+  NOT_FOUND: row("never", 404, { exit: 3, says: "It does not exist.", next: "Check the name." }),
+  NO_SUCH_BUCKET: row("never", 404, {
+    exit: 3,
+    says: "The bucket does not exist at this endpoint.",
+    next: "Check the bucket name, the endpoint and the region.",
+  }),
+  NO_SUCH_KEY: row("never", 404, { exit: 3, says: "The object does not exist.", next: "Check the key." }),
+  NO_SUCH_UPLOAD: row("never", 404, {
+    exit: 5,
+    says: "The store no longer knows this multipart upload.",
+    next: "The object is uploaded anew.",
+  }),
+  ACCESS_DENIED: row("never", 403, {
+    exit: 4,
+    says: "The store refused the request.",
+    next: "Give the key the missing permission; the profile test names it.",
+  }),
+  BAD_CREDENTIALS: row("never", 403, {
+    exit: 4,
+    says: "The store does not accept this access key or its secret.",
+    next: "Enter the key again.",
+  }),
+  CREDENTIALS_EXPIRED: row("now", 403, {
+    exit: 4,
+    says: "The temporary credentials have expired.",
+    next: "Where they are renewed it goes on by itself; otherwise start it again with new ones: what was stored stays.",
+  }),
+  SIGNATURE_EXPIRED: row("now", 403, {
+    exit: 5,
+    says: "The signature of this request has expired.",
+    next: "It is signed again.",
+  }),
+  CLOCK_SKEW: row("never", 403, {
+    exit: 5,
+    says: "The clock of this machine differs too much from the store's.",
+    next: "Set the clock (for example with NTP) and try again.",
+  }),
+  WRONG_REGION: row("never", 400, {
+    exit: 2,
+    says: "The bucket is in another region.",
+    next: "Set the region the store names.",
+  }),
+  THROTTLED: row("backoff", 503, {
+    exit: 5,
+    says: "The store asks for fewer requests.",
+    next: "Tidemark slows down and goes on.",
+  }),
+  STORE_UNAVAILABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The store answered with a temporary error.",
+    next: "It is tried again.",
+  }),
+  LINK_DOWN: row("backoff", 503, {
+    exit: 5,
+    says: "The connection to the store was lost or could not be made.",
+    next: "It is tried again as soon as the link answers.",
+  }),
+  NAME_NOT_RESOLVED: row("backoff", 503, {
+    exit: 5,
+    says: "The host name could not be resolved.",
+    next: "Check the endpoint's spelling and the machine's DNS.",
+  }),
+  TLS_FAILED: row("never", 502, {
+    exit: 4,
+    says: "The secure connection could not be established.",
+    next: "Check the certificate and the endpoint's scheme.",
+  }),
+  STALLED: row("backoff", 504, { exit: 5, says: "No bytes moved for too long.", next: "The part is tried again." }),
+  TRUNCATED: row("now", 502, {
+    exit: 5,
+    says: "The answer ended before all bytes arrived.",
+    next: "The rest is fetched again.",
+  }),
+  INTERCEPTED: row("backoff", 502, {
+    exit: 5,
+    says: "Something between this machine and the store answered in its place (a login page or a proxy).",
+    next: "Check the network; nothing was taken as success.",
+  }),
+  UNEXPECTED_ANSWER: row("backoff", 502, {
+    exit: 1,
+    says: "The store gave an answer that does not follow the S3 protocol.",
+    next: "It is tried again; if it stays, report the store's name and version.",
+  }),
+  RANGE_IGNORED: row("never", 502, {
+    exit: 1,
+    says: "The store ignored the requested byte range.",
+    next: "This store cannot be read in parallel.",
+  }),
+  OBJECT_CHANGED: row("never", 412, {
+    exit: 6,
+    says: "The object changed since it was recorded.",
+    next: "Nothing was put in place. Choose another checkpoint, or start the download again.",
+  }),
+  ALREADY_EXISTS: row("never", 412, {
+    exit: 4,
+    says: "An object with this key already exists.",
+    next: "Choose another key.",
+  }),
+  CHECKSUM_MISMATCH: row("now", 422, {
+    exit: 6,
+    says: "The bytes do not match their checksum.",
+    next: "Only this part is repeated; nothing wrong was put in place.",
+  }),
+  SIZE_MISMATCH: row("never", 422, {
+    exit: 6,
+    says: "The size differs from what was recorded.",
+    next: "Nothing was put in place.",
+  }),
+  SOURCE_CHANGED: row("never", 409, {
+    exit: 1,
+    says: "The file changed while it was being read.",
+    next: "Nothing of it is used. A copy can be started again; of a checkpoint the next finished one is taken.",
+  }),
+  NOT_FINISHED: row("never", 409, {
+    exit: 1,
+    says: "The checkpoint is not finished.",
+    next: "It is taken when its program has written the rest; one whose program was killed in the middle never is.",
+  }),
+  READ_FAILED: row("never", 500, {
+    exit: 1,
+    says: "The file could not be read.",
+    next: "Check the disk and permissions.",
+  }),
+  WRITE_FAILED: row("never", 500, {
+    exit: 1,
+    says: "The file could not be written.",
+    next: "Check the folder and its permissions.",
+  }),
+  NO_SPACE: row("never", 507, {
+    exit: 7,
+    says: "There is not enough free disk space.",
+    next: "Free some space or choose another folder; nothing was left under the final name.",
+  }),
+  DISK_BUDGET: row("never", 507, {
+    exit: 7,
+    says: "It would take more of the disk than captures may.",
+    next: "Allow more (--disk-budget), or save less often than the uplink can carry; it is looked at again.",
+  }),
+  FOLDER_UNWRITABLE: row("never", 500, {
+    exit: 1,
+    says: "The folder cannot be written.",
+    next: "Choose another folder or change its owner.",
+  }),
+  FOLDER_IN_USE: row("never", 409, {
+    exit: 4,
+    says: "Another Tidemark process is using this folder.",
+    next: "Stop it first, or give this one a folder of its own.",
+  }),
+  COPY_RUNNING: row("never", 409, {
+    exit: 4,
+    says: "The same copy is running already.",
+    next: "Wait for it to end, or stop it first: what it has moved is kept.",
+  }),
+  NOT_SAFE_YET: row("never", 504, {
+    exit: 5,
+    says: "Not everything is safe yet.",
+    next: "Uploading goes on. Wait longer, or see what is missing with `tidemark status`.",
+  }),
+  SUPERSEDED: row("never", 409, {
+    exit: 1,
+    says: "A newer checkpoint of the run was taken in its place while it waited.",
+    next: "Save less often than the uplink can carry; `tidemark status` says how often that is.",
+  }),
+  NOT_ADMITTED: row("never", 401, {
+    exit: 4,
+    says: "The worker does not answer this asker.",
+    next: "Use the unix socket in its state folder, or on loopback the token from local.token there.",
+  }),
+  NO_WORKER: row("never", 503, {
+    exit: 3,
+    says: "No worker answers there.",
+    next: "Start one (tidemark agent, or tidemark run), or name its state folder with --state.",
+  }),
+  PROGRAM_NOT_FOUND: row("never", 500, {
+    exit: 127,
+    says: "The program was not found.",
+    next: "Check its name and the PATH; it stands behind `--`.",
+  }),
+  PROGRAM_NOT_EXECUTABLE: row("never", 500, {
+    exit: 126,
+    says: "The program cannot be executed.",
+    next: "Make it executable, or name its interpreter first: tidemark run -- python train.py",
+  }),
+  PORT_IN_USE: row("never", 500, {
+    exit: 1,
+    says: "The port is already in use.",
+    next: "Stop the program that holds it, or choose another port.",
+  }),
+  HUB_UNREACHABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The hub cannot be reached.",
+    next: "Check the address and that the hub is running; work already queued is kept.",
+  }),
+  HUB_NOT_TIDEMARK: row("never", 502, {
+    exit: 2,
+    says: "The address answers, but not as a Tidemark hub.",
+    next: "Check the hub's address.",
+  }),
+  HUB_PLAIN_HTTP: row("never", 400, {
+    exit: 2,
+    says: "The hub's address is plain http, so the node's credential could be read on the way.",
+    next: "Use https, or pass --allow-http for a network you trust.",
+  }),
+  PROTOCOL_MISMATCH: row("never", 426, {
+    exit: 2,
+    says: "Worker and hub speak different versions of the protocol.",
+    next: "Upgrade the older of the two.",
+  }),
+  TOKEN_WRONG: row("never", 401, {
+    exit: 4,
+    says: "The hub does not know this join token.",
+    next: "Create a new one under Add node.",
+  }),
+  TOKEN_EXPIRED: row("never", 401, {
+    exit: 4,
+    says: "The join token has expired or is used up.",
+    next: "Create a new one under Add node.",
+  }),
+  NODE_UNKNOWN: row("never", 401, {
+    exit: 4,
+    says: "The hub does not know this node's credential.",
+    next: "Enrol the node again with a join token.",
+  }),
+  NODE_REVOKED: row("never", 403, {
+    exit: 4,
+    says: "This node was revoked at the hub.",
+    next: "Enrol it again if that was a mistake.",
+  }),
+  NOT_THIS_NODES: row("never", 403, {
+    exit: 4,
+    says: "This node may not touch that object.",
+    next: "A node writes only under its own attempt and reads only checkpoints assigned to it.",
+  }),
+  EPOCH_OVER: row("never", 409, {
+    exit: 4,
+    says: "Another node has taken over this run.",
+    next: "This node stops writing; its successor owns the run.",
+  }),
+  CHECKPOINT_INCOMPLETE: row("never", 409, {
+    exit: 4,
+    says: "The checkpoint is not complete, so it cannot be restored.",
+    next: "Choose the newest complete one.",
+  }),
+  NOT_SIGNED_IN: row("never", 401, { exit: 4, says: "You are not signed in.", next: "Sign in." }),
+  SIGN_IN_FAILED: row("never", 401, {
+    exit: 4,
+    says: "The e-mail address or the password is wrong.",
+    next: "Try again.",
+  }),
+  ROLE_REQUIRED: row("never", 403, {
+    exit: 4,
+    says: "Your role does not allow this.",
+    next: "Ask an admin of this hub.",
+  }),
+  SETUP_CLOSED: row("never", 409, {
+    exit: 4,
+    says: "This hub already has its first account.",
+    next: "Sign in instead.",
+  }),
+  SETUP_CODE_WRONG: row("never", 401, {
+    exit: 4,
+    says: "The setup code is wrong or has expired.",
+    next: "Use the code printed on the hub's console.",
+  }),
+  TOO_MANY_TRIES: row("backoff", 429, { exit: 5, says: "Too many tries.", next: "Wait a little and try again." }),
+  CROSS_SITE: row("never", 403, {
+    exit: 4,
+    says: "The request did not come from this hub's own pages.",
+    next: "Open the hub's address itself.",
+  }),
+  MASTER_KEY_WRONG: row("never", 500, {
+    exit: 4,
+    says: "The master key does not fit this database.",
+    next: "Start the hub with the TIDEMARK_SECRET (or key file) this database was created with.",
+  }),
+  MASTER_KEY_MISSING: row("never", 500, {
+    exit: 4,
+    says: "The database holds sealed keys but there is no master key.",
+    next: "Set TIDEMARK_SECRET or put the key file back; a new key could not open what is stored.",
+  }),
+  MASTER_KEY_WEAK: row("never", 500, {
+    exit: 2,
+    says: "TIDEMARK_SECRET is too short.",
+    next: "Use at least 32 random characters, for example from: openssl rand -base64 32",
+  }),
+  CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),
+  IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),
+  UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
+  CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
+  SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),
+  INTERNAL: row("never", 500, {
+    exit: 1,
+    says: "Something unexpected went wrong.",
+    next: "The log has the details; please report it.",
+  }),
+} as const satisfies Record<string, FaultRow>;
+
+export type FaultCode = keyof typeof FAULTS;

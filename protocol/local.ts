@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { runName, step } from "./names.ts";
+import type { Risk } from "./risk.ts";
+import type { RunBacklog, TransferProgress } from "./reports.ts";
+import type { TransferState } from "./transfer.ts";
+
+/**
+ * What programs on a node may ask of its worker: JSON over HTTP/1.1, on a unix socket or on loopback. Fields are only ever
+ * added. A fault comes with its HTTP status as `{"fault": {"code", "sentence"}}`.
+ */
+
+const path = z.string().min(1).max(4096).startsWith("/", "an absolute path");
+/** May be left out where the worker writes exactly one run. */
+const run = runName.optional();
+
+/** `POST /v1/save`: this checkpoint is finished; take it now. With `wait` the answer comes when it is safe. */
+export const saveInput = z.strictObject({ path, run, step: step.optional(), wait: z.boolean().default(false) });
+export interface SaveAnswer {
+  /** Of the checkpoint; null of one that was taken earlier and has ended since. */
+  id: string | null;
+  run: string;
+  step: number;
+  state: TransferState;
+  sizeBytes: number;
+  files: number;
+}
+
+/** `POST /v1/flush`: answers when everything that is finished by now is safe. */
+export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(1).max(86_400_000).optional() });
+
+/** `POST /v1/restore`: puts the newest complete checkpoint (or the one of `step`) at `path`. */
+export const restoreInput = z.strictObject({ run, step: step.optional(), path });
+export interface RestoreAnswer {
+  run: string;
+  step: number;
+  path: string;
+  checkpointId: string;
+}
+
+/** `POST /v1/step`: how far training has come. */
+export const stepInput = z.strictObject({ run, step });
+
+/** `GET /v1/state`. */
+export interface LocalState {
+  /** Checkpoints that are not safe yet. */
+  pending: number;
+  /** Why the newest one is not, when there is a reason. */
+  error: string | null;
+}
+
+/** Whether a run saves more often than the uplink can carry. */
+export interface Sustain {
+  /** Shortest time between two checkpoints of this size that the uplink keeps up with. */
+  leastIntervalMs: number;
+  /** Measured while it uploaded. */
+  bytesPerSecond: number;
+  canSustain: boolean;
+}
+
+export interface LocalRun extends RunBacklog {
+  risk: Risk;
+  /** Until everything captured is safe, at the rate of now; null while that is not known. */
+  etaMs: number | null;
+  sustain: Sustain | null;
+}
+
+/** `GET /v1/status`. */
+export interface LocalStatus extends LocalState {
+  node: string;
+  version: string;
+  hub: { url: string; isUp: boolean };
+  /** Epoch ms. */
+  at: number;
+  store: { profile: string; bucket: string; endpoint: string } | null;
+  upBytesPerSecond: number;
+  downBytesPerSecond: number;
+  rttMs: number | null;
+  runs: LocalRun[];
+  /** Those that have not ended, at most 64. */
+  transfers: TransferProgress[];
+}

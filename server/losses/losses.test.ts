@@ -1,0 +1,149 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { RunBacklog } from "#protocol/reports.ts";
+import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
+import { openPair } from "../checkpoints/test-bucket.ts";
+import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+
+let store: TestStore;
+let test: TestHub;
+let node: TestNode;
+let other: TestNode;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+afterAll(() => store.close());
+beforeEach(async () => {
+  ({ test, node, other } = await openPair(store));
+});
+afterEach(() => test.close());
+
+const losses = () => callAs(test.hub, "viewer").losses.list({ run: null, nodeId: null, before: null, limit: 10 });
+const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
+
+/** What the node says of the run: seen on disk up to one step, trained up to another. */
+async function says(
+  who: TestNode,
+  about: { localStep: number; trainedStep: number | null; at: number },
+): Promise<void> {
+  const { localStep, trainedStep, at } = about;
+  const none = { unsafeCheckpoints: 0, unsafeFiles: 0, unsafeBytes: 0, movedBytes: 0, oldestUnsafeAt: null };
+  const safe = { safeStep: null, safeAt: null, safeBytes: 0, startedAt: at - 3_600_000, intervalMs: null };
+  const trained = { trainedStep, trainedAt: trainedStep === null ? null : at, leastIntervalMs: null };
+  const backlog: RunBacklog = { run, writerEpoch: 1, ...none, ...safe, ...trained, localStep, localAt: at };
+  const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null, disk: null, cpuPercent: null };
+  const report = { bootId: "boot-one-id", seq: 1, at, ...rates, runs: [backlog], transfers: [] };
+  await callAs(test.hub, who.caller).node.progress(report);
+}
+
+const interrupted = (change: object = {}) => ({
+  seq: 1,
+  at: 1,
+  type: "work-lost" as const,
+  lossId: "0123456789abcdef",
+  run,
+  writerEpoch: 1,
+  fromStep: 120,
+  lastStep: 137,
+  lostSteps: 17,
+  lostMs: 90_000,
+  ...change,
+});
+
+describe("an interruption that its own node tells of", () => {
+  it("is in the ledger to the step, once however often it is told, and in the history", async () => {
+    const { record } = callAs(test.hub, node.caller).node;
+    await record({ events: [interrupted()] });
+    await record({ events: [interrupted({ seq: 2 })] });
+    expect(await losses()).toMatchObject([
+      {
+        run,
+        epoch: 1,
+        nodeId: node.nodeId,
+        byNodeId: node.nodeId,
+        fromStep: 120,
+        lastStep: 137,
+        lostSteps: 17,
+        lostMs: 90_000,
+      },
+    ]);
+    const { rows } = await callAs(test.hub, "viewer").events.list({ nodeId: null, run, cursor: null, limit: 10 });
+    expect(rows.filter(({ kind }) => kind === "work-lost").map(({ text }) => text)).toEqual([
+      "goes on with llama from step 120: 17 steps (2 min) are done again",
+    ]);
+  });
+
+  it("that lost nothing is no row", async () => {
+    await callAs(test.hub, node.caller).node.record({ events: [interrupted({ lastStep: 120, lostSteps: 0 })] });
+    expect(await losses()).toEqual([]);
+  });
+
+  it("is found by run, by node and by time", async () => {
+    await callAs(test.hub, node.caller).node.record({ events: [interrupted()] });
+    const ask = (change: object) =>
+      callAs(test.hub, "viewer").losses.list({ run: null, nodeId: null, before: null, limit: 10, ...change });
+    expect(await ask({ run })).toHaveLength(1);
+    expect(await ask({ nodeId: other.nodeId })).toEqual([]);
+    expect(await ask({ before: test.hub.now() - 60_000 })).toEqual([]);
+  });
+});
+
+describe("a run that another node takes over", () => {
+  it("has lost what its writer had done by its last report and nobody can go on from", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 500 });
+    const now = test.hub.now();
+    await says(node, { localStep: 500, trainedStep: 640, at: now });
+    await claim(other);
+    const [row, ...rest] = await losses();
+    expect(rest).toEqual([]);
+    expect(row).toMatchObject({
+      epoch: 2,
+      nodeId: node.nodeId,
+      byNodeId: other.nodeId,
+      fromStep: 500,
+      lastStep: 640,
+      lostSteps: 140,
+    });
+    expect(row?.lostMs).toBeGreaterThan(0);
+    // The same claim again is not another loss.
+    await claim(other);
+    expect(await losses()).toHaveLength(1);
+  });
+
+  it("has lost all of it when nothing of it was safe", async () => {
+    await claim(node);
+    await says(node, { localStep: 80, trainedStep: null, at: test.hub.now() });
+    await claim(other);
+    expect(await losses()).toMatchObject([{ fromStep: null, lastStep: 80, lostSteps: 80, lostMs: 3_600_000 }]);
+  });
+
+  it("has lost nothing when the newest step was safe", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 500 });
+    await says(node, { localStep: 500, trainedStep: 500, at: test.hub.now() });
+    await claim(other);
+    expect(await losses()).toEqual([]);
+  });
+});
+
+describe("looking for a checkpoint", () => {
+  const find = (who: TestNode, step?: number) =>
+    callAs(test.hub, who.caller).node.findCheckpoint({ run, ...(step === undefined ? {} : { step }) });
+
+  it("finds the newest, or that of a step, for the node that writes the run", async () => {
+    await claim(node);
+    expect(await find(node)).toBeNull();
+    const old = await makeSafe(test.hub, node, { epoch: 1, step: 500 });
+    const newest = await makeSafe(test.hub, node, { epoch: 1, step: 1000 });
+    expect(await find(node)).toMatchObject({ checkpointId: newest.checkpointId, step: 1000 });
+    expect(await find(node, 500)).toMatchObject({ checkpointId: old.checkpointId, step: 500 });
+    expect(await find(node, 501)).toBeNull();
+  });
+
+  it("is refused to any other node", async () => {
+    const refused = expect.objectContaining({ cause: expect.objectContaining({ code: "NOT_THIS_NODES" }) });
+    await expect(find(other)).rejects.toEqual(refused);
+    await claim(node);
+    await expect(find(other)).rejects.toEqual(refused);
+  });
+});

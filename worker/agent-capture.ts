@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import type { Agent } from "./agent-assemble.ts";
+import type { Watch } from "./upload/watch.ts";
+import type { Capturing } from "./upload/keep-capturing.ts";
+import type { TakeParts } from "./upload/take-capture.ts";
+
+/** What this worker takes captures with. */
+export const takingOf = (agent: Agent): TakeParts => ({
+  ledger: agent.ledger,
+  runs: agent.runs,
+  disk: agent.disk,
+  captures: join(agent.state, "captures"),
+  traits: agent.benches.traits,
+  partBytes: agent.options.partBytes,
+  wallNow: Date.now,
+});
+
+/** The same for one watched folder. */
+export function capturingOf(
+  agent: Agent,
+  watch: Watch,
+  about: Partial<Pick<Capturing, "until" | "over">> = {},
+): Capturing {
+  const { options, outbox, narrator, uploader, signal } = agent;
+  return {
+    ...takingOf(agent),
+    watch,
+    settleMs: options.settleMs,
+    outbox,
+    signal,
+    until: signal,
+    over: () => null,
+    ...about,
+    onSeen: (run, { step, at }) => {
+      const { training, runs, prepared, epochsBefore } = agent;
+      const epoch = runs.get(run)?.claim?.epoch ?? null;
+      // What lay there before another node took the run over and gave it back says nothing of this epoch.
+      if (epoch === null || (!prepared.has(run) && epochsBefore.get(run) !== epoch)) return;
+      const known = training.of(run, epoch);
+      if (known === null || step > known.step) training.note(run, { step, at, epoch });
+    },
+    onCaptured: (captured) => {
+      narrator.captured(captured);
+      uploader.wake();
+    },
+    onPassedOver: narrator.passedOver,
+    onRefused: narrator.refused,
+    onFault: narrator.waitingFor,
+  };
+}

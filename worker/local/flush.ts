@@ -1,0 +1,54 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/fault.ts";
+import type { flushInput, LocalState } from "#protocol/local.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { capturingOf } from "../agent-capture.ts";
+import { isUnsafe } from "../upload/backlog.ts";
+import { takeFinished } from "../upload/keep-capturing.ts";
+import { faultOf } from "./save-now.ts";
+import { readState } from "./read-state.ts";
+
+/**
+ * A barrier: takes what is finished in the watched folders by now, and answers when all of it is safe. One that a newer one
+ * overtakes meanwhile counts as safe when the newer one is. What is captured later is not waited for.
+ * Faults: NOT_SAFE_YET when the time is over, those of captures that were refused or failed.
+ */
+export async function flush(agent: Agent, input: z.infer<typeof flushInput>, signal: AbortSignal): Promise<LocalState> {
+  const { ledger, ends, options } = agent;
+  const isMeant = (run: string) => input.run === undefined || input.run === run;
+  for (const watch of options.watches.filter(({ run }) => isMeant(run))) await takeAll(agent, watch);
+  const open = () => ledger.all().filter((item) => isMeant(item.run) && isUnsafe(item));
+
+  const overdue = input.timeoutMs === undefined ? null : AbortSignal.timeout(input.timeoutMs);
+  const until = overdue === null ? signal : AbortSignal.any([signal, overdue]);
+  const wanted = new Set(open().map(({ id }) => id));
+  for (const id of wanted) {
+    const failed = ledger.get(id);
+    if (failed?.state === "failed") throw faultOf(failed);
+    const ended = await ends.of(id, until).catch((error: unknown) => {
+      if (overdue?.aborted !== true || signal.aborted) throw error;
+      const left = open().filter((item) => wanted.has(item.id)).length;
+      throw new Fault("NOT_SAFE_YET", { op: "flush", detail: `${left} of ${wanted.size} checkpoints are missing` });
+    });
+    // A set that grows while it is gone through: the newer one comes next.
+    if (ended.state === "superseded") {
+      const newest = open().findLast(({ run }) => run === ended.run);
+      if (newest !== undefined) wanted.add(newest.id);
+    } else if (ended.state !== "done") throw faultOf(ended);
+  }
+  return readState(agent);
+}
+
+async function takeAll(agent: Agent, watch: Agent["options"]["watches"][number]): Promise<void> {
+  const refused: Fault[] = [];
+  const capturing = capturingOf(agent, watch);
+  await takeFinished({
+    ...capturing,
+    onRefused: (candidate, fault) => {
+      capturing.onRefused(candidate, fault);
+      refused.push(fault);
+    },
+  });
+  const [first] = refused;
+  if (first !== undefined) throw first;
+}

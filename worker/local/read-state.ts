@@ -1,0 +1,57 @@
+import { sentenceOf } from "#protocol/fault.ts";
+import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local.ts";
+import type { RunBacklog } from "#protocol/reports.ts";
+import { riskOf } from "#protocol/risk.ts";
+import { leastIntervalMs } from "#protocol/sustain.ts";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
+
+const MOST_TRANSFERS = 64;
+
+/** How many checkpoints are not safe, and why the newest one is not. */
+export function readState({ ledger, uploader }: Pick<Agent, "ledger" | "uploader">): LocalState {
+  const unsafe = ledger.all().filter(isUnsafe);
+  const failed = unsafe.findLast(({ state }) => state === "failed")?.fault ?? null;
+  const fault = failed ?? (unsafe.length === 0 ? null : (uploader.waitingFor?.toData() ?? null));
+  return { pending: unsafe.length, error: fault === null ? null : sentenceOf(fault) };
+}
+
+/** All that this worker knows of its present. */
+export async function readStatus(agent: Agent): Promise<LocalStatus> {
+  const { benches, hub, options, restorer, session } = agent;
+  const up = benches.up();
+  const down = benches.down();
+  const { store } = session;
+  const rttMs = benches.rttMs();
+  const at = Date.now();
+  const rate = up?.engine.meter.bytesPerSecond() ?? 0;
+  return {
+    ...readState(agent),
+    node: session.name,
+    version: PRODUCT_VERSION,
+    hub: { url: options.hub, isUp: hub.isUp },
+    at,
+    store: store === null ? null : { profile: store.profileName, bucket: store.bucket, endpoint: store.endpoint },
+    upBytesPerSecond: rate,
+    downBytesPerSecond: down?.engine.meter.bytesPerSecond() ?? 0,
+    rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
+    runs: (await readBacklog(agent)).map((run) => describe(agent, run, { at, rate })),
+    transfers: [...restorer.progress(), ...uploadProgress(agent, up?.engine ?? null)].slice(0, MOST_TRANSFERS),
+  };
+}
+
+function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number }): LocalRun {
+  const rate = now.rate > 0 ? now.rate : agent.uplink.bytesPerSecond();
+  const leftBytes = Math.max(0, run.unsafeBytes - run.movedBytes);
+  const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
+  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(agent, run) };
+}
+
+/** The drain forecast of one run, from uploads that ended here; null until one has. */
+export function sustainOf({ uplink }: Pick<Agent, "uplink">, run: RunBacklog): Sustain | null {
+  const bytesPerSecond = uplink.bytesPerSecond();
+  const least = leastIntervalMs(run.safeBytes, bytesPerSecond);
+  if (least === null) return null;
+  return { leastIntervalMs: least, bytesPerSecond, canSustain: run.intervalMs === null || run.intervalMs >= least };
+}

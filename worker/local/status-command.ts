@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import * as z from "zod";
+import { isFault } from "#protocol/fault.ts";
+import type { LocalRun, LocalStatus } from "#protocol/local.ts";
+import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
+import { stateFolder } from "../host/state-folder.ts";
+import { isUnsafe } from "../upload/backlog.ts";
+import { readLedger } from "../upload/ledger.ts";
+import { shownName, type Verb } from "../verbs/verb.ts";
+import { askLocal } from "./ask-local.ts";
+
+/** The worker's own words; it is of the same version, or one that only added fields. */
+const answer = z.custom<LocalStatus>(
+  (value) => z.object({ pending: z.number(), runs: z.array(z.unknown()) }).safeParse(value).success,
+);
+
+const NOBODY_RUNS = 3;
+
+/** `tidemark status`: 0 with a worker, 3 without one. Faults: BAD_INPUT, READ_FAILED. */
+export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
+  const state = await stateFolder(config.text("state"), home);
+  try {
+    const status = await askLocal(state, { asked: "GET /v1/status", answer, signal });
+    terminal.result(sentencesOf(status).join("\n"), { type: "status", running: true, ...status });
+    return 0;
+  } catch (error) {
+    if (!isFault(error) || error.code !== "NO_WORKER") throw error;
+  }
+  const waiting = (await readLedger(join(state, "ledger.jsonl"))).filter(isUnsafe);
+  const bytes = waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const queue =
+    waiting.length === 0
+      ? "nothing waits in its queue"
+      : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
+  terminal.result(`No worker runs on ${state}; ${queue}.`, {
+    type: "status",
+    running: false,
+    pending: waiting.length,
+    bytes,
+  });
+  return NOBODY_RUNS;
+}
+
+function sentencesOf(status: LocalStatus): string[] {
+  const { node, hub, error } = status;
+  const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
+  const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
+  return [
+    `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
+    ...status.runs.map(sentenceOfRun),
+    ...(error === null ? [] : [error]),
+  ];
+}
+
+function sentenceOfRun(run: LocalRun): string {
+  const { risk, sustain, etaMs } = run;
+  const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
+  const waits =
+    risk.checkpoints === 0
+      ? "nothing waits"
+      : `${formatCount(risk.checkpoints)} checkpoints, ${formatBytes(risk.bytes)} not yet safe${eta}`;
+  const lost = `${formatDuration(risk.lossMs)} would be lost now`;
+  const slow =
+    sustain === null || sustain.canSustain
+      ? ""
+      : ` This uplink cannot keep up: it sustains one every ${formatDuration(sustain.leastIntervalMs)}.`;
+  return `${shownName(run.run)}: ${safe}; ${waits}; ${lost}.${slow}`;
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { NO_RISK } from "#protocol/risk.ts";
+import type { LocalStatus } from "#protocol/local.ts";
+import { metricsOf } from "./write-metrics.ts";
+
+const status: LocalStatus = {
+  pending: 2,
+  error: null,
+  node: "gpu-1",
+  version: "0",
+  hub: { url: "http://hub", isUp: true },
+  at: 0,
+  store: null,
+  upBytesPerSecond: 5,
+  downBytesPerSecond: 0,
+  rttMs: null,
+  transfers: [],
+  runs: [
+    {
+      run: runName.parse("llama"),
+      writerEpoch: 1,
+      unsafeCheckpoints: 2,
+      unsafeFiles: 4,
+      unsafeBytes: 600,
+      movedBytes: 100,
+      oldestUnsafeAt: 1,
+      safeStep: null,
+      safeAt: null,
+      safeBytes: 300,
+      localStep: 20,
+      localAt: 1,
+      startedAt: 0,
+      intervalMs: 60_000,
+      trainedStep: 25,
+      trainedAt: 2,
+      leastIntervalMs: 90_000,
+      risk: { ...NO_RISK, lossMs: 1_500, steps: 20 },
+      etaMs: 100_000,
+      sustain: { leastIntervalMs: 90_000, bytesPerSecond: 5, canSustain: false },
+    },
+  ],
+};
+
+test("is text that Prometheus reads: each metric with its help and type, what is not known left out", () => {
+  const text = metricsOf(status);
+  expect(text).toContain("# TYPE tidemark_worker_pending gauge\ntidemark_worker_pending 2\n");
+  expect(text).toContain('tidemark_worker_unsafe_bytes{run="llama"} 600');
+  expect(text).toContain('tidemark_worker_at_risk_seconds{run="llama"} 1.5');
+  expect(text).toContain('tidemark_worker_drain_seconds{run="llama"} 100');
+  expect(text).toContain('tidemark_worker_least_interval_seconds{run="llama"} 90');
+  expect(text).not.toContain("store_rtt");
+  expect(text).not.toContain("safe_step{");
+  for (const line of text.trimEnd().split("\n")) {
+    expect(line).toMatch(/^(# (HELP|TYPE) tidemark_worker_\w+ .+|tidemark_worker_\w+(\{run="[^"]*"\})? -?[0-9.e+]+)$/);
+  }
+});

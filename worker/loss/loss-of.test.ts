@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { lossOf, type Interruption } from "./loss-of.ts";
+
+const run = runName.parse("story");
+const interruption = (change: Partial<Interruption>): Interruption => ({
+  run,
+  epoch: 2,
+  from: { step: 120, at: 1_000_000 },
+  last: { step: 137, at: 1_090_000 },
+  beganAt: 0,
+  ...change,
+});
+
+test("what lies between the last step and the one it goes on from is lost, with the time it took", () => {
+  expect(lossOf(interruption({}))).toMatchObject({ fromStep: 120, lastStep: 137, lostSteps: 17, lostMs: 90_000 });
+});
+
+test("a run that goes back to its beginning has lost all of it", () => {
+  expect(lossOf(interruption({ from: null, beganAt: 500_000 }))).toMatchObject({
+    fromStep: null,
+    lostSteps: 137,
+    lostMs: 590_000,
+  });
+});
+
+test("nothing is lost when it goes on from the step it had come to, or when nobody knows how far that was", () => {
+  expect(lossOf(interruption({ last: { step: 120, at: 2_000_000 } }))).toBeNull();
+  expect(lossOf(interruption({ last: null }))).toBeNull();
+});
+
+test("told twice it has the same id, and another interruption has another", () => {
+  const id = lossOf(interruption({}))?.lossId;
+  expect(lossOf(interruption({}))?.lossId).toBe(id);
+  expect(lossOf(interruption({ last: { step: 137, at: 1_090_001 } }))?.lossId).not.toBe(id);
+  expect(id).toMatch(/^[0-9a-f]{32}$/);
+});

@@ -1,0 +1,57 @@
+import { rm } from "node:fs/promises";
+import type { RunName } from "#protocol/names.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import type { Capture } from "./capture.ts";
+import type { Disk } from "./disk-budget.ts";
+import type { Candidate } from "./find.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Look } from "./look.ts";
+import type { Runs } from "./runs.ts";
+import { takeSnapshot } from "./snapshot.ts";
+
+/** What it takes to secure a finished checkpoint: within the disk's budget, and known to the ledger before anybody is told. */
+export interface TakeParts {
+  ledger: Ledger;
+  runs: Runs;
+  disk: Disk;
+  /** Parent of all captures. */
+  captures: string;
+  /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
+  traits(): StoreTraits;
+  partBytes: number | null;
+  wallNow(): number;
+}
+
+/**
+ * Null when it has been taken already, by whoever looked at it at the same time.
+ * Faults: DISK_BUDGET, SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED, WRITE_FAILED.
+ */
+export async function takeCapture(
+  parts: TakeParts,
+  about: { candidate: Candidate; look: Look; run: RunName },
+): Promise<Capture | null> {
+  const { ledger } = parts;
+  const { candidate, look, run } = about;
+  return parts.disk.withRoom({ run, step: candidate.step, sizeBytes: look.sizeBytes }, async () => {
+    if (ledger.knows(candidate.path, look.fingerprint)) return null;
+    const capture = await takeSnapshot({
+      candidate,
+      look,
+      run,
+      epoch: parts.runs.get(run)?.claim?.epoch ?? null,
+      captures: parts.captures,
+      traits: parts.traits(),
+      partBytes: parts.partBytes,
+      startedBy: "queue",
+      wallNow: parts.wallNow,
+    });
+    try {
+      await ledger.add(capture, look.fingerprint);
+    } catch (error) {
+      // Most likely the disk is full: its copy must not fill it further.
+      await rm(capture.folder, { recursive: true, force: true });
+      throw error;
+    }
+    return capture;
+  });
+}
