@@ -14,7 +14,13 @@ const path = z.string().min(1).max(4096).startsWith("/", "an absolute path");
 const run = runName.optional();
 
 /** `POST /v1/save`: this checkpoint is finished; take it now. With `wait` the answer comes when it is safe. */
-export const saveInput = z.strictObject({ path, run, step: step.optional(), wait: z.boolean().default(false) });
+export const saveInput = z.strictObject({
+  path,
+  run,
+  step: step.optional(),
+  wait: z.boolean().default(false),
+  priority: z.enum(["low", "normal", "high"]).default("normal"),
+});
 export interface SaveAnswer {
   /** Of the checkpoint; null of one that was taken earlier and has ended since. */
   id: string | null;
@@ -40,6 +46,20 @@ export interface RestoreAnswer {
 /** `POST /v1/step`: how far training has come. */
 export const stepInput = z.strictObject({ run, step });
 
+/**
+ * `POST /v1/steer`: pauses, resumes, tries again or cancels uploads: those of a step, of a run, or all. What is paused for a
+ * run or for all holds for those that come later too, until it is resumed.
+ */
+export const steerInput = z.strictObject({
+  wish: z.enum(["pause", "resume", "retry", "cancel"]),
+  run,
+  step: step.optional(),
+});
+export interface SteerAnswer {
+  /** Uploads that follow the wish. */
+  uploads: number;
+}
+
 /** `GET /v1/state`. */
 export interface LocalState {
   /** Checkpoints that are not safe yet. */
@@ -62,6 +82,8 @@ export interface LocalRun extends RunBacklog {
   /** Until everything captured is safe, at the rate of now; null while that is not known. */
   etaMs: number | null;
   sustain: Sustain | null;
+  /** A person paused its uploads. */
+  isHeld: boolean;
 }
 
 /** `GET /v1/status`. */

@@ -33,6 +33,16 @@ export const COMMANDS = {
     says: "Show what is not safe yet on this machine, how long that will take, and whether the uplink keeps up.",
     more: "Without a worker it shows the queue that waits in the state folder, and ends with 3.",
   },
+  pause: {
+    usage: "tidemark pause [RUN[@STEP]]",
+    says: "Pause the uploads of this machine, of one run, or of one step. Those that come later wait too; captures go on.",
+  },
+  resume: { usage: "tidemark resume [RUN[@STEP]]", says: "Go on with uploads that were paused." },
+  retry: { usage: "tidemark retry [RUN[@STEP]]", says: "Try failed uploads again." },
+  cancel: {
+    usage: "tidemark cancel RUN[@STEP]",
+    says: "Cancel the uploads of a run that have not ended; what was captured is removed, the program's own files stay.",
+  },
   cp: {
     usage: "tidemark cp SRC DST",
     says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",

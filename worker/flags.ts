@@ -42,7 +42,7 @@ const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
 const WORKING = ["agent", "run"] as const;
 /** They speak to the worker of this machine. */
-const ASKING = ["save", "restore", "status"] as const;
+const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
 const MOVING = [...WORKING, ...COPYING] as const;
 const READING = [...MOVING, "check", "cat"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
@@ -84,6 +84,13 @@ export const FLAGS = {
     commands: ["save"],
     value: "N",
     says: "Training step of the checkpoint; read from its name when left out.",
+  },
+  priority: {
+    kind: "text",
+    commands: ["save"],
+    value: "low|normal|high",
+    default: "normal",
+    says: "Which of those that wait goes first.",
   },
   "no-wait": {
     kind: "switch",

@@ -106,6 +106,10 @@ async function run(invocation: Invocation): Promise<number> {
 
 const VERBS = {
   restore: async () => (await import("./local/restore-command.ts")).restoreRun,
+  pause: async () => (await import("./local/steer-command.ts")).steerUploads("pause"),
+  resume: async () => (await import("./local/steer-command.ts")).steerUploads("resume"),
+  retry: async () => (await import("./local/steer-command.ts")).steerUploads("retry"),
+  cancel: async () => (await import("./local/steer-command.ts")).steerUploads("cancel"),
   status: async () => (await import("./local/status-command.ts")).showStatus,
   cp: async () => (await import("./verbs/cp.ts")).copy,
   sync: async () => (await import("./verbs/sync.ts")).sync,

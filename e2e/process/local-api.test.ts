@@ -20,8 +20,10 @@ afterAll(() => stage.close());
 const stateOf = (node: string) => join(stage.dir, "nodes", node, "state");
 const tidemark = (node: string, args: string[], env: Record<string, string> = {}) =>
   runOnce("worker/main.ts", [...args, "--state", stateOf(node), "--json"], { env });
-const jsonOf = <T>(outcome: { stdout: string }): T =>
-  JSON.parse(outcome.stdout.trim().split("\n").at(-1) ?? "null") as T;
+/** The last line of `--json`. */
+type Line = { code?: string; state?: string; runs?: LocalStatus["runs"] } & Record<string, unknown>;
+const jsonOf = (outcome: { stdout: string }): Line =>
+  JSON.parse(outcome.stdout.trim().split("\n").at(-1) ?? "{}") as Line;
 const write = (folder: string, step: number) =>
   writeCheckpoint({ folder, step, modelBytes: 1024 * 1024, optimizerBytes: 0, loss: 1 });
 
@@ -71,9 +73,9 @@ describe("a worker that would wait an hour for quiet", () => {
 
   test("flush takes what is finished in its folders and answers when that is safe", async () => {
     write(stage.folderOf("asked"), 30);
-    expect(await ask(worker, "POST", "/v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
+    expect(await ask("POST /v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
     expect(await safeSteps("story")).toContain(30);
-    expect(await ask(worker, "GET", "/v1/state")).toEqual([200, { pending: 0, error: null }]);
+    expect(await ask("GET /v1/state")).toEqual([200, { pending: 0, error: null }]);
   });
 
   test("restores the newest checkpoint, or that of a step, where it is asked to", async () => {
@@ -84,36 +86,63 @@ describe("a worker that would wait an hour for quiet", () => {
     const older = await tidemark("asked", ["restore", "story@10", join(stage.dir, "older")]);
     expect(jsonOf(older)).toMatchObject({ step: 10 });
     const none = await tidemark("asked", ["restore", "story@11", join(stage.dir, "none")]);
-    expect([none.code, jsonOf<{ code: string }>(none).code]).toEqual([3, "NOT_FOUND"]);
+    expect([none.code, jsonOf(none).code]).toEqual([3, "NOT_FOUND"]);
     const strange = await tidemark("asked", ["restore", "nobody-wrote-this", join(stage.dir, "none")]);
-    expect([strange.code, jsonOf<{ code: string }>(strange).code]).toEqual([4, "NOT_THIS_NODES"]);
+    expect([strange.code, jsonOf(strange).code]).toEqual([4, "NOT_THIS_NODES"]);
   });
 
   test("its status tells what is safe, in words, as JSON and to Prometheus", async () => {
-    const status = jsonOf<LocalStatus & { type: string }>(await tidemark("asked", ["status"]));
+    const status = jsonOf(await tidemark("asked", ["status"]));
     expect(status).toMatchObject({ type: "status", node: "asked", pending: 0, hub: { isUp: true } });
-    expect(status.runs.find(({ run }) => run === "story")).toMatchObject({ safeStep: 30, unsafeCheckpoints: 0 });
+    expect(status.runs?.find(({ run }) => run === "story")).toMatchObject({ safeStep: 30, unsafeCheckpoints: 0 });
     const words = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
     expect(words.stdout).toContain("story: safe up to step 30; nothing waits");
-    const [code, metrics] = await ask(worker, "GET", "/metrics");
+    const [code, metrics] = await ask("GET /metrics");
     expect(code).toBe(200);
     expect(metrics).toContain('tidemark_worker_safe_step{run="story"} 30');
   });
 
+  test("what is paused for a run holds for what comes later, and goes on when it is resumed", async () => {
+    expect(jsonOf(await tidemark("asked", ["pause", "story"]))).toMatchObject({ type: "steered", uploads: 0 });
+    const saved = await tidemark("asked", ["save", write(stage.folderOf("asked"), 40), "--no-wait"]);
+    expect([saved.code, jsonOf(saved).state]).toEqual([0, "waiting"]);
+    // Another run goes on meanwhile.
+    const other = write(join(stage.dir, "other"), 8);
+    expect((await tidemark("asked", ["save", other, "--run", "other", "--priority", "high"])).code).toBe(0);
+    expect(await safeSteps("story")).not.toContain(40);
+    const status = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
+    expect(status.stdout).toMatch(/story: .* 1 checkpoints, .* not yet safe.* Its uploads are paused\./);
+    await tidemark("asked", ["resume", "story"]);
+    await waitUntil("it is safe", async () => (await safeSteps("story")).includes(40));
+  });
+
+  test("a cancelled upload is never safe, and its program keeps its files", async () => {
+    await tidemark("asked", ["pause"]);
+    const path = write(stage.folderOf("asked"), 50);
+    await tidemark("asked", ["save", path, "--no-wait"]);
+    expect((await tidemark("asked", ["cancel"])).code).toBe(2);
+    expect(jsonOf(await tidemark("asked", ["cancel", "story@50"]))).toMatchObject({ uploads: 1 });
+    await tidemark("asked", ["resume"]);
+    expect(await ask("POST /v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
+    expect(await safeSteps("story")).not.toContain(50);
+    expect(Object.keys(hashFolder(path))).toContain("model.safetensors");
+  });
+
   test("what cannot be asked is said, with what can", async () => {
-    const [code, answer] = await ask(worker, "POST", "/v1/sav", {});
+    const [code, answer] = await ask("POST /v1/sav", {});
     expect(code).toBe(404);
     expect(JSON.stringify(answer)).toContain("POST /v1/save");
-    const [bad, why] = await ask(worker, "POST", "/v1/save", { path: "relative" });
+    const [bad, why] = await ask("POST /v1/save", { path: "relative" });
     expect(bad).toBe(400);
     expect(JSON.stringify(why)).toContain("an absolute path");
-    const [wrong, field] = await ask(worker, "POST", "/v1/step", { step: "ten" });
+    const [wrong, field] = await ask("POST /v1/step", { step: "ten" });
     expect([wrong, JSON.stringify(field)]).toEqual([400, expect.stringContaining("step")]);
   });
 
   /** On loopback, with the token from the state folder. */
-  async function ask(from: RunningProcess, method: string, path: string, body?: object): Promise<[number, unknown]> {
-    const url = await waitUntil("its address", () => /local API at (http:[^,]+)/.exec(from.lines.join("\n"))?.[1]);
+  async function ask(asked: string, body?: object): Promise<[number, unknown]> {
+    const url = await waitUntil("its address", () => /local API at (http:[^,]+)/.exec(worker.lines.join("\n"))?.[1]);
+    const [method = "", path = ""] = asked.split(" ");
     const authorization = `Bearer ${readFileSync(join(stateOf("asked"), "local.token"), "utf8").trim()}`;
     const sent = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await fetch(`${url}${path}`, { method, headers: { authorization }, ...sent });

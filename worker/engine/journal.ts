@@ -12,7 +12,7 @@ import { diskFault } from "./disk-fault.ts";
  * (a full disk) left, or everything acknowledged after it would be lost. Several appends at once share one fsync.
  */
 export interface Journal<T> {
-  /** What the file held when it was opened, in order. */
+  /** What the file held when it was opened, in order; let go of by the first `compact`, which knows better. */
   readonly records: readonly T[];
   /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
   append(record: T): Promise<void>;
@@ -114,6 +114,7 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     }
   };
   const replace = async (kept: readonly T[]) => {
+    records.length = 0;
     const fresh = `${path}.new`;
     const target = await open(fresh, "w", 0o600);
     const lines = Buffer.from(kept.map(lineOf).join(""));

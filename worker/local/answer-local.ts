@@ -1,11 +1,12 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import { flushInput, restoreInput, saveInput, stepInput } from "#protocol/local.ts";
+import { flushInput, restoreInput, saveInput, steerInput, stepInput } from "#protocol/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { flush } from "./flush.ts";
 import { readState, readStatus } from "./read-state.ts";
 import { restoreHere } from "./restore-here.ts";
 import { saveNow } from "./save-now.ts";
+import { steerMany } from "./steer-many.ts";
 import type { LocalAnswer, LocalRequest } from "./serve-local.ts";
 import { whichRun } from "./which-run.ts";
 import { metricsOf } from "./write-metrics.ts";
@@ -32,6 +33,7 @@ const ROUTES: Readonly<Record<string, Answerer>> = {
     return json(answer, answer.state === "waiting" || answer.state === "running" ? 202 : 200);
   },
   "POST /v1/flush": async (agent, { body, signal }) => json(await flush(agent, read(flushInput, body), signal)),
+  "POST /v1/steer": async (agent, { body }) => json(await steerMany(agent, read(steerInput, body))),
   "POST /v1/restore": async (agent, { body }) => json(await restoreHere(agent, read(restoreInput, body))),
   "POST /v1/step": (agent, { body }) => {
     const input = read(stepInput, body);

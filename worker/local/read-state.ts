@@ -45,7 +45,8 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   const rate = now.rate > 0 ? now.rate : agent.uplink.bytesPerSecond();
   const leftBytes = Math.max(0, run.unsafeBytes - run.movedBytes);
   const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
-  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(agent, run) };
+  const isHeld = agent.ledger.isHeld(run.run);
+  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(agent, run), isHeld };
 }
 
 /** The drain forecast of one run, from uploads that ended here; null until one has. */

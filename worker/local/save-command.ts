@@ -32,6 +32,7 @@ export async function saveCheckpoint(command: AgentCommand & { operands: readonl
     run: config.text("run") ?? undefined,
     step: config.number("step") ?? undefined,
     wait: !config.isOn("no-wait"),
+    priority: config.text("priority") ?? undefined,
   });
   if (!wanted.success) {
     const [issue] = wanted.error.issues;

@@ -31,7 +31,7 @@ export async function saveNow(
   const why = look.files.length === 0 ? "there is no file in it" : await whyUnfinished(candidate, look);
   if (why !== null) throw new Fault("NOT_FINISHED", { op: "save", subject: candidate.path, detail: why });
 
-  const taken = await takeCapture(takingOf(agent), { candidate, look, run });
+  const taken = await takeCapture(takingOf(agent), { candidate, look, run, priority: PRIORITY[input.priority] });
   if (taken !== null) {
     narrator.captured(taken);
     uploader.wake();
@@ -45,6 +45,8 @@ export async function saveNow(
   if (ended.state !== "done") throw faultOf(ended);
   return answerOf(ended);
 }
+
+const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
 
 /** What ended without becoming safe, as a fault. */
 export const faultOf = ({ fault, sourcePath }: Capture): Fault =>

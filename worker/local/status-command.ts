@@ -65,5 +65,6 @@ function sentenceOfRun(run: LocalRun): string {
     sustain === null || sustain.canSustain
       ? ""
       : ` This uplink cannot keep up: it sustains one every ${formatDuration(sustain.leastIntervalMs)}.`;
-  return `${shownName(run.run)}: ${safe}; ${waits}; ${lost}.${slow}`;
+  const held = run.isHeld ? " Its uploads are paused." : "";
+  return `${shownName(run.run)}: ${safe}; ${waits}; ${lost}.${held}${slow}`;
 }

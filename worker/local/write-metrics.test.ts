@@ -37,6 +37,7 @@ const status: LocalStatus = {
       leastIntervalMs: 90_000,
       risk: { ...NO_RISK, lossMs: 1_500, steps: 20 },
       etaMs: 100_000,
+      isHeld: false,
       sustain: { leastIntervalMs: 90_000, bytesPerSecond: 5, canSustain: false },
     },
   ],

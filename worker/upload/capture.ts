@@ -42,6 +42,8 @@ export const capture = z.object({
   files: z.array(capturedFile),
   state: transferState,
   announced: z.boolean(),
+  /** Higher goes first; of the same, the older one. */
+  priority: z.number().default(0),
   startedBy: z.enum(["queue", "start"]),
   startedAt: z.number().nullable(),
   retries: z.number(),

@@ -23,6 +23,7 @@ const capture = (run: RunName, step: number, state: TransferState = "waiting"): 
   files: [],
   state,
   announced: true,
+  priority: 0,
   startedBy: "queue",
   startedAt: null,
   retries: 0,

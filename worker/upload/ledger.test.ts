@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { attemptId, runName } from "#protocol/names.ts";
 import type { Capture } from "./capture.ts";
-import { nextToUpload, openLedger, supersededBy } from "./ledger.ts";
+import { EVERY_RUN, nextToUpload, openLedger, readLedger, supersededBy } from "./ledger.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -29,6 +29,7 @@ const captureOf = (step: number, change: Partial<Capture> = {}): Capture => ({
   files: [],
   state: "waiting",
   announced: false,
+  priority: 0,
   startedBy: "queue",
   startedAt: null,
   retries: 0,
@@ -112,4 +113,41 @@ test("latest wins among those that wait; the one under way, a single one and oth
   expect(supersededBy([running, ...waiting, other]).map(({ step }) => step)).toEqual([200, 300]);
   expect(supersededBy([running, captureOf(200)])).toEqual([]);
   expect(nextToUpload([captureOf(400), other])?.step).toBe(50);
+});
+
+test("what has a higher priority goes first, the older of two of the same", () => {
+  const waiting = [
+    captureOf(1),
+    captureOf(2, { priority: 1 }),
+    captureOf(3, { priority: 1 }),
+    captureOf(0, { priority: -1 }),
+  ];
+  expect(nextToUpload(waiting)?.step).toBe(2);
+});
+
+test("what a person holds is held after a restart too, run by run or all of them, until it is let go", async () => {
+  const before = await open();
+  await before.hold("llama", true);
+  await before.hold(EVERY_RUN, true);
+  await before.close();
+  const after = await open();
+  expect([after.isHeld("llama"), after.isHeld("whisper")]).toEqual([true, true]);
+  await after.hold(EVERY_RUN, false);
+  expect([after.isHeld("llama"), after.isHeld("whisper")]).toEqual([true, false]);
+  await after.hold("llama", false);
+  await after.close();
+  const last = await open();
+  expect(last.isHeld("llama")).toBe(false);
+  await last.close();
+});
+
+test("a ledger that nobody holds is read without being changed, and one that is not there is empty", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(5), "print");
+  await ledger.close();
+  const path = join(folder, "ledger.jsonl");
+  const bytes = await readFile(path);
+  expect((await readLedger(path)).map(({ step }) => step)).toEqual([5]);
+  expect(await readFile(path)).toEqual(bytes);
+  expect(await readLedger(join(folder, "none.jsonl"))).toEqual([]);
 });

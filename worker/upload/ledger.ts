@@ -10,14 +10,20 @@ import { capture, type Capture } from "./capture.ts";
  * so a kill at any instant loses neither a capture nor the news of its end. Every move goes through the table in
  * protocol/transfer.ts.
  */
+/** In place of a run's name: all of them. */
+export const EVERY_RUN = "*";
+
 export interface Ledger {
   add(capture: Capture, fingerprint: string): Promise<void>;
   /** @throws Fault INTERNAL when the move is not in the table. */
   move(id: string, to: TransferState, change: Change): Promise<void>;
   update(
     id: string,
-    change: Partial<Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes">>,
+    change: Partial<Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "priority">>,
   ): Promise<void>;
+  /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
+  hold(run: string, isHeld: boolean): Promise<void>;
+  isHeld(run: string): boolean;
   /** Its end is in the outbox and its files are gone. */
   drop(id: string): Promise<void>;
   all(): readonly Capture[];
@@ -61,9 +67,12 @@ const line = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("update"),
     id: z.string(),
-    change: capture.pick({ attempt: true, epoch: true, announced: true, retries: true, sentBytes: true }).partial(),
+    change: capture
+      .pick({ attempt: true, epoch: true, announced: true, retries: true, sentBytes: true, priority: true })
+      .partial(),
   }),
   z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
+  z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
   z.object({ t: z.literal("safe"), run: z.string(), step: z.number(), at: z.number(), sizeBytes: z.number() }),
@@ -81,6 +90,7 @@ interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
   safe: Map<string, SafePoint>;
+  held: Set<string>;
   /** In which each run was written here last. */
   epochs: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
@@ -121,6 +131,10 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
       mustGet(id);
       await write({ t: "update", id, change });
     },
+    hold: async (run, isHeld) => {
+      if (books.held.has(run) !== isHeld) await write({ t: "hold", run, isHeld });
+    },
+    isHeld: (run) => books.held.has(EVERY_RUN) || books.held.has(run),
     drop: (id) => write({ t: "drop", id }),
     all: () => [...books.captures.values()],
     get: (id) => books.captures.get(id),
@@ -158,6 +172,7 @@ const emptyBooks = (): Books => ({
   captures: new Map(),
   known: new Map(),
   safe: new Map(),
+  held: new Set(),
   epochs: new Map(),
   runs: new Map(),
 });
@@ -178,6 +193,10 @@ function apply(books: Books, record: Line): void {
     }
     case "epoch":
       books.epochs.set(record.run, record.epoch);
+      return;
+    case "hold":
+      if (record.isHeld) books.held.add(record.run);
+      else books.held.delete(record.run);
       return;
     case "drop":
       books.captures.delete(record.id);
@@ -221,6 +240,7 @@ function linesOf(books: Books): Line[] {
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
     ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
+    ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];
@@ -248,12 +268,13 @@ const isNewer = (a: Capture, b: Capture): boolean =>
 const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);
 
 /**
- * The one to upload next: the oldest that waits. When there is little time left, the one of which least is missing: so most
- * of them become safe.
+ * The one to upload next: of the highest priority the oldest that waits. When there is little time left, the one of which
+ * least is missing: so most of them become safe.
  */
 export function nextToUpload(captures: readonly Capture[], order: "oldest" | "least left" = "oldest"): Capture | null {
   const waiting = captures.filter(({ state }) => state === "waiting");
   const byAge = (a: Capture, b: Capture) => a.capturedAt - b.capturedAt;
+  const byRank = (a: Capture, b: Capture) => b.priority - a.priority || byAge(a, b);
   const byLeft = (a: Capture, b: Capture) => leftBytes(a) - leftBytes(b) || byAge(a, b);
-  return waiting.sort(order === "oldest" ? byAge : byLeft)[0] ?? null;
+  return waiting.sort(order === "oldest" ? byRank : byLeft)[0] ?? null;
 }

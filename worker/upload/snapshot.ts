@@ -30,6 +30,7 @@ export interface SnapshotJob {
   traits: StoreTraits;
   partBytes: number | null;
   startedBy: Capture["startedBy"];
+  priority?: number;
   /** Epoch ms. */
   wallNow(): number;
 }
@@ -77,6 +78,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       files,
       state: "waiting",
       announced: false,
+      priority: job.priority ?? 0,
       startedBy: job.startedBy,
       startedAt: null,
       retries: 0,

@@ -28,10 +28,10 @@ export interface TakeParts {
  */
 export async function takeCapture(
   parts: TakeParts,
-  about: { candidate: Candidate; look: Look; run: RunName },
+  about: { candidate: Candidate; look: Look; run: RunName; priority?: number },
 ): Promise<Capture | null> {
   const { ledger } = parts;
-  const { candidate, look, run } = about;
+  const { candidate, look, run, priority = 0 } = about;
   return parts.disk.withRoom({ run, step: candidate.step, sizeBytes: look.sizeBytes }, async () => {
     if (ledger.knows(candidate.path, look.fingerprint)) return null;
     const capture = await takeSnapshot({
@@ -43,6 +43,7 @@ export async function takeCapture(
       traits: parts.traits(),
       partBytes: parts.partBytes,
       startedBy: "queue",
+      priority,
       wallNow: parts.wallNow,
     });
     try {

@@ -262,7 +262,7 @@ export function createUploader(given: UploaderParts): Uploader {
     for (const item of supersededBy(announced())) await end(item, "superseded", { by: "policy" });
     const order = state.isDraining ? "least left" : "oldest";
     const item = nextToUpload(
-      announced().filter(({ id }) => hub.isUp || ahead.isReady(id)),
+      announced().filter(({ id, run }) => !ledger.isHeld(run) && (hub.isUp || ahead.isReady(id))),
       order,
     );
     if (item === null) {
@@ -296,7 +296,8 @@ export function createUploader(given: UploaderParts): Uploader {
     const { active, stop } = state;
     if (active === null || stop === null) return;
     const left = active.capture.sizeBytes - (active.tally?.bytesSure ?? 0);
-    const sooner = nextToUpload(ledger.all(), "least left");
+    const free = ledger.all().filter(({ run }) => !ledger.isHeld(run));
+    const sooner = nextToUpload(free, "least left");
     if (sooner === null || sooner.sizeBytes >= left) return;
     stop.controller.abort(new Fault("CANCELLED"));
     await stop.ended;

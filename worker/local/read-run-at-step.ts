@@ -1,0 +1,10 @@
+import { runName, type RunName } from "#protocol/names.ts";
+import { usage } from "../verbs/verb.ts";
+
+/** `llama@500` is step 500 of the run llama, `llama` all of it. @throws Fault BAD_INPUT with the right form */
+export function readRunAtStep(text: string, shown: string): { run: RunName; step?: number } {
+  const [, name = "", step] = /^([^@]*)(?:@(\d{1,12}))?$/.exec(text) ?? [];
+  const run = runName.safeParse(name);
+  if (!run.success) throw usage(text, `it is no run, or no run@step: ${shown}`);
+  return { run: run.data, ...(step !== undefined && { step: Number(step) }) };
+}

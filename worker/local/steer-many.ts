@@ -1,0 +1,42 @@
+import type * as z from "zod";
+import { isFault } from "#protocol/fault.ts";
+import type { SteerAnswer, steerInput } from "#protocol/local.ts";
+import { mayMove, type TransferState } from "#protocol/transfer.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { EVERY_RUN } from "../upload/ledger.ts";
+
+const FROM: Readonly<Record<z.infer<typeof steerInput>["wish"], readonly TransferState[]>> = {
+  pause: ["waiting", "running"],
+  resume: ["paused"],
+  retry: ["failed"],
+  cancel: ["waiting", "running", "paused"],
+};
+const TO = { pause: "paused", resume: "waiting", retry: "waiting", cancel: "cancelled" } as const;
+
+/**
+ * Steers many uploads at once. Pausing a run, or all, is remembered beside its uploads: those that are captured later are
+ * held too. One that ends in this very moment is left as it ended.
+ */
+export async function steerMany(
+  { ledger, uploader }: Pick<Agent, "ledger" | "uploader">,
+  { wish, run, step }: z.infer<typeof steerInput>,
+): Promise<SteerAnswer> {
+  if (step === undefined && (wish === "pause" || wish === "resume"))
+    await ledger.hold(run ?? EVERY_RUN, wish === "pause");
+  const meant = ledger
+    .all()
+    .filter((item) => (run === undefined || item.run === run) && (step === undefined || item.step === step))
+    .filter(({ state }) => FROM[wish].includes(state) && mayMove(state, TO[wish], "person"));
+  let uploads = 0;
+  for (const { transferId } of meant) {
+    try {
+      await uploader.steer(transferId, wish);
+      uploads++;
+    } catch (error) {
+      if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT" && error.code !== "INTERNAL"))
+        throw error;
+    }
+  }
+  uploader.wake();
+  return { uploads };
+}
