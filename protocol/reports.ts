@@ -82,6 +82,8 @@ export const progressReport = z.object({
   rttMs: z.number().min(0).nullable(),
   disk: z.object({ freeBytes: byteCount, totalBytes: byteCount, path: z.string().max(1024) }).nullable(),
   cpuPercent: z.number().min(0).nullable(),
+  /** What the program beside the worker said last, while somebody looks. A stranger's text. */
+  logTail: z.string().max(8_192).nullable().default(null),
   runs: z.array(runBacklog).max(64),
   transfers: z.array(transferProgress).max(64),
 });
@@ -132,6 +134,16 @@ export const nodeEvent = z.discriminatedUnion("type", [
     run: runName,
     path: z.string().max(1024),
     fault: faultData,
+  }),
+  z.object({
+    ...eventBase,
+    type: z.literal("program-ended"),
+    run: runName,
+    code: z.number().int().nullable(),
+    signal: z.string().max(32).nullable(),
+    ranMs: byteCount,
+    /** What it said last. */
+    tail: z.string().max(8_192),
   }),
   /**
    * An interruption on this node is over: training goes on from `fromStep` (null: from the beginning) after it had come to

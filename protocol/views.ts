@@ -303,6 +303,7 @@ export type EventKind =
   | "restore-failed"
   | "capture-refused"
   | "work-lost"
+  | "program-ended"
   | "profile-changed"
   | "account-created";
 
@@ -318,6 +319,8 @@ export interface EventRow {
   step: number | null;
   /** The rest of the sentence after the node's name. */
   text: string;
+  /** More lines of a stranger's text, such as the last words of a program. */
+  detail: string | null;
   fault: FaultData | null;
 }
 

@@ -52,6 +52,8 @@ export interface Agent {
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
   prepared: Set<string>;
+  /** What the program beside this worker said last; null without one. */
+  logTail: (() => string) | null;
   signal: AbortSignal;
 }
 
@@ -153,6 +155,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     uplink,
     training: openTraining(join(state, "training.json")),
     local: { door: null },
+    logTail: null,
     disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
     signal,
   };

@@ -3,17 +3,21 @@ import type { Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Restorer } from "./restore/restorer.ts";
+import type { Session } from "./link/session.ts";
 import { readBacklog, uploadProgress, type BacklogParts } from "./upload/backlog.ts";
 
 export interface ReportParts extends BacklogParts {
   options: AgentOptions;
   benches: Benches;
   restorer: Restorer;
+  session: Session;
   bootId: string;
   state: string;
+  logTail: (() => string) | null;
 }
 
 const MOST = 64;
+const LIVELY_MS = 2_000;
 let reports = 0;
 let cpu = { at: performance.now(), usage: process.cpuUsage() };
 
@@ -36,10 +40,14 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
     rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
     disk,
     cpuPercent: readCpuPercent(),
+    logTail: isWatched(parts) ? (parts.logTail?.() ?? null) : null,
     runs: (await readBacklog(parts)).slice(0, MOST),
     transfers: [...parts.restorer.progress(), ...uploadProgress(parts, up)].slice(0, MOST),
   };
 }
+
+/** The hub asks for a quick pace while somebody looks; at others the last words of a program are not worth their bytes. */
+const isWatched = ({ session }: ReportParts): boolean => session.settings.reportEveryMs <= LIVELY_MS;
 
 /** Of one core, since the last report. */
 function readCpuPercent(): number {

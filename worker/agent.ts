@@ -11,6 +11,7 @@ import type { Config, PlatformFacts } from "./config.ts";
 import { systemClock } from "./engine/clock.ts";
 import { readFacts } from "./host/facts.ts";
 import { lockFolder } from "./host/lock.ts";
+import { stepAside } from "./host/step-aside.ts";
 import { stateFolder } from "./host/state-folder.ts";
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
@@ -232,6 +233,7 @@ export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
 
 /** Without a program: until it is asked to stop; then it uploads what can still be safe, and ends early when that is all. */
 const untilAsked: Beside = async (agent, life) => {
+  stepAside();
   const { signal } = agent;
   await aborted(life.stopping, signal);
   if (signal.aborted) return;

@@ -90,7 +90,16 @@ async function run(invocation: Invocation): Promise<number> {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
-        return runProgram({ ...verb, goodbyeMs, platform, program: verb.operands, env: process.env, onSignal });
+        return runProgram({
+          ...verb,
+          goodbyeMs,
+          platform,
+          program: verb.operands,
+          env: process.env,
+          onSignal,
+          out: process.stdout,
+          err: process.stderr,
+        });
       });
     case "save":
       return runStoppable(invocation, terminal, async (verb) => {

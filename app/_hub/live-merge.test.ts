@@ -76,6 +76,7 @@ const event = (id: number): EventRow => ({
   run: null,
   step: null,
   text: "",
+  detail: null,
   fault: null,
 });
 

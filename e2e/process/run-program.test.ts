@@ -104,6 +104,18 @@ test("a program that fails is started again where it left off, as often as was a
   expect(await newestSafe("again")).toBe(20);
 });
 
+test("the last words of a program that failed reach the hub, and go on to our own streams", async () => {
+  const script = "console.log('loading'); console.error('RuntimeError: CUDA out of memory'); process.exit(9)";
+  const worker = await stage.startNode({ name: "words", run: "words", program: [process.execPath, "-e", script] });
+  expect(await worker.exited).toMatchObject({ code: 9 });
+  expect(said(worker)).toContain("RuntimeError: CUDA out of memory");
+  const run = runName.parse("words");
+  const { rows } = await stage.client.events.list.query({ nodeId: null, run, cursor: null, limit: 10 });
+  const ended = rows.find(({ kind }) => kind === "program-ended");
+  expect(ended?.text).toMatch(/^saw the program of words end with 9 after /);
+  expect(ended?.detail?.split("\n").toSorted()).toEqual(["", "RuntimeError: CUDA out of memory", "loading"]);
+});
+
 test("a program that is not there is said, with the code that shells give it", async () => {
   const worker = await stage.startNode({ name: "missing", run: "missing", program: ["no-such-program-anywhere"] });
   expect(await worker.exited).toMatchObject({ code: 127 });

@@ -21,5 +21,6 @@ export const eventRowOf = (row: Event): EventRow => ({
   run: row.run,
   step: row.step === null ? null : Number(row.step),
   text: row.text,
+  detail: row.detail,
   fault: storedFault(row.fault),
 });

@@ -14,6 +14,8 @@ export interface NewEvent {
   node?: { id: string; name: string };
   run?: string;
   step?: number;
+  /** More lines of a stranger's text. */
+  detail?: string;
   fault?: FaultData | null;
 }
 
@@ -29,6 +31,7 @@ export async function recordEvent(tx: Pick<Transaction, "event">, event: NewEven
       run: event.run ?? null,
       step: event.step === undefined ? null : BigInt(event.step),
       text: event.text,
+      detail: event.detail ?? null,
       fault: event.fault === undefined || event.fault === null ? null : JSON.stringify(event.fault),
     },
   });

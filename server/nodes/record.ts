@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { NodeEvent, recordInput } from "#protocol/reports.ts";
+import { formatDuration } from "#protocol/units.ts";
 import type { EventRow, TransferRow } from "#protocol/views.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
@@ -38,6 +39,15 @@ async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
       return acceptCommand(scope, event);
     case "command-ended":
       return endCommand(scope, event);
+    case "program-ended": {
+      const { hub, tx, node, recorded } = scope;
+      const how = event.signal === null ? `with ${event.code}` : `by ${event.signal}`;
+      const text = `saw the program of ${event.run} end ${how} after ${formatDuration(event.ranMs)}`;
+      const work = event.code === 0 ? ("safe" as const) : ("risk" as const);
+      const line = { at: hub.now(), kind: "program-ended" as const, work, node, run: event.run, text };
+      recorded.events.push(await recordEvent(tx, { ...line, ...(event.tail !== "" && { detail: event.tail }) }));
+      return;
+    }
     case "work-lost":
       scope.recorded.events.push(...(await recordInterruption(scope, event)));
       return;

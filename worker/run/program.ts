@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { constants } from "node:os";
+import type { Writable } from "node:stream";
 import { Fault } from "#protocol/fault.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 
-/** The training program: started with our own streams, told of the signals we get, and waited for. */
+/** The training program: what it says goes to our own streams, it is told of the signals we get, and waited for. */
 export interface Program {
+  /** When it has ended and all it said was passed on. */
   readonly ended: Promise<ProgramEnd>;
   /** Does nothing once it has ended. */
   send(signal: NodeJS.Signals): void;
@@ -19,13 +21,39 @@ export interface ProgramEnd {
 export const exitCodeOf = ({ code, signal }: ProgramEnd): number =>
   code ?? (signal === null ? 1 : 128 + constants.signals[signal]);
 
+export interface ProgramOptions {
+  env: Readonly<Record<string, string | undefined>>;
+  /** Where its words go. A terminal it is given itself, and nobody hears what it says there. */
+  out: Writable & { isTTY?: boolean };
+  err: Writable & { isTTY?: boolean };
+  onSaid(chunk: Buffer): void;
+}
+
+/** What a grandchild that goes on writing may add after the end of the program. */
+const LAST_WORDS_MS = 1_000;
+
 /** `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when it cannot be started. */
-export function startProgram(command: readonly string[], env: Readonly<Record<string, string | undefined>>): Program {
+export function startProgram(command: readonly string[], options: ProgramOptions): Program {
+  const { out, err, env, onSaid } = options;
   const [file = "", ...args] = command;
-  const child: ChildProcess = spawn(file, args, { stdio: "inherit", env: { ...env } as NodeJS.ProcessEnv });
+  const streams = [out, err].map((stream) => (stream.isTTY === true ? "inherit" : "pipe"));
+  const child: ChildProcess = spawn(file, args, {
+    stdio: ["inherit", streams[0] ?? "inherit", streams[1] ?? "inherit"],
+    env: { ...env } as NodeJS.ProcessEnv,
+  });
+  for (const [from, to] of [
+    [child.stdout, out],
+    [child.stderr, err],
+  ] as const) {
+    from?.on("data", onSaid);
+    from?.pipe(to, { end: false });
+  }
   const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.once("error", (error) => reject(startFault(error, file)));
-    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.once("exit", (code, signal) => {
+      child.once("close", () => resolve({ code, signal }));
+      setTimeout(() => resolve({ code, signal }), LAST_WORDS_MS).unref();
+    });
   });
   return {
     ended,

@@ -1,10 +1,12 @@
 import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
+import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { systemClock } from "../engine/clock.ts";
 import { usage } from "../verbs/verb.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
-import { exitCodeOf, startProgram, type Program, type ProgramEnd } from "./program.ts";
+import { createLogTail } from "./log-tail.ts";
+import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
 
 /**
@@ -14,6 +16,9 @@ import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-p
 export interface RunCommand extends AgentCommand {
   program: readonly string[];
   env: Environment;
+  /** Where the program's own words go. */
+  out: ProgramOptions["out"];
+  err: ProgramOptions["err"];
   /** Calls `listener` for every signal that the program should hear of. */
   onSignal(listener: (name: NodeJS.Signals) => void): void;
 }
@@ -24,6 +29,8 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  // A program that may be started again must not inherit a low priority that cannot be taken back.
+  const mayLower = policy.mostRestarts === 0 || canComeBack();
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
   const last: { end: ProgramEnd | null } = { end: null };
@@ -32,7 +39,13 @@ export async function runProgram(command: RunCommand): Promise<number> {
       policy,
       life,
       start: (points) => {
-        running.program = startProgram(command.program, programEnvironment(command.env, variablesFor(agent, points)));
+        const tail = createLogTail();
+        agent.logTail = tail.text;
+        if (mayLower) comeBack();
+        const env = programEnvironment(command.env, variablesFor(agent, points));
+        const { out, err } = command;
+        running.program = startProgram(command.program, { env, out, err, onSaid: tail.add });
+        if (mayLower) stepAside();
         return running.program;
       },
     });
@@ -73,6 +86,19 @@ async function keepRunning(
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
     const end = await about.start(points).ended.finally(() => clearInterval(clock));
     saysItGoesOn(agent);
+    const tail = agent.logTail?.() ?? "";
+    const [watch] = agent.options.watches;
+    if (watch !== undefined) {
+      const { code, signal } = end;
+      await agent.outbox.add({
+        type: "program-ended",
+        run: watch.run,
+        code,
+        signal,
+        tail,
+        ranMs: Math.round(performance.now() - startedAt),
+      });
+    }
     const again = restartAfter(policy, { end, ranMs: performance.now() - startedAt, failures });
     if (again === null || life.stopping.aborted) return end;
     ({ failures } = again);

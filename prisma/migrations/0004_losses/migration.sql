@@ -21,3 +21,6 @@ CREATE INDEX "Loss_run_at_idx" ON "Loss"("run", "at");
 
 -- CreateIndex
 CREATE INDEX "Loss_nodeId_at_idx" ON "Loss"("nodeId", "at");
+
+-- The last words of a program that ended.
+ALTER TABLE "Event" ADD COLUMN "detail" TEXT;
