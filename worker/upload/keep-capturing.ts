@@ -49,8 +49,9 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
 export const takeFinished = (capturing: Capturing): Promise<void> =>
   lookLast(watchingOf(capturing), "done", capturing.signal);
 
-const lookLast = (watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> =>
-  lookOnce({ ...watching, signal, settler: createLastSettler(how) });
+async function lookLast(watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> {
+  await lookOnce({ ...watching, signal, settler: createLastSettler(how) });
+}
 
 function watchingOf(capturing: Capturing): Watching {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;

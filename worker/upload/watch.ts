@@ -33,6 +33,8 @@ export interface Watching {
 }
 
 const RESCAN_MS = 2_000;
+/** What is not settled is looked at again so soon, then less and less often: it may be written for minutes. */
+const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
 
 /** Which folder belongs to which run. @throws Fault BAD_INPUT */
@@ -72,6 +74,7 @@ export function readWatches(folders: readonly string[], run: string | null): Wat
 export async function keepWatching(watching: Watching): Promise<void> {
   const { clock, signal, watch } = watching;
   let notify: (() => void) | null = null;
+  let soonMs = SOON_MS;
   const held: { watcher: FSWatcher | null } = { watcher: null };
   try {
     while (!signal.aborted) {
@@ -81,15 +84,22 @@ export async function keepWatching(watching: Watching): Promise<void> {
           held.watcher = null;
         },
       });
+      let restMs = RESCAN_MS;
       try {
-        await lookOnce(watching);
+        if (await lookOnce(watching)) {
+          restMs = soonMs;
+          soonMs = Math.min(RESCAN_MS, soonMs * 2);
+        } else soonMs = SOON_MS;
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
       }
       const noticed = new Promise<void>((resolve) => {
         notify = resolve;
-      }).then(() => clock.sleep(AFTER_NOTICE_MS, signal));
-      await Promise.race([noticed, clock.sleep(RESCAN_MS, signal)]).catch(() => undefined);
+      }).then(() => {
+        soonMs = SOON_MS;
+        return clock.sleep(AFTER_NOTICE_MS, signal);
+      });
+      await Promise.race([noticed, clock.sleep(restMs, signal)]).catch(() => undefined);
     }
   } finally {
     held.watcher?.close();
@@ -110,26 +120,31 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
   }
 }
 
-/** Takes what is finished now. */
-export async function lookOnce(watching: Watching): Promise<void> {
+/** Takes what is finished now. Returns whether there is something that may be finished soon. */
+export async function lookOnce(watching: Watching): Promise<boolean> {
   const { watch, settler, signal } = watching;
   const candidates = await findCandidates(watch.folder);
   const finished: { candidate: Candidate; look: Look }[] = [];
+  let isWaiting = false;
   for (const [index, candidate] of candidates.entries()) {
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     const look = await lookOrRefuse(watching, candidate);
     if (look === null) continue;
     if (index === candidates.length - 1) watching.onSeen(candidate, look);
     if (watching.knows(candidate.path, look.fingerprint)) continue;
     if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
-    else await sayUnfinished(watching, { candidate, look });
+    else {
+      isWaiting = true;
+      await sayUnfinished(watching, { candidate, look });
+    }
   }
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);
     if (outcome === "refused") continue;
     if (outcome === "taken") for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
-    return;
+    return isWaiting || outcome === "later";
   }
+  return isWaiting;
 }
 
 /** Of one that nobody writes any more: a person should know that it will not be safe. */

@@ -1,0 +1,80 @@
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { runName } from "#protocol/names.ts";
+import type { Stage } from "./open-stage.ts";
+import { waitUntil } from "./wait-until.ts";
+import { writeCheckpoint } from "./write-checkpoint.ts";
+
+/** A program that writes more checkpoints than its uplink carries and than the worker may keep. */
+export interface Overproduction {
+  name: string;
+  checkpoints: number;
+  checkpointBytes: number;
+  budgetBytes: number;
+  upBytesPerSecond: number;
+}
+
+export interface Overproduced {
+  /** Most that captures ever held of the disk, bytes. */
+  mostHeldBytes: number;
+  /** Of every step, how it ended: `safe`, `superseded`, or what else was told. */
+  ends: Map<number, string>;
+  newestSafe: number | null;
+  said: string;
+}
+
+/**
+ * Writes them one after the other; like a trainer with `save_total_limit` the program keeps its last two. Waits until
+ * nothing moves any more.
+ */
+export async function overproduce(stage: Stage, wish: Overproduction): Promise<Overproduced> {
+  const { name, checkpoints, checkpointBytes, budgetBytes, upBytesPerSecond } = wish;
+  const run = runName.parse(name);
+  const flags = ["--disk-budget", String(budgetBytes), "--limit-up", String(upBytesPerSecond), "--settle", "100ms"];
+  const worker = await stage.startNode({ name, run, flags });
+  const folder = stage.folderOf(name);
+  const captures = join(stage.dir, "nodes", name, "state", "captures");
+  let mostHeldBytes = 0;
+  const look = () => {
+    mostHeldBytes = Math.max(mostHeldBytes, sizeOf(captures));
+  };
+  for (let count = 1; count <= checkpoints; count++) {
+    const step = count * 10;
+    writeCheckpoint({ folder, step, modelBytes: checkpointBytes, optimizerBytes: 0, loss: 1 / step });
+    rmSync(join(folder, `checkpoint-${step - 20}`), { recursive: true, force: true });
+    // The worker has seen it, one way or the other, before the next one comes: as if a step took that long.
+    await waitUntil(`step ${step} is seen`, () => {
+      look();
+      return worker.lines.some((line) => line.includes(`step ${step.toLocaleString("en-US")}`));
+    });
+  }
+  const last = checkpoints * 10;
+  const stepsSafe = async () => {
+    const { checkpoints: known } = await stage.client.runs.get.query({ run });
+    return known.filter(({ state }) => state === "complete").map(({ step }) => step);
+  };
+  await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)), {
+    withinMs: 300_000,
+  });
+  const ends = new Map<number, string>();
+  for (let cursor: string | null = null, isMore = true; isMore;) {
+    const query = { nodeId: null, run, states: [], cursor, limit: 200 };
+    const page: Awaited<ReturnType<typeof stage.client.transfers.list.query>> =
+      await stage.client.transfers.list.query(query);
+    for (const { step, state } of page.rows) ends.set(step, state === "done" ? "safe" : state);
+    cursor = page.nextCursor;
+    isMore = cursor !== null;
+  }
+  const safe = await stepsSafe();
+  return { mostHeldBytes, ends, newestSafe: Math.max(...safe), said: worker.lines.join("\n") };
+}
+
+function sizeOf(folder: string): number {
+  if (!existsSync(folder)) return 0;
+  let bytes = 0;
+  for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    const stats = statSync(join(folder, entry), { throwIfNoEntry: false });
+    if (stats?.isFile() === true) bytes += stats.size;
+  }
+  return bytes;
+}
