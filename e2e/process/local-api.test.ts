@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import type { LocalStatus } from "#protocol/local.ts";
-import { createRandom } from "../faults/random.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { ROOT, type RunningProcess } from "../stage/start-process.ts";
+import type { RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -169,51 +168,4 @@ test("without a worker, save does it alone and status says that none runs", asyn
   expect(saved.code).toBe(0);
   expect(jsonOf(saved)).toMatchObject({ type: "saved", state: "done", step: 50 });
   expect(await safeSteps("alone")).toEqual([50]);
-});
-
-test("killed at random moments with its program, what was lost is known to the step, once each", async () => {
-  const random = createRandom(11);
-  const log = join(stage.dir, "steps.log");
-  writeFileSync(log, "");
-  const folder = stage.folderOf("stepping");
-  const program = [process.execPath, join(ROOT, "e2e/stage/stepping-program.ts"), folder, log];
-  const lastLogged = () => Number(readFileSync(log, "utf8").trim().split("\n").at(-1) ?? 0);
-  const lost: { from: number; last: number }[] = [];
-  const start = (until: number) =>
-    stage.startNode({ name: "stepping", run: "stepping", program: [...program, String(until)] });
-  const resumedAt = (worker: RunningProcess) =>
-    waitUntil("it goes on", () => /starts at (\d+)/.exec(worker.lines.join("\n"))?.[1]);
-  for (let kills = 0; kills < 5; kills++) {
-    const worker = await start(1_000_000);
-    const from = Number(await resumedAt(worker));
-    const before = lost.at(-1);
-    if (before !== undefined) before.from = from;
-    const wanted = from + 11 + Math.floor(random.next() * 25);
-    await waitUntil("it has come so far", () => lastLogged() >= wanted);
-    await worker.stop("SIGKILL");
-    lost.push({ from: -1, last: lastLogged() });
-  }
-  const last = await start(0);
-  const from = Number(await resumedAt(last));
-  const before = lost.at(-1);
-  if (before !== undefined) before.from = from;
-  expect(await last.exited).toMatchObject({ code: 0 });
-  const rows = await stage.client.losses.list.query({
-    run: runName.parse("stepping"),
-    nodeId: null,
-    before: null,
-    limit: 50,
-  });
-  const told = rows.map((row) => ({ from: row.fromStep ?? 0, last: row.lastStep, steps: row.lostSteps })).toReversed();
-  // Each life went on from a later step than the one before. A kill between the word to the worker and the line in the log
-  // leaves the log one step behind.
-  for (const { from, last, steps } of told) {
-    expect(steps).toBe(last - from);
-    const real = lost.find((one) => one.from === from);
-    expect([real?.last, (real?.last ?? 0) + 1]).toContain(last);
-  }
-  const isTold = ({ from }: { from: number }) => told.some((one) => one.from === from);
-  expect(lost.filter((one) => one.last > one.from && !isTold(one))).toEqual([]);
-  expect(told.length).toBeGreaterThan(0);
-  expect(rows.every(({ lostMs, nodeName }) => lostMs > 0 && nodeName === "stepping")).toBe(true);
 });

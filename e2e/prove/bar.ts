@@ -85,7 +85,6 @@ export const BAR: readonly BarRow[] = [
     row: 20,
     scenario: "Crash while a framework writes a checkpoint",
     pass: "an incomplete checkpoint is never captured as complete",
-    elsewhere: "comes with the capture of framework checkpoints",
   },
   {
     row: 21,

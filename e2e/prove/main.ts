@@ -7,14 +7,16 @@ import { goodput } from "./goodput.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
+import { overproduction } from "./overproduction.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
+import { trainingKills } from "./training-kills.ts";
 import { writePage } from "./write-page.ts";
 
 /** `npm run prove`: the full counts of the reliability bar. */
 
-const MEASURES: readonly Measure[] = [goodput, memory, slowLink, manyFiles, largeFile];
+const MEASURES: readonly Measure[] = [goodput, memory, slowLink, manyFiles, largeFile, overproduction, trainingKills];
 
 async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
   const { options, program, book } = about;

@@ -1,0 +1,107 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runName } from "#protocol/names.ts";
+import { createRandom } from "../faults/random.ts";
+import type { Stage } from "./open-stage.ts";
+import { ROOT, type RunningProcess } from "./start-process.ts";
+import { waitUntil } from "./wait-until.ts";
+
+/** How a training program is run and killed: `training.py` in one of its ways. */
+export interface Killing {
+  kind: string;
+  kills: number;
+  seed: number;
+  python?: string;
+}
+
+export interface Killed {
+  /** Everything that was not as it should be, in sentences. */
+  problems: string[];
+  /** Interruptions that lost steps, as the hub has them. */
+  losses: number;
+  lostSteps: number;
+}
+
+const ARCHIVE = join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz");
+
+/**
+ * Starts a program under `tidemark run`, kills worker and program with -9 at random moments, again and again, and compares
+ * where each life goes on, and what the hub says was lost, with what the program itself wrote down.
+ */
+export async function killTraining(stage: Stage, killing: Killing): Promise<Killed> {
+  const { kind, kills, seed, python = process.env["PYTHON"] ?? "python3" } = killing;
+  const random = createRandom(seed);
+  const folder = stage.folderOf(kind);
+  const fixtures = join(stage.dir, "fixtures");
+  mkdirSync(fixtures, { recursive: true });
+  execFileSync("tar", ["xzf", ARCHIVE, "-C", fixtures]);
+  const log = join(stage.dir, `${kind}.log`);
+  writeFileSync(log, "");
+  const logged = () => Number(readFileSync(log, "utf8").trim().split("\n").at(-1) ?? 0);
+  const script = [python, "-B", join(ROOT, "e2e/stage/training.py"), kind, folder, log];
+  const start = (until: number) =>
+    stage.startNode({ name: kind, run: kind, program: [...script, String(until), fixtures] });
+  const problems: string[] = [];
+  const lives: { from: number; last: number }[] = [];
+  const begin = async (worker: RunningProcess): Promise<number> => {
+    const found = await waitUntil(
+      "it goes on",
+      () => /starts at (\d+)|The program ended with (\d+)/.exec(worker.lines.join("\n"))?.slice(1),
+      { withinMs: 120_000 },
+    );
+    if (found[1] !== undefined) problems.push(`life ${lives.length + 1} ended with ${found[1]}`);
+    const from = Number(found[0] ?? 0);
+    const before = lives.at(-1);
+    if (before !== undefined) before.from = from;
+    return from;
+  };
+  for (let count = 0; count < kills && problems.length === 0; count++) {
+    const worker = await start(1_000_000);
+    const from = await begin(worker);
+    const wanted = from + 1 + Math.floor(random.next() * 34);
+    const hasEnded = () => worker.lines.some((line) => line.includes("The program ended with"));
+    await waitUntil("it has come so far", () => logged() >= wanted || hasEnded(), { withinMs: 120_000 });
+    if (hasEnded()) problems.push(`life ${count + 1}: ${worker.lines.slice(-12).join(" / ")}`);
+    const moment = performance.now() + random.next() * 30;
+    await waitUntil("the moment of the kill", () => performance.now() >= moment, { everyMs: 1 });
+    await worker.stop("SIGKILL");
+    lives.push({ from: -1, last: Math.max(logged(), from) });
+  }
+  const last = await start(0);
+  await begin(last);
+  const { code } = await last.exited;
+  if (code !== 0) problems.push(`the last life ended with ${code}: ${last.lines.slice(-12).join(" / ")}`);
+  const query = { run: runName.parse(kind), nodeId: null, before: null, limit: 200 };
+  const told = await stage.client.losses.list.query(query);
+  problems.push(...differences(lives, told));
+  return { problems, losses: told.length, lostSteps: told.reduce((sum, { lostSteps }) => sum + lostSteps, 0) };
+}
+
+/**
+ * A kill between the word to the worker and the line in the log leaves the log one step behind, and one between a step and
+ * the word two lives that go on from the same step.
+ */
+function differences(
+  lives: readonly { from: number; last: number }[],
+  told: readonly { fromStep: number | null; lastStep: number; lostSteps: number; lostMs: number }[],
+): string[] {
+  const problems: string[] = [];
+  const left = [...told];
+  for (const { from, last } of lives) {
+    const at = left.findIndex(
+      (row) => (row.fromStep ?? 0) === from && (row.lastStep === last || row.lastStep === last + 1),
+    );
+    const row = left[at];
+    if (row === undefined) {
+      if (last > from) problems.push(`it came to ${last} and went on from ${from}: the hub does not say so`);
+      continue;
+    }
+    left.splice(at, 1);
+    if (row.lostSteps !== row.lastStep - from)
+      problems.push(`${row.lostSteps} steps between ${from} and ${row.lastStep}`);
+  }
+  for (const { fromStep, lastStep } of left)
+    problems.push(`the hub says ${lastStep} was lost to ${fromStep}: it was not`);
+  return problems;
+}
