@@ -35,6 +35,18 @@ function EventWords({ event }: { event: EventRow }) {
   );
 }
 
+/** What a program said before it ended: folded, because most ends are no riddle. */
+function LastWords({ text }: { text: string }) {
+  return (
+    <details className="mt-1 text-12 text-soft">
+      <summary className="cursor-pointer select-none">its last words</summary>
+      <pre className="mt-1 max-h-60 overflow-auto rounded-1 bg-sunk px-2 py-1.5 font-mono text-11 leading-4 whitespace-pre-wrap">
+        {text.split("\n").map(visibleText).join("\n")}
+      </pre>
+    </details>
+  );
+}
+
 /** One line of history: time, shape, sentence. */
 export function EventLine({ event }: { event: EventRow }) {
   return (
@@ -54,6 +66,7 @@ export function EventLine({ event }: { event: EventRow }) {
           ))}{" "}
         <EventWords event={event} />
         {event.fault !== null && <span className="text-soft">. {visibleText(wordsOf(event.fault).says)}</span>}
+        {event.detail !== null && <LastWords text={event.detail} />}
       </span>
     </li>
   );
