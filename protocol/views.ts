@@ -97,6 +97,8 @@ export interface NodeRunView {
   safeBytes: number;
   movedBytes: number;
   intervalMs: number | null;
+  /** Shortest interval its uplink sustains, by its own measure; null while it has none. */
+  leastIntervalMs: number | null;
   work: WorkState;
   risk: Risk;
 }

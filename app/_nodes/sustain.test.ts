@@ -15,6 +15,7 @@ const run = (over: Partial<NodeRunView>): NodeRunView => ({
   safeBytes: 18.2 * GiB,
   movedBytes: 0,
   intervalMs: 10 * 60_000,
+  leastIntervalMs: null,
   work: "risk",
   risk: { ...NO_RISK, checkpoints: 3, bytes: 54 * GiB },
   ...over,
@@ -50,4 +51,10 @@ test("nothing is said from too few measurements, or by a node that does not answ
 test("pauses between uploads do not count as a slow uplink", () => {
   const fast = [0, 0, 0, 0, 0, 0, 60_000_000, 60_000_000, 60_000_000, 60_000_000];
   expect(cannotSustain(node({}, fast), "bits")).toBeNull();
+});
+
+test("what the node measured itself is said before work piles up", () => {
+  const forecast = cannotSustain(node({ leastIntervalMs: 70 * 60_000, risk: NO_RISK }, []), "bits");
+  expect(forecast?.why).toContain("takes 1 h 10 min; older ones will be passed over. Save every 1 h 10 min");
+  expect(cannotSustain(node({ leastIntervalMs: 9 * 60_000 }), "bits")).toBeNull();
 });

@@ -2,8 +2,9 @@ import { formatBytes, formatDuration, formatRate, type RateUnit } from "#protoco
 import type { NodeRow } from "#protocol/views.ts";
 
 /**
- * Whether a node's uplink can keep up with how often it saves: the size of a checkpoint over the rate measured while it
- * uploaded. Said only when work already piles up and the rate was measured for a while, never from one slow moment.
+ * Whether a node's uplink can keep up with how often it saves. The node says itself what it sustains, from uploads that
+ * ended, and then it is said before work piles up. Of a node that does not say it, it is the size of a checkpoint over the
+ * rate measured while it uploaded, and is said only when work piles up already: never from one slow moment.
  */
 export interface CannotSustain {
   run: string;
@@ -22,20 +23,27 @@ type Uplink = Pick<NodeRow, "state" | "runs" | "upHistory">;
 
 /** The first run of the node that saves more often than its uplink allows, or null. */
 export function cannotSustain(node: Uplink, unit: RateUnit): CannotSustain | null {
-  const moving = node.upHistory.filter((rate) => rate > 0);
-  if (node.state !== "online" || moving.length < LEAST_SAMPLES) return null;
-  const rate = moving.reduce((sum, value) => sum + value, 0) / moving.length;
+  if (node.state !== "online") return null;
   for (const run of node.runs) {
     if (!run.isWriter || run.intervalMs === null || run.intervalMs === 0 || run.safeBytes === 0) continue;
-    if (run.risk.checkpoints < 2) continue;
-    const neededMs = (run.safeBytes / rate) * 1000;
-    if (neededMs <= run.intervalMs) continue;
+    const neededMs = run.leastIntervalMs ?? neededFor(node, run);
+    if (neededMs === null || neededMs <= run.intervalMs) continue;
+    const rate = (run.safeBytes / neededMs) * 1000;
     const advised = Math.ceil(neededMs / STEP_MS) * STEP_MS;
+    const { checkpoints } = run.risk;
+    const waiting = checkpoints > 1 ? `${checkpoints} are waiting` : "older ones will be passed over";
     return {
       run: run.run,
       title: `This uplink cannot sustain a checkpoint every ${formatDuration(run.intervalMs)}.`,
-      why: `${formatBytes(run.safeBytes)} at ${formatRate(rate, unit)} takes ${formatDuration(neededMs)}; ${run.risk.checkpoints} are waiting. Save every ${formatDuration(advised)} or longer, save less, or move the run to a node with at least ${formatRate(run.safeBytes / (run.intervalMs / 1000), unit)} up.`,
+      why: `${formatBytes(run.safeBytes)} at ${formatRate(rate, unit)} takes ${formatDuration(neededMs)}; ${waiting}. Save every ${formatDuration(advised)} or longer, save less, or move the run to a node with at least ${formatRate(run.safeBytes / (run.intervalMs / 1000), unit)} up.`,
     };
   }
   return null;
+}
+
+function neededFor(node: Uplink, run: NodeRow["runs"][number]): number | null {
+  const moving = node.upHistory.filter((rate) => rate > 0);
+  if (moving.length < LEAST_SAMPLES || run.risk.checkpoints < 2) return null;
+  const rate = moving.reduce((sum, value) => sum + value, 0) / moving.length;
+  return (run.safeBytes / rate) * 1000;
 }

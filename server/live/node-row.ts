@@ -29,6 +29,7 @@ function runViewsOf(live: Live, node: LiveNode, now: number): NodeRunView[] {
       safeBytes: run.safeBytes,
       movedBytes: run.movedBytes,
       intervalMs: run.intervalMs,
+      leastIntervalMs: run.leastIntervalMs ?? null,
       work: gone && wouldLose(risk) ? "lost" : work,
       risk,
     };
