@@ -196,6 +196,11 @@ process.on("uncaughtException", (error) => {
   process.exit(FAULTS.INTERNAL.exit);
 });
 
-process.exitCode = await main();
-// Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
-process.exit();
+async function end(): Promise<void> {
+  process.exitCode = await main();
+  // Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
+  process.exit();
+}
+// Should nothing be left to wait for before that, it is a mistake of ours and no success.
+process.exitCode = FAULTS.INTERNAL.exit;
+void end();
