@@ -52,10 +52,14 @@ const sharedFault: Plugin = {
   },
 };
 
-async function pack(entry: string): Promise<string> {
+/** What needs the AWS SDK. Packed as one, so that it is there once. */
+const PACKED = ["worker/verbs/send-stdin.ts", "worker/doctor/try-store.ts"].map((path) => join(root, path));
+
+async function pack(): Promise<string> {
+  const exported = PACKED.map((path) => `export * from ${JSON.stringify(path)};`).join("\n");
   const { outputFiles } = await build({
     ...options,
-    entryPoints: [entry],
+    stdin: { contents: exported, resolveDir: root },
     format: "cjs",
     write: false,
     plugins: [oneLanguage, sharedFault],
@@ -63,7 +67,7 @@ async function pack(entry: string): Promise<string> {
   return brotliCompressSync(outputFiles[0]?.contents ?? "").toString("base64");
 }
 
-/** What a dynamic import of `send-stdin.ts` becomes. */
+/** What a dynamic import of one of them becomes. */
 const unpacking = (text: string): string => `
   const { brotliDecompressSync } = require("node:zlib");
   const { compileFunction } = require("node:vm");
@@ -77,11 +81,13 @@ const unpacking = (text: string): string => `
 const packed: Plugin = {
   name: "packed",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/send-stdin\.ts$/ }, ({ path, kind, resolveDir }) =>
-      kind === "dynamic-import" ? { path: join(resolveDir, path), namespace: "packed" } : undefined,
+    onResolve({ filter: /\.ts$/ }, ({ path, kind, resolveDir }) =>
+      kind === "dynamic-import" && PACKED.includes(join(resolveDir, path))
+        ? { path: "with the SDK", namespace: "packed" }
+        : undefined,
     );
-    onLoad({ filter: /./, namespace: "packed" }, async ({ path }) => ({
-      contents: unpacking(await pack(path)),
+    onLoad({ filter: /./, namespace: "packed" }, async () => ({
+      contents: unpacking(await pack()),
       loader: "js",
       resolveDir: root,
     }));

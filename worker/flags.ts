@@ -55,6 +55,11 @@ export const COMMANDS = {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
     says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
   },
+  doctor: {
+    usage: "tidemark doctor [s3://bucket/prefix]",
+    says: "Look at everything transfers need (disk, names, TLS, clock, rights, hub) and say how to mend what is wrong.",
+    more: "Of a bucket it tries every operation that transfers use, on objects of its own under s3://bucket/prefix/tidemark-check/, which it removes. A hub is asked without using up the join token. Each line is ok, warn, failed or skipped (it could not be looked at) and carries what to do. Ends with 0 unless something failed, else with the exit code of the first thing that did.",
+  },
   config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
   version: { usage: "tidemark version", says: "Show the version." },
   help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
@@ -95,6 +100,7 @@ export interface FlagSpec {
 
 /** They speak to the store with keys of their own. */
 const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+const KEYED = [...STORE, "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
@@ -104,10 +110,10 @@ const READING = [...MOVING, "check", "cat"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
-  hub: { kind: "text", commands: [...WORKING], value: "URL", says: "Address of the hub." },
+  hub: { kind: "text", commands: [...WORKING, "doctor"], value: "URL", says: "Address of the hub." },
   token: {
     kind: "secret",
-    commands: [...WORKING],
+    commands: [...WORKING, "doctor"],
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
@@ -119,7 +125,7 @@ export const FLAGS = {
   },
   state: {
     kind: "text",
-    commands: [...MOVING, "limit"],
+    commands: [...MOVING, "limit", "doctor"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -244,47 +250,47 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING],
+    commands: [...WORKING, "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "URL",
     alsoEnv: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
     says: "Address of the store; Amazon S3 when left out.",
   },
   region: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "REGION",
     alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
     says: "Region of the bucket; by the store's address when left out.",
   },
   "access-key-id": {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "KEY",
     alsoEnv: ["AWS_ACCESS_KEY_ID"],
     says: "Access key of the store.",
   },
   "secret-access-key": {
     kind: "secret",
-    commands: STORE,
+    commands: KEYED,
     value: "KEY",
     alsoEnv: ["AWS_SECRET_ACCESS_KEY"],
     says: "Its secret.",
   },
   "session-token": {
     kind: "secret",
-    commands: STORE,
+    commands: KEYED,
     value: "TOKEN",
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
   },
   provider: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "NAME",
     default: "auto",
     says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
@@ -366,11 +372,11 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...STORE, "limit", "config", "version"],
+    commands: [...WORKING, ...KEYED, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: [...WORKING, ...STORE, "limit", "config", "version", "help"], says: "Show help." },
+  help: { kind: "switch", commands: [...WORKING, ...KEYED, "limit", "config", "version", "help"], says: "Show help." },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

@@ -106,6 +106,7 @@ const VERBS = {
   rm: async () => (await import("./verbs/rm.ts")).remove,
   presign: async () => (await import("./verbs/presign.ts")).presignPlace,
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
+  doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
 
 /** A terminal sends SIGINT to the program itself. */

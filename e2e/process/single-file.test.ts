@@ -86,6 +86,12 @@ describe("the single file, alone in a plain root", () => {
     expect((await root.run(["cat", key], { env: withKeys() })).stdout).toBe("from a pipe");
   });
 
+  test("a doctor tries every right on a bucket, with the same packed part", async () => {
+    const outcome = await root.run(["doctor", "--json", `s3://${store.bucket}/doctor`], { env: withKeys() });
+    expect(outcome, outcome.stdout).toMatchObject({ code: 0, stderr: "" });
+    expect(outcome.stdout).toContain('"check":"CompleteMultipartUpload","outcome":"ok"');
+  });
+
   test("an agent that was told no hub says so", async () => {
     const outcome = await root.run(["agent", "--watch", "/tmp", "--state", "/tmp/state"]);
     expect(outcome.code).toBe(FAULTS.BAD_INPUT.exit);
