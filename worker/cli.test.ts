@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { parseCommandLine } from "./cli.ts";
 import { resolveConfig, shownValue } from "./config.ts";
-import { COMMANDS, envName, flagEntries } from "./flags.ts";
+import { COMMANDS } from "./commands.ts";
+import { envName, flagEntries } from "./flags.ts";
 import { commandHelp, markdownReference } from "./help.ts";
 
 const detailOf = (args: string[]): string => {

@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
-import { COMMANDS, FLAGS, flagsOf, isCommand, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import { COMMANDS, isCommand, type CommandName } from "./commands.ts";
+import { FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { closest } from "./suggest.ts";
 
 /** A command line, taken apart. Values are still text; `config.ts` reads them. */

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
 import { parseDuration, parseSize } from "#protocol/units.ts";
 import type { Rule } from "./cli.ts";
-import { envName, flagEntries, flagsOf, type CommandName, type FlagName, type FlagSpec } from "./flags.ts";
+import type { CommandName } from "./commands.ts";
+import { envName, flagEntries, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**

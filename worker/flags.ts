@@ -1,72 +1,9 @@
+import type { CommandName } from "./commands.ts";
+
 /**
  * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
  * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
  */
-
-interface CommandSpec {
-  usage: string;
-  /** One sentence, for the list of commands. */
-  says: string;
-  /** The rest, for its own help. */
-  more?: string;
-}
-
-export const COMMANDS = {
-  agent: {
-    usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
-    says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
-  },
-  run: {
-    usage: "tidemark run --hub URL --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
-    says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
-    more: "What the program must not go on from (half-written checkpoints, those of a run that another machine has taken over) is set aside before. It finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
-  },
-  cp: {
-    usage: "tidemark cp SRC DST",
-    says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",
-    more: "What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
-  },
-  sync: {
-    usage: "tidemark sync SRC DST",
-    says: "Make DST hold what SRC holds: copies what is missing or differs.",
-    more: "Removes nothing unless --delete is given. A file of the same size is compared by the checksum the store keeps, unless the dates say that it did not change since the last sync (an object is not older than its file; a fetched file has the date of its object).",
-  },
-  check: {
-    usage: "tidemark check SRC DST",
-    says: "Compare two sides by size and checksum, copying nothing.",
-    more: "`=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
-  },
-  ls: {
-    usage: "tidemark ls [s3://bucket[/prefix]]",
-    says: "List the objects under a prefix with date and size, or the buckets.",
-  },
-  cat: { usage: "tidemark cat s3://bucket/key", says: "Write an object, or a range of it, to stdout." },
-  rm: {
-    usage: "tidemark rm s3://bucket/key",
-    says: "Delete an object; with --recursive everything under s3://bucket/folder.",
-    more: "It asks nothing. A folder or a bucket without --recursive is refused with the number of objects in it.",
-  },
-  presign: {
-    usage: "tidemark presign s3://bucket/key",
-    says: "Print a URL that opens one object without keys.",
-    more: "Whoever has it may use it until it expires.",
-  },
-  limit: {
-    usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
-    says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
-  },
-  doctor: {
-    usage: "tidemark doctor [s3://bucket/prefix]",
-    says: "Look at everything transfers need (disk, names, TLS, clock, rights, hub) and say how to mend what is wrong.",
-    more: "Of a bucket it tries every operation that transfers use, on objects of its own under s3://bucket/prefix/tidemark-check/, which it removes. A hub is asked without using up the join token. Each line is ok, warn, failed or skipped (it could not be looked at) and carries what to do. Ends with 0 unless something failed, else with the exit code of the first thing that did.",
-  },
-  config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
-  version: { usage: "tidemark version", says: "Show the version." },
-  help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
-} as const satisfies Record<string, CommandSpec>;
-export type CommandName = keyof typeof COMMANDS;
-export const commandSpec = (command: CommandName): CommandSpec => COMMANDS[command];
-export const isCommand = (text: string): text is CommandName => Object.hasOwn(COMMANDS, text);
 
 /** `list` may be given several times (in the environment: separated by `:` for folders, `,` otherwise). */
 /** `rules` is a list whose order counts across flags: it is kept with the others of its kind. */
@@ -93,6 +30,8 @@ export interface FlagSpec {
   default?: string;
   /** Names that other tools use for the same thing, looked up after our own. */
   alsoEnv?: readonly string[];
+  /** The values there are, or begin with: offered by shells. */
+  words?: readonly string[];
   /** Why 0 is no value for it. */
   notZero?: string;
   says: string;
@@ -168,6 +107,7 @@ export const FLAGS = {
     commands: ["run"],
     value: "POLICY",
     default: "no",
+    words: ["no", "on-failure"],
     says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
   },
   label: {
@@ -293,6 +233,24 @@ export const FLAGS = {
     commands: KEYED,
     value: "NAME",
     default: "auto",
+    // As in protocol/requests.ts, which a start does not need; a test compares them.
+    words: [
+      "auto",
+      "aws",
+      "r2",
+      "b2",
+      "storj",
+      "wasabi",
+      "gcs",
+      "spaces",
+      "minio",
+      "ceph",
+      "seaweedfs",
+      "garage",
+      "tigris",
+      "scaleway",
+      "other",
+    ],
     says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
   },
   recursive: {
@@ -368,6 +326,7 @@ export const FLAGS = {
     commands: ["presign"],
     value: "GET|PUT",
     default: "GET",
+    words: ["GET", "PUT"],
     says: "What the URL may be used for.",
   },
   json: {
@@ -376,7 +335,11 @@ export const FLAGS = {
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
-  help: { kind: "switch", commands: [...WORKING, ...KEYED, "limit", "config", "version", "help"], says: "Show help." },
+  help: {
+    kind: "switch",
+    commands: [...WORKING, ...KEYED, "limit", "config", "completion", "version", "help"],
+    says: "Show help.",
+  },
 } as const satisfies Record<string, FlagSpec>;
 export type FlagName = keyof typeof FLAGS;
 

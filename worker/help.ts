@@ -1,5 +1,6 @@
 import { PRODUCT_VERSION } from "#protocol/version.ts";
-import { COMMANDS, commandSpec, envName, flagsOf, isCommand, type CommandName, type FlagSpec } from "./flags.ts";
+import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
+import { envName, flagsOf, type FlagSpec } from "./flags.ts";
 
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;

@@ -4,7 +4,8 @@ import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
-import { envName, isCommand, type CommandName } from "./flags.ts";
+import { isCommand, type CommandName } from "./commands.ts";
+import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { Verb } from "./verbs/verb.ts";
@@ -72,6 +73,11 @@ async function run(invocation: Invocation): Promise<number> {
     case "version":
       terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node: process.version });
       return 0;
+    case "completion": {
+      const { completionScript } = await import("./completion/completion.ts");
+      streams.out(completionScript(operands));
+      return 0;
+    }
     case "config":
       showConfig(terminal, operands[0]);
       return 0;
