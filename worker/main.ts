@@ -177,9 +177,22 @@ function showConfig(terminal: Terminal, topic: string | undefined): void {
     for (const setting of settings.filter(({ name }) => name !== "help")) {
       const value = shownValue(setting);
       const text = `${command}  ${envName(setting.name).padEnd(28)} ${value}  (${setting.source ?? "not set"})`;
-      terminal.result(text, { command, name: setting.name, env: envName(setting.name), value, source: setting.source });
+      terminal.result(text, {
+        type: "setting",
+        command,
+        name: setting.name,
+        env: envName(setting.name),
+        value,
+        source: setting.source,
+      });
     }
   }
+}
+
+/** Also of a command line that cannot be read. What follows `--` is for a program. */
+function isJson(args: readonly string[]): boolean {
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  return own.includes("--json") || terminalWishes(process.env, new Map()).json;
 }
 
 async function main(): Promise<number> {
@@ -189,8 +202,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const fault = toFault(error);
     const data = fault.toData();
-    if (args.includes("--json"))
-      streams.out(`${JSON.stringify({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
+    if (isJson(args)) streams.out(`${JSON.stringify({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
     else streams.talk(`tidemark: ${sentenceOf(data)}\n`);
     return FAULTS[fault.code].exit;
   }

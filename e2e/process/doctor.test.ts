@@ -48,7 +48,7 @@ test("on a node whose worker runs everything is fine, and the worker is not dist
   expect(seen.of("state lock")?.says).toContain(`process ${worker.pid}`);
   expect(seen.of("hub protocol")?.outcome).toBe("ok");
   expect(seen.of("node credential")).toMatchObject({ outcome: "ok", says: expect.stringContaining("well") });
-  expect(seen.lines.at(-1)).toMatchObject({ type: "done", warnings: 0, failed: 0, skipped: 0 });
+  expect(seen.lines.at(-1)).toMatchObject({ type: "examined", warnings: 0, failed: 0, skipped: 0 });
   const after = (await stage.client.nodes.list.query()).find(({ id }) => id === node.id);
   expect(after?.state).toBe(node.state);
 });

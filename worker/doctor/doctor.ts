@@ -130,7 +130,7 @@ function conclude({ terminal }: Verb, found: readonly Finding[]): number {
   const count = (wanted: Finding["outcome"]) => found.filter(({ outcome }) => outcome === wanted).length;
   const [ok, warnings, failures, notChecked] = [count("ok"), count("warn"), count("failed"), count("skipped")];
   const text = `${ok} ok, ${warnings} to look at, ${failures} failed, ${notChecked} not checked.`;
-  terminal.say(text, { type: "done", ok, warnings, failed: failures, skipped: notChecked });
+  terminal.say(text, { type: "examined", ok, warnings, failed: failures, skipped: notChecked });
   const first = found.find(({ outcome }) => outcome === "failed");
   if (first === undefined) return EXIT.ok;
   return first.fault === null ? EXIT.failed : FAULTS[first.fault.code].exit;
