@@ -6,6 +6,8 @@ interface CommandSpec {
   says: string;
   /** The rest, for its own help. */
   more?: string;
+  /** How many operands it takes at most, where that is all there is to say of them. */
+  most?: 0 | 1;
   /** What a shell offers for its operands; nothing when left out. */
   operands?: "files" | "commands" | readonly string[];
 }
@@ -13,6 +15,7 @@ interface CommandSpec {
 export const COMMANDS = {
   agent: {
     usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
+    most: 0,
     says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
   },
   run: {
@@ -55,6 +58,7 @@ export const COMMANDS = {
   },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
+    most: 0,
     says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
   },
   doctor: {
@@ -70,11 +74,17 @@ export const COMMANDS = {
   },
   config: {
     usage: "tidemark config [COMMAND]",
+    most: 1,
     operands: "commands",
     says: "Show every setting, its value and where it comes from.",
   },
-  version: { usage: "tidemark version", says: "Show the version." },
-  help: { usage: "tidemark help [COMMAND]", operands: "commands", says: "Show this, or the help of one command." },
+  version: { usage: "tidemark version", most: 0, says: "Show the version." },
+  help: {
+    usage: "tidemark help [COMMAND]",
+    most: 1,
+    operands: "commands",
+    says: "Show this, or the help of one command.",
+  },
 } as const satisfies Record<string, CommandSpec>;
 export type CommandName = keyof typeof COMMANDS;
 export const commandSpec = (command: CommandName): CommandSpec => COMMANDS[command];

@@ -4,7 +4,7 @@ import { FAULTS, sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
-import { isCommand, type CommandName } from "./commands.ts";
+import type { CommandName } from "./commands.ts";
 import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -167,11 +167,12 @@ async function helpFor({ flags, operands }: Invocation): Promise<string> {
   if (flags.has("markdown")) return markdownReference();
   const [topic] = operands;
   if (topic === undefined) return generalHelp();
-  return commandHelp(isCommand(topic) ? topic : parseCommandLine([topic]).command);
+  return commandHelp(parseCommandLine([topic]).command);
 }
 
 function showConfig(terminal: Terminal, topic: string | undefined): void {
-  const commands: CommandName[] = topic !== undefined && isCommand(topic) ? [topic] : ["agent", "cp"];
+  // A word that is no command is refused with the one that was meant.
+  const commands: CommandName[] = topic === undefined ? ["agent", "cp"] : [parseCommandLine([topic]).command];
   for (const command of commands) {
     const { settings } = resolveConfig({ command, flags: new Map(), env: process.env });
     for (const setting of settings.filter(({ name }) => name !== "help")) {
