@@ -51,14 +51,13 @@ HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:7140/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "server/main.ts"]
 
-FROM node:24-bookworm-slim AS worker
-# One file. In an image of your own with Node 22.19 or newer:
-#   COPY --from=tidemark-worker /usr/local/lib/tidemark/tidemark.mjs /usr/local/lib/tidemark/tidemark.mjs
-COPY --from=build /app/dist/tidemark.mjs /usr/local/lib/tidemark/tidemark.mjs
-RUN mkdir -p /var/lib/tidemark /checkpoints && chown node:node /var/lib/tidemark /checkpoints \
- && printf '#!/bin/sh\nexec node /usr/local/lib/tidemark/tidemark.mjs "$@"\n' > /usr/local/bin/tidemark \
- && chmod 755 /usr/local/bin/tidemark
-USER node
+FROM debian:bookworm-slim AS worker
+# One file, and nothing else of this image is needed. In an image of your own:
+#   COPY --from=tidemark-worker /usr/local/bin/tidemark /usr/local/bin/tidemark
+COPY --from=build /app/dist/tidemark /usr/local/bin/tidemark
+RUN useradd --uid 1000 --create-home tidemark \
+ && mkdir -p /var/lib/tidemark /checkpoints && chown tidemark:tidemark /var/lib/tidemark /checkpoints
+USER tidemark
 VOLUME /var/lib/tidemark
 ENV TIDEMARK_STATE=/var/lib/tidemark
 ENTRYPOINT ["tidemark"]

@@ -22,7 +22,7 @@ const row = (retry: Retry, http: number, rest: { exit: number; says: string; nex
   ...rest,
 });
 
-/** Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 refused, 5 temporary, 6 verification failed, 7 no space, 8 partly done, 130 cancelled. */
+/** Exit codes: see exit-codes.ts. */
 export const FAULTS = {
   BAD_INPUT: row("never", 400, { exit: 2, says: "The input is not valid.", next: "Correct it and try again." }),
   HOSTILE_NAME: row("never", 400, {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { LiveMessage } from "#protocol/views.ts";
 import type { HubRouter } from "./router.ts";
 
@@ -139,7 +140,7 @@ describe("starting", () => {
     const hub = start();
     const url = await ready(hub);
     expect(hub.out()).toMatch(/setup code.*\n\n\s+([A-Z2-9]{4}-){7}[A-Z2-9]{4}\n\nTidemark is ready at http:\S+\n$/s);
-    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ ok: true });
+    expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ ok: true, protocol: PROTOCOL_VERSION });
     hub.child.kill("SIGTERM");
     expect(await hub.exited).toBe(0);
     const again = start(withAdmin);

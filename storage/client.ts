@@ -99,6 +99,11 @@ export function createControlClient(input: ControlClientInput): S3Client {
     disableS3ExpressSessionAuth: true,
     useFipsEndpoint: false,
     useDualstackEndpoint: false,
+    // What is not given here the SDK looks for in ~/.aws, and fails where nobody has a home.
+    useArnRegion: false,
+    sigv4aSigningRegionSet: [],
+    authSchemePreference: [],
+    userAgentAppId: "",
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT_MS,
       requestTimeout: ANSWER_TIMEOUT_MS,

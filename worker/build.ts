@@ -1,18 +1,20 @@
 import { build, type BuildOptions, type Plugin } from "esbuild";
-import { chmod, mkdir, stat } from "node:fs/promises";
+import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/units.ts";
+import { buildSingleFile } from "./single-file/build-single-file.ts";
 
 /**
- * Bundles the worker into one file that needs nothing but Node 22.19 or newer: `dist/tidemark.mjs`. Node reads and parses
- * all of it at every start, so what only one rare command needs (the AWS SDK, for `cp -`) lies in it as compressed text
- * that is unpacked on first use, and texts that are never shown are left out.
+ * Bundles the worker into one file that needs nothing but Node 22.19 or newer, `dist/tidemark.mjs`, and on Linux into one
+ * executable that needs no Node either, `dist/tidemark`: the same text, with the Node that runs this around it. Node reads
+ * and parses all of it at every start, so what only one rare command needs (the AWS SDK, for `cp -`) lies in it as
+ * compressed text that is unpacked on first use, and texts that are never shown are left out.
  */
 
 const root = join(import.meta.dirname, "..");
-const outfile = join(root, "dist/tidemark.mjs");
-/** Dependencies written for `require` find it here. */
+const dist = join(root, "dist");
+/** The bundle is written for `require`, which alone works in the executable; as a module it makes one. */
 const banner = `#!/usr/bin/env node
 import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);`;
@@ -50,10 +52,14 @@ const sharedFault: Plugin = {
   },
 };
 
-async function pack(entry: string): Promise<string> {
+/** What needs the AWS SDK. Packed as one, so that it is there once. */
+const PACKED = ["worker/verbs/send-stdin.ts", "worker/doctor/try-store.ts"].map((path) => join(root, path));
+
+async function pack(): Promise<string> {
+  const exported = PACKED.map((path) => `export * from ${JSON.stringify(path)};`).join("\n");
   const { outputFiles } = await build({
     ...options,
-    entryPoints: [entry],
+    stdin: { contents: exported, resolveDir: root },
     format: "cjs",
     write: false,
     plugins: [oneLanguage, sharedFault],
@@ -61,7 +67,7 @@ async function pack(entry: string): Promise<string> {
   return brotliCompressSync(outputFiles[0]?.contents ?? "").toString("base64");
 }
 
-/** What a dynamic import of `send-stdin.ts` becomes. */
+/** What a dynamic import of one of them becomes. */
 const unpacking = (text: string): string => `
   const { brotliDecompressSync } = require("node:zlib");
   const { compileFunction } = require("node:vm");
@@ -75,11 +81,13 @@ const unpacking = (text: string): string => `
 const packed: Plugin = {
   name: "packed",
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/send-stdin\.ts$/ }, ({ path, kind, resolveDir }) =>
-      kind === "dynamic-import" ? { path: join(resolveDir, path), namespace: "packed" } : undefined,
+    onResolve({ filter: /\.ts$/ }, ({ path, kind, resolveDir }) =>
+      kind === "dynamic-import" && PACKED.includes(join(resolveDir, path))
+        ? { path: "with the SDK", namespace: "packed" }
+        : undefined,
     );
-    onLoad({ filter: /./, namespace: "packed" }, async ({ path }) => ({
-      contents: unpacking(await pack(path)),
+    onLoad({ filter: /./, namespace: "packed" }, async () => ({
+      contents: unpacking(await pack()),
       loader: "js",
       resolveDir: root,
     }));
@@ -100,15 +108,25 @@ const lazyNode: Plugin = {
   },
 };
 
-await mkdir(dirname(outfile), { recursive: true });
-await build({
+const { outputFiles } = await build({
   ...options,
   entryPoints: [join(root, "worker/main.ts")],
-  outfile,
-  format: "esm",
-  banner: { js: banner },
+  format: "cjs",
+  write: false,
   plugins: [oneLanguage, packed, lazyNode],
 });
-await chmod(outfile, 0o755);
-const { size } = await stat(outfile);
-process.stdout.write(`dist/tidemark.mjs ${formatBytes(size)}\n`);
+const script = outputFiles[0]?.text ?? "";
+
+async function tell(name: string): Promise<void> {
+  await chmod(join(dist, name), 0o755);
+  const { size } = await stat(join(dist, name));
+  process.stdout.write(`dist/${name} ${formatBytes(size)}\n`);
+}
+
+await mkdir(dist, { recursive: true });
+await writeFile(join(dist, "tidemark.mjs"), `${banner}\n${script}`);
+await tell("tidemark.mjs");
+if (process.platform === "linux") {
+  await buildSingleFile({ script, outfile: join(dist, "tidemark") });
+  await tell("tidemark");
+} else process.stdout.write("dist/tidemark, which runs without Node, is made on Linux only\n");

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { COMMANDS, isCommand, type CommandName } from "./commands.ts";
+import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
 import { FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { closest } from "./suggest.ts";
 
@@ -70,7 +70,8 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
     const isShort = !arg.startsWith("--") && given.length === 1;
     const name = isShort ? (flagsOf(command).find(([, { short }]) => short === given)?.[0] ?? given) : given;
     const spec = known.get(name);
-    if ((!isShort && !arg.startsWith("--")) || spec === undefined || !isFlag(name)) throw unknownFlag(command, name);
+    if ((!isShort && !arg.startsWith("--")) || spec === undefined || !isFlag(name))
+      throw unknownFlag(command, isShort ? `-${name}` : `--${name}`);
     let value = equals < 0 ? null : arg.slice(equals + 1);
     if (spec.kind === "switch") value ??= "true";
     else if (spec.kind === "share" && value === null) {
@@ -87,14 +88,17 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
     flags.set(name, [...(earlier ?? []), value]);
     if (spec.kind === "rules") rules.push({ takes: name === "include", glob: value });
   }
+  const { most, usage: shown } = commandSpec(command);
+  const extra = most === undefined ? undefined : operands[most];
+  if (extra !== undefined) throw usage(extra, `${command} takes ${most === 0 ? "flags only" : "one word"}: ${shown}`);
   return { command, flags, operands, rules };
 }
 
 const isFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);
 
-function unknownFlag(command: CommandName, name: string): Fault {
+function unknownFlag(command: CommandName, given: string): Fault {
   const own = flagsOf(command).map(([flag]) => flag);
-  const near = closest(name, own);
-  if (near !== null) return usage(`--${name}`, `${command} has no such flag; did you mean --${near}?`);
-  return usage(`--${name}`, `${command} has no such flag; \`tidemark help ${command}\` lists them`);
+  const near = closest(given.replace(/^--?/, ""), own);
+  if (near !== null) return usage(given, `${command} has no such flag; did you mean --${near}?`);
+  return usage(given, `${command} has no such flag; \`tidemark help ${command}\` lists them`);
 }

@@ -6,11 +6,16 @@ interface CommandSpec {
   says: string;
   /** The rest, for its own help. */
   more?: string;
+  /** How many operands it takes at most, where that is all there is to say of them. */
+  most?: 0 | 1;
+  /** What a shell offers for its operands; nothing when left out. */
+  operands?: "files" | "commands" | readonly string[];
 }
 
 export const COMMANDS = {
   agent: {
     usage: "tidemark agent --hub URL --token TOKEN --watch DIR [--watch DIR ...]",
+    most: 0,
     says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
   },
   run: {
@@ -19,6 +24,7 @@ export const COMMANDS = {
     more: "What the program must not go on from (half-written checkpoints, those of a run that another machine has taken over) is set aside before. It finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },
   save: {
+    operands: "files",
     usage: "tidemark save DIR [--run NAME] [--step N]",
     says: "Take a finished checkpoint now and make it safe: a folder or a file.",
     more: "The worker of this machine does it when one runs; otherwise this command does it alone, with --hub and --token. Ends when it is safe, with 0; with --no-wait when it is captured, after which the program may go on and overwrite it.",
@@ -30,6 +36,7 @@ export const COMMANDS = {
   },
   status: {
     usage: "tidemark status",
+    most: 0,
     says: "Show what is not safe yet on this machine, how long that will take, and whether the uplink keeps up.",
     more: "Without a worker it shows the queue that waits in the state folder, and ends with 3.",
   },
@@ -45,16 +52,19 @@ export const COMMANDS = {
   },
   cp: {
     usage: "tidemark cp SRC DST",
+    operands: "files",
     says: "Copy a file or folder to s3://bucket/key, back, or from bucket to bucket: parallel, resumable, verified.",
     more: "What is there already is replaced. `cp - s3://bucket/key` sends what comes in on stdin, `cp s3://bucket/key -` writes to stdout.",
   },
   sync: {
     usage: "tidemark sync SRC DST",
+    operands: "files",
     says: "Make DST hold what SRC holds: copies what is missing or differs.",
     more: "Removes nothing unless --delete is given. A file of the same size is compared by the checksum the store keeps, unless the dates say that it did not change since the last sync (an object is not older than its file; a fetched file has the date of its object).",
   },
   check: {
     usage: "tidemark check SRC DST",
+    operands: "files",
     says: "Compare two sides by size and checksum, copying nothing.",
     more: "`=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size but not compared. Ends with 6 unless all are the same.",
   },
@@ -75,11 +85,33 @@ export const COMMANDS = {
   },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
+    most: 0,
     says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
   },
-  config: { usage: "tidemark config [COMMAND]", says: "Show every setting, its value and where it comes from." },
-  version: { usage: "tidemark version", says: "Show the version." },
-  help: { usage: "tidemark help [COMMAND]", says: "Show this, or the help of one command." },
+  doctor: {
+    usage: "tidemark doctor [s3://bucket/prefix]",
+    says: "Look at everything transfers need (disk, names, TLS, clock, rights, hub) and say how to mend what is wrong.",
+    more: "Of a bucket it tries every operation that transfers use, on objects of its own under s3://bucket/prefix/tidemark-check/, which it removes. A hub is asked without using up the join token. Each line is ok, warn, failed or skipped (it could not be looked at) and carries what to do. Ends with 0 unless something failed, else with the exit code of the first thing that did.",
+  },
+  completion: {
+    usage: "tidemark completion bash|zsh|fish",
+    operands: ["bash", "zsh", "fish"],
+    says: "Print what a shell needs to complete commands, flags and their values.",
+    more: "bash, in ~/.bashrc: source <(tidemark completion bash). zsh, in ~/.zshrc after compinit: source <(tidemark completion zsh). fish: tidemark completion fish > ~/.config/fish/completions/tidemark.fish",
+  },
+  config: {
+    usage: "tidemark config [COMMAND]",
+    most: 1,
+    operands: "commands",
+    says: "Show every setting, its value and where it comes from.",
+  },
+  version: { usage: "tidemark version", most: 0, says: "Show the version." },
+  help: {
+    usage: "tidemark help [COMMAND]",
+    most: 1,
+    operands: "commands",
+    says: "Show this, or the help of one command.",
+  },
 } as const satisfies Record<string, CommandSpec>;
 export type CommandName = keyof typeof COMMANDS;
 export const commandSpec = (command: CommandName): CommandSpec => COMMANDS[command];

@@ -73,7 +73,7 @@ export function resolveConfig(input: {
     settings,
     text,
     list: (name) => byName.get(name)?.values ?? [],
-    isOn: (name) => isOn(text(name) ?? ""),
+    isOn: (name) => reading(name, parseSwitch) ?? false,
     size: (name) => reading(name, (value) => parseSize(value.replace(/\/s$/i, ""))),
     durationMs: (name) => reading(name, parseDuration) ?? 0,
     count: (name) => reading(name, parseCount) ?? 0,
@@ -99,9 +99,17 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "limit") config.limit(name);
   if (spec.kind === "share") config.share(name);
   if (spec.kind === "number") config.number(name);
+  if (spec.kind === "switch") config.isOn(name);
 }
 
 const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text.toLowerCase());
+const isOff = (text: string): boolean => ["false", "0", "no", "off"].includes(text.toLowerCase());
+
+function parseSwitch(value: string): boolean {
+  if (isOn(value)) return true;
+  if (isOff(value)) return false;
+  throw new Fault("BAD_INPUT", { detail: "on or off" });
+}
 
 function parseWhole(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value);
@@ -110,7 +118,7 @@ function parseWhole(value: string): number {
 
 function parseShare(value: string): number | null {
   if (isOn(value)) return 0;
-  if (["false", "0", "no", "off"].includes(value.toLowerCase())) return null;
+  if (isOff(value)) return null;
   const percent = Number(/^(\d{1,2})%?$/.exec(value)?.[1] ?? Number.NaN);
   if (percent >= 1 && percent <= 95) return percent / 100;
   throw new Fault("BAD_INPUT", { detail: "on, off, or the share that is left to others, 1% to 95%" });

@@ -30,6 +30,8 @@ export interface FlagSpec {
   default?: string;
   /** Names that other tools use for the same thing, looked up after our own. */
   alsoEnv?: readonly string[];
+  /** The values there are, or begin with: offered by shells. */
+  words?: readonly string[];
   /** Why 0 is no value for it. */
   notZero?: string;
   says: string;
@@ -37,6 +39,7 @@ export interface FlagSpec {
 
 /** They speak to the store with keys of their own. */
 const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+const KEYED = [...STORE, "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
@@ -48,10 +51,10 @@ const READING = [...MOVING, "check", "cat"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
-  hub: { kind: "text", commands: [...WORKING, "save"], value: "URL", says: "Address of the hub." },
+  hub: { kind: "text", commands: [...WORKING, "save", "doctor"], value: "URL", says: "Address of the hub." },
   token: {
     kind: "secret",
-    commands: [...WORKING, "save"],
+    commands: [...WORKING, "save", "doctor"],
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
@@ -63,7 +66,7 @@ export const FLAGS = {
   },
   state: {
     kind: "text",
-    commands: [...MOVING, ...ASKING, "limit"],
+    commands: [...MOVING, ...ASKING, "limit", "doctor"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -130,6 +133,7 @@ export const FLAGS = {
     commands: ["run"],
     value: "POLICY",
     default: "no",
+    words: ["no", "on-failure"],
     says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
   },
   label: {
@@ -212,49 +216,67 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING, "save"],
+    commands: [...WORKING, "save", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "URL",
     alsoEnv: ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"],
     says: "Address of the store; Amazon S3 when left out.",
   },
   region: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "REGION",
     alsoEnv: ["AWS_REGION", "AWS_DEFAULT_REGION"],
     says: "Region of the bucket; by the store's address when left out.",
   },
   "access-key-id": {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "KEY",
     alsoEnv: ["AWS_ACCESS_KEY_ID"],
     says: "Access key of the store.",
   },
   "secret-access-key": {
     kind: "secret",
-    commands: STORE,
+    commands: KEYED,
     value: "KEY",
     alsoEnv: ["AWS_SECRET_ACCESS_KEY"],
     says: "Its secret.",
   },
   "session-token": {
     kind: "secret",
-    commands: STORE,
+    commands: KEYED,
     value: "TOKEN",
     alsoEnv: ["AWS_SESSION_TOKEN"],
     says: "Session token of temporary keys.",
   },
   provider: {
     kind: "text",
-    commands: STORE,
+    commands: KEYED,
     value: "NAME",
     default: "auto",
+    // As in protocol/requests.ts, which a start does not need; a test compares them.
+    words: [
+      "auto",
+      "aws",
+      "r2",
+      "b2",
+      "storj",
+      "wasabi",
+      "gcs",
+      "spaces",
+      "minio",
+      "ceph",
+      "seaweedfs",
+      "garage",
+      "tigris",
+      "scaleway",
+      "other",
+    ],
     says: "Kind of store (aws, r2, b2, storj, minio, ...): sets part sizes and quirks. auto: by its address; of an address nobody knows, what it takes is found out.",
   },
   recursive: {
@@ -330,17 +352,18 @@ export const FLAGS = {
     commands: ["presign"],
     value: "GET|PUT",
     default: "GET",
+    words: ["GET", "PUT"],
     says: "What the URL may be used for.",
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...STORE, "limit", "config", "version"],
+    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
   help: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...STORE, "limit", "config", "version", "help"],
+    commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "completion", "version", "help"],
     says: "Show help.",
   },
 } as const satisfies Record<string, FlagSpec>;

@@ -1,3 +1,4 @@
+import { EXIT_CODES } from "#protocol/exit-codes.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
 import { envName, flagsOf, type FlagSpec } from "./flags.ts";
@@ -41,6 +42,14 @@ export function markdownReference(): string {
     "use, those over the default. A secret may be given as a file: `TIDEMARK_TOKEN_FILE`.",
     "",
     sections.join("\n\n"),
+    "",
+    "## Exit codes",
+    "",
+    "`tidemark run` ends as its program does, when it started one. What `--json` writes: [json.md](json.md).",
+    "",
+    "| Code | Meaning |",
+    "| --- | --- |",
+    ...EXIT_CODES.map(({ code, says }) => `| ${code} | ${says} |`),
   ].join("\n");
 }
 

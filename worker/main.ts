@@ -5,7 +5,7 @@ import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
-import { isCommand, type CommandName } from "./commands.ts";
+import type { CommandName } from "./commands.ts";
 import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -74,6 +74,11 @@ async function run(invocation: Invocation): Promise<number> {
     case "version":
       terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node: process.version });
       return 0;
+    case "completion": {
+      const { completionScript } = await import("./completion/completion.ts");
+      streams.out(completionScript(operands));
+      return 0;
+    }
     case "config":
       showConfig(terminal, operands[0]);
       return 0;
@@ -128,6 +133,7 @@ const VERBS = {
   rm: async () => (await import("./verbs/rm.ts")).remove,
   presign: async () => (await import("./verbs/presign.ts")).presignPlace,
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
+  doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
 
 /** A terminal sends SIGINT to the program itself. */
@@ -182,19 +188,33 @@ async function helpFor({ flags, operands }: Invocation): Promise<string> {
   if (flags.has("markdown")) return markdownReference();
   const [topic] = operands;
   if (topic === undefined) return generalHelp();
-  return commandHelp(isCommand(topic) ? topic : parseCommandLine([topic]).command);
+  return commandHelp(parseCommandLine([topic]).command);
 }
 
 function showConfig(terminal: Terminal, topic: string | undefined): void {
-  const commands: CommandName[] = topic !== undefined && isCommand(topic) ? [topic] : ["agent", "cp"];
+  // A word that is no command is refused with the one that was meant.
+  const commands: CommandName[] = topic === undefined ? ["agent", "cp"] : [parseCommandLine([topic]).command];
   for (const command of commands) {
     const { settings } = resolveConfig({ command, flags: new Map(), env: process.env });
     for (const setting of settings.filter(({ name }) => name !== "help")) {
       const value = shownValue(setting);
       const text = `${command}  ${envName(setting.name).padEnd(28)} ${value}  (${setting.source ?? "not set"})`;
-      terminal.result(text, { command, name: setting.name, env: envName(setting.name), value, source: setting.source });
+      terminal.result(text, {
+        type: "setting",
+        command,
+        name: setting.name,
+        env: envName(setting.name),
+        value,
+        source: setting.source,
+      });
     }
   }
+}
+
+/** Also of a command line that cannot be read. What follows `--` is for a program. */
+function isJson(args: readonly string[]): boolean {
+  const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  return own.includes("--json") || terminalWishes(process.env, new Map()).json;
 }
 
 async function main(): Promise<number> {
@@ -204,8 +224,7 @@ async function main(): Promise<number> {
   } catch (error) {
     const fault = toFault(error);
     const data = fault.toData();
-    if (args.includes("--json"))
-      streams.out(`${JSON.stringify({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
+    if (isJson(args)) streams.out(`${JSON.stringify({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
     else streams.talk(`tidemark: ${sentenceOf(data)}\n`);
     return FAULTS[fault.code].exit;
   }
@@ -218,6 +237,11 @@ process.on("uncaughtException", (error) => {
   process.exit(FAULTS.INTERNAL.exit);
 });
 
-process.exitCode = await main();
-// Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
-process.exit();
+async function end(): Promise<void> {
+  process.exitCode = await main();
+  // Whatever is still open now (a keep-alive connection, a timer) has nothing left to do.
+  process.exit();
+}
+// Should nothing be left to wait for before that, it is a mistake of ours and no success.
+process.exitCode = FAULTS.INTERNAL.exit;
+void end();

@@ -8,15 +8,19 @@ export function closest(typed: string, known: readonly string[]): string | null 
   return best !== null && best.distance <= Math.max(1, Math.floor(typed.length / 2.5)) ? best.word : null;
 }
 
-/** Levenshtein: inserted, left out, changed letters; a swapped pair counts as two. */
+/** How many letters were inserted, left out, changed or swapped with their neighbour: the last is the commonest slip. */
 function distanceBetween(a: string, b: string): number {
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (const [i, letter] of Array.from(a).entries()) {
     const next = [i + 1];
     for (const [j, other] of Array.from(b).entries()) {
       const change = (row[j] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(change, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
+      const isSwap = i > 0 && j > 0 && letter === b[j - 1] && a[i - 1] === other;
+      const swap = isSwap ? (before[j - 1] ?? 0) + 1 : Infinity;
+      next.push(Math.min(change, swap, (row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1));
     }
+    before = row;
     row = next;
   }
   return row.at(-1) ?? a.length;

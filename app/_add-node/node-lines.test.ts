@@ -29,6 +29,13 @@ test("a container reaches a hub on its own machine over the host's network", () 
   expect(textOf("docker")).not.toContain("--network host");
 });
 
+test("in containers it is the file that needs no Node, in images that have none", () => {
+  for (const id of ["docker", "compose", "dockerfile"]) {
+    expect(textOf(id)).toContain("dist/tidemark");
+    expect(textOf(id)).not.toMatch(/\bnode\b|\.mjs/);
+  }
+});
+
 test("a folder with spaces and quotes stays one word in the shell", () => {
   expect(shellWord("/my data/o'brien")).toBe("'/my data/o'\\''brien'");
   expect(repositoryLine({ ...input, watchFolder: "/a b" })).toContain("--watch '/a b'");

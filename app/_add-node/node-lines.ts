@@ -38,7 +38,8 @@ function hostOf(url: string): string {
 }
 
 /** What all container lines mount or copy: made in a clone of the repository, beside which they are pasted. */
-const WORKER_FILE = "The file dist/tidemark.mjs comes from npm run build:worker.";
+const WORKER_FILE = "The file dist/tidemark comes from npm run build:worker on Linux and needs nothing else.";
+const PROGRAM = "/usr/local/bin/tidemark";
 
 /** A worker speaks plain http to a hub elsewhere only when told so: its credential could be read on the way. */
 const needsPlainHttp = (hubUrl: string): boolean => hubUrl.startsWith("http://") && !isLoopback(hubUrl);
@@ -64,8 +65,8 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
         ...environment.map(([name, value]) => `  -e ${shellWord(`${name}=${value}`)} \\`),
         `  -v ${shellWord(`${watchFolder}:${watchFolder}`)} \\`,
         `  -v tidemark-state:/state -e TIDEMARK_STATE=/state \\`,
-        `  -v "$PWD/dist/tidemark.mjs:/tidemark.mjs:ro" \\`,
-        `  node:24-slim node /tidemark.mjs ${command}`,
+        `  -v "$PWD/dist/tidemark:${PROGRAM}:ro" \\`,
+        `  debian:12-slim tidemark ${command}`,
       ].join("\n"),
     },
     {
@@ -75,10 +76,10 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
       text: [
         "services:",
         "  tidemark:",
-        "    image: node:24-slim",
+        "    image: debian:12-slim",
         "    restart: unless-stopped",
         ...(loopback ? ["    network_mode: host"] : []),
-        `    command: [${["node", "/tidemark.mjs", ...flags].map(yamlWord).join(", ")}]`,
+        `    command: [${["tidemark", ...flags].map(yamlWord).join(", ")}]`,
         "    environment:",
         ...[...environment, ["TIDEMARK_STATE", "/state"] as const].map(
           ([name, value]) => `      ${name}: ${yamlWord(value)}`,
@@ -86,7 +87,7 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
         "    volumes:",
         `      - ${yamlWord(`${watchFolder}:${watchFolder}`)}`,
         "      - tidemark-state:/state",
-        "      - ./dist/tidemark.mjs:/tidemark.mjs:ro",
+        `      - ./dist/tidemark:${PROGRAM}:ro`,
         "volumes:",
         "  tidemark-state:",
       ].join("\n"),
@@ -96,10 +97,10 @@ export function nodeLines({ hubUrl, token, run, watchFolder }: NodeLinesInput): 
       label: "Dockerfile",
       about: `Puts the worker into your own image. Give the token when the container starts, not in the image. ${WORKER_FILE}`,
       text: [
-        "COPY dist/tidemark.mjs /opt/tidemark.mjs",
+        `COPY dist/tidemark ${PROGRAM}`,
         `ENV TIDEMARK_HUB=${shellWord(hubUrl)}`,
         "# at run time: TIDEMARK_TOKEN",
-        `CMD ["sh", "-c", ${JSON.stringify(`node /opt/tidemark.mjs ${command} & exec python train.py`)}]`,
+        `CMD ["sh", "-c", ${JSON.stringify(`tidemark ${command} & exec python train.py`)}]`,
       ].join("\n"),
     },
     {

@@ -8,7 +8,8 @@ import { ROOT, runStep, type Step } from "./run-step.ts";
 interface Target {
   step: Step;
   sources: string[];
-  result: string;
+  /** The first one names the target. */
+  results: [string, ...string[]];
   stamp: string;
 }
 
@@ -27,13 +28,13 @@ const TARGETS: readonly Target[] = [
       "next.config.mjs",
       "package-lock.json",
     ],
-    result: ".next/BUILD_ID",
+    results: [".next/BUILD_ID"],
     stamp: ".next/.tidemark-built-from",
   },
   {
     step: { title: "build the worker", command: [process.execPath, "worker/build.ts"] },
     sources: ["worker/**/*.ts", "protocol/*.ts", "storage/*.ts", "package-lock.json"],
-    result: "dist/tidemark.mjs",
+    results: ["dist/tidemark.mjs", ...(process.platform === "linux" ? ["dist/tidemark"] : [])],
     stamp: "dist/.tidemark-built-from",
   },
 ];
@@ -52,10 +53,11 @@ function digest(patterns: string[]): string {
  * @throws Error with the tool's own words when a build fails.
  */
 export async function build(only?: "dist/tidemark.mjs"): Promise<void> {
-  for (const target of TARGETS.filter(({ result }) => only === undefined || only === result)) {
+  for (const target of TARGETS.filter(({ results }) => only === undefined || only === results[0])) {
     const wanted = digest(target.sources);
     const stamp = join(ROOT, target.stamp);
-    if (existsSync(join(ROOT, target.result)) && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) continue;
+    const isThere = target.results.every((result) => existsSync(join(ROOT, result)));
+    if (isThere && existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) continue;
     process.stderr.write(`  ${target.step.title}\n`);
     const result = await runStep(target.step);
     if (!result.ok) throw new Error(`${target.step.title} failed:\n${result.output}`);

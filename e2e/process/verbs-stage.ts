@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { notPromised } from "../stage/json-lines.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { readCounters } from "../stage/store-control.ts";
@@ -76,10 +77,13 @@ export function start(args: string[], place: Place = store) {
   return { child, ended, said: () => Buffer.concat(talk).toString() };
 }
 
-export function run(args: string[], input?: Buffer): Promise<Outcome> {
+/** Runs it to its end. What it says with --json has to be what docs/json.md promises. */
+export async function run(args: string[], input?: Buffer): Promise<Outcome> {
   const { child, ended } = start(args);
   child.stdin.end(input);
-  return ended;
+  const outcome = await ended;
+  if (args.includes("--json")) expect(notPromised(lines(outcome))).toEqual([]);
+  return outcome;
 }
 
 /** Runs what has to succeed. */

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Fault } from "#protocol/fault.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
 import { countAnswer, metricsText } from "../metrics.ts";
 import { API_PATH, createApi } from "./api.ts";
@@ -55,6 +55,14 @@ const urlOf = (server: Server, host: string): string => {
   return `http://${shown}:${port}`;
 };
 
+/** Nothing that a stranger could use: which worker fits this hub. */
+const HEALTH = {
+  ok: true,
+  version: PRODUCT_VERSION,
+  protocol: PROTOCOL_VERSION,
+  oldestProtocol: OLDEST_ACCEPTED_PROTOCOL,
+} as const;
+
 /** @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
 export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
   const api = createApi(hub);
@@ -69,7 +77,7 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
     }
     if (path === "/healthz") {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
-      response.end(JSON.stringify({ ok: true, version: PRODUCT_VERSION }));
+      response.end(JSON.stringify(HEALTH));
       return;
     }
     if (path === "/metrics") {

@@ -14,6 +14,12 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
 export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
   lockAt(join(folder, "worker.lock"), { code: "FOLDER_IN_USE", op: "start", subject: folder });
 
+/** Who holds the lock of a folder, or left it behind; null when it is free. Takes nothing. */
+export async function readHolder(folder: string): Promise<{ pid: number; isAlive: boolean } | null> {
+  const holder = await readFile(join(folder, "worker.lock"), "utf8").catch(() => null);
+  return holder === null ? null : { pid: Number(holder.split(" ")[0]), isAlive: await isAlive(holder) };
+}
+
 /**
  * As `lockFolder`, for anything that only one process may do at a time. The folder of the lock must exist.
  * @throws Fault of `code` while another process does it

@@ -19,5 +19,10 @@ export function readHubAddress(text: string | null, options: { allowHttp: "yes" 
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
+/** Whether a host, as a URL or a socket writes it, is this machine. */
+export const isLoopback = (host: string): boolean =>
+  host === "localhost" ||
+  host.endsWith(".localhost") ||
+  host === "[::1]" ||
+  host === "::1" ||
+  /^127(\.\d{1,3}){3}$/.test(host);

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { isSea } from "node:sea";
 import type { Environment } from "../config.ts";
 
 /**
@@ -24,7 +25,8 @@ done`;
 /** Returns unless this is process 1 of a machine with a shell. */
 export function reapAsFirst(env: Environment): void {
   if (process.pid !== 1 || env[MARK] !== undefined || process.execve === undefined || !existsSync(SHELL)) return;
-  const own = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  // As one executable there is no script between the program and its arguments.
+  const own = [process.execPath, ...process.execArgv, ...process.argv.slice(isSea() ? 2 : 1)];
   const marked: Environment = { ...env, [MARK]: "1" };
   process.execve(SHELL, ["sh", "-c", REAPER, "tidemark", ...own], marked as NodeJS.ProcessEnv);
 }

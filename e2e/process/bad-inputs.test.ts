@@ -1,0 +1,139 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { FAULTS } from "#protocol/fault-table.ts";
+import { build } from "../gate/build.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { ROOT } from "../stage/start-process.ts";
+
+/** Every command, asked wrongly: one sentence that says what was wrong and what would be right, code 2, nothing done. */
+
+const HUB = "https://hub.example.com";
+const ROWS: readonly (readonly [line: string, says: string])[] = [
+  ["agent", "--hub https://hub.example.com"],
+  ["agent --hub nonsense", "an address looks like https://hub.example.com"],
+  ["agent --hub http://hub.example.com", "--allow-http"],
+  [`agent --hub ${HUB} /checkpoints`, "agent takes flags only"],
+  [`agent --hub ${HUB} --wach x`, "did you mean --watch?"],
+  [`agent --hub ${HUB} --label x`, "region=us-east"],
+  [`agent --hub ${HUB} --name a/b`, "a node name has"],
+  [`agent --hub ${HUB}`, "needs a join token"],
+  [`agent --hub ${HUB} --disk-budget much`, "a size looks like"],
+  [`agent --hub ${HUB} --settle soon`, "a duration looks like"],
+  ["run", "tidemark run --watch DIR -- python train.py"],
+  [`run --hub ${HUB} --watch here`, "the program is missing"],
+  [`run --hub ${HUB} -- true`, "--watch DIR"],
+  [`run --hub ${HUB} --watch here --restart maybe -- true`, "no, on-failure or on-failure:5"],
+  [`run --hub ${HUB} --watch here --grace 0 -- true`, "no time to say what is not safe"],
+  [`agent --hub ${HUB} --local-port 70000`, "a port is 65535 or less"],
+  ["save", "it takes one folder or file"],
+  ["save a b", "it takes one folder or file"],
+  ["save . --step many", "a whole number"],
+  ["save . --priority urgent", '"low"|"normal"|"high"'],
+  ["save . --run a/b", "--run"],
+  ["save .", "--hub says where to save to"],
+  ["restore", "tidemark restore RUN[@STEP] DIR"],
+  ["restore llama@last x", "it is no run, or no run@step"],
+  ["status now", "status takes flags only"],
+  ["pause a b", "tidemark pause [RUN[@STEP]]"],
+  ["resume a@b", "it is no run, or no run@step"],
+  ["retry a b", "tidemark retry [RUN[@STEP]]"],
+  ["cancel", "tidemark cancel RUN[@STEP]"],
+  ["cp", "tidemark cp SRC DST"],
+  ["cp a", "tidemark cp SRC DST"],
+  ["cp a b c", "tidemark cp SRC DST"],
+  ["cp a b", "at least one is s3://bucket/key"],
+  ["cp ftp://a b", "s3://bucket/key"],
+  ["cp s3:// b", "the bucket is missing"],
+  ["cp s3://bucket/key b", "AWS_ACCESS_KEY_ID"],
+  ["cp --part-size 1X a s3://bucket/key", "--part-size 1X"],
+  ["cp --concurrency 0 a s3://bucket/key", "1 to 256"],
+  ["cp --limit-up quick a s3://bucket/key", "a limit looks like"],
+  ["cp --household 99% a s3://bucket/key", "1% to 95%"],
+  ["cp --time-zone Mars a s3://bucket/key", "Europe/Berlin"],
+  ["cp --stall-after 0 a s3://bucket/key", "a time above 0"],
+  ["cp --dry-run=perhaps a s3://bucket/key", "on or off"],
+  ["cp --region a --region b a s3://bucket/key", "it was given twice"],
+  ["sync a", "tidemark sync SRC DST"],
+  ["sync a b", "s3://bucket/folder"],
+  ["sync - s3://bucket/a", "use cp for stdin"],
+  ["sync --max-delete many a s3://bucket/a", "a whole number"],
+  ["check a", "tidemark check SRC DST"],
+  ["check --download --size-only a s3://bucket/a", "it contradicts --size-only"],
+  ["ls folder", "s3://bucket/key"],
+  ["ls s3://a s3://b", "it takes one address"],
+  ["ls -z", "-z: "],
+  ["ls --max-age old s3://bucket", "a duration looks like"],
+  ["cat", "tidemark cat s3://bucket/key"],
+  ["cat s3://bucket", "the key is missing"],
+  ["cat --offset -1 s3://bucket/key", "--offset -1"],
+  ["rm", "tidemark rm s3://bucket/key"],
+  ["rm folder", "it takes an address in a bucket"],
+  ["rm s3://bucket/a s3://bucket/b", "it takes one address"],
+  ["presign s3://bucket", "the key is missing"],
+  ["presign --method POST s3://bucket/key", "GET or PUT"],
+  ["presign --expires 8d s3://bucket/key", "seven days"],
+  ["limit fast", "limit takes flags only"],
+  ["limit --up", "--up LIMIT"],
+  ["limit --down quick", "a limit looks like"],
+  ["doctor folder", "s3://bucket/key"],
+  ["doctor s3://a s3://b", "it takes one address"],
+  ["doctor --recursive", "doctor has no such flag"],
+  ["completion", "bash, zsh or fish"],
+  ["completion bahs", "did you mean bash?"],
+  ["config sycn", "did you mean sync?"],
+  ["config cp sync", "config takes one word"],
+  ["version now", "version takes flags only"],
+  ["version --jsn", "did you mean --json?"],
+  ["help cpy", "did you mean cp?"],
+  ["help cp sync", "help takes one word"],
+  ["agnet", "did you mean agent?"],
+  ["--verison", "did you mean version?"],
+  ["upload", "`tidemark help` lists them"],
+];
+
+const AT_A_TIME = 3;
+let dir: string;
+const outcomes = new Map<string, Awaited<ReturnType<typeof runOnce>>>();
+
+beforeAll(async () => {
+  await build("dist/tidemark.mjs");
+  dir = mkdtempSync(join(tmpdir(), "tidemark-bad-"));
+  writeFileSync(join(dir, "file"), "");
+  // Nothing of whoever runs this may answer for what is missing.
+  const nothing = Object.fromEntries(
+    Object.keys(process.env)
+      .filter((name) => /^(AWS|TIDEMARK)_/.test(name))
+      .map((name) => [name, ""]),
+  );
+  const env = { ...nothing, TIDEMARK_STATE: join(dir, "state"), HOME: dir };
+  const rest = [...ROWS];
+  const work = async () => {
+    for (let row = rest.shift(); row !== undefined; row = rest.shift()) {
+      const [line] = row;
+      outcomes.set(line, await runOnce("dist/tidemark.mjs", line.split(" "), { env }));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, work));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+test.each(ROWS)("tidemark %s", (line, says) => {
+  const outcome = outcomes.get(line);
+  expect(outcome).toMatchObject({ code: FAULTS.BAD_INPUT.exit, stdout: "" });
+  expect(outcome?.stderr).toContain(says);
+  expect(outcome?.stderr).toMatch(/^tidemark: .+\.\n$/);
+});
+
+test("every command is among them", () => {
+  const commands = [...readFileSync(join(ROOT, "docs/cli.md"), "utf8").matchAll(/^## tidemark (\S+)$/gm)];
+  const tried = new Set(ROWS.map(([line]) => line.split(" ")[0]));
+  expect(commands.length).toBeGreaterThan(10);
+  expect(commands.map(([, name]) => name).filter((name) => !tried.has(name))).toEqual([]);
+});
+
+test("none of them left anything behind but an empty folder for the state", () => {
+  const left = readdirSync(dir, { recursive: true, encoding: "utf8" });
+  expect(left.filter((name) => name !== "file" && name !== "state")).toEqual([]);
+});

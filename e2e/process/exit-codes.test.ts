@@ -1,0 +1,92 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { EXIT_CODES } from "#protocol/exit-codes.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+/** Each code of the table, from a command that ends with it. */
+let stage: Stage;
+let at: string;
+beforeAll(async () => {
+  stage = await openStage();
+  at = `s3://${stage.store.bucket}/codes`;
+  mkdirSync(join(stage.dir, "src"));
+  writeFileSync(join(stage.dir, "src/a"), "a");
+  writeFileSync(join(stage.dir, "big"), Buffer.alloc(3 * 1024 * 1024, 7));
+  expect(await tidemark(["cp", join(stage.dir, "src"), `${at}/src`])).toBe(0);
+  expect(await tidemark(["cp", join(stage.dir, "big"), `${at}/big`])).toBe(0);
+});
+afterAll(() => stage.close());
+
+async function tidemark(args: readonly string[], env: Record<string, string> = {}): Promise<number | null> {
+  const { store, dir } = stage;
+  const keys = {
+    AWS_ENDPOINT_URL: store.endpoint,
+    AWS_ACCESS_KEY_ID: store.accessKey,
+    AWS_SECRET_ACCESS_KEY: store.secretKey,
+    TIDEMARK_STATE: join(dir, "own-state"),
+    TIDEMARK_RETRY_FOR: "1s",
+  };
+  return (await runOnce("worker/main.ts", [...args], { env: { ...keys, ...env } })).code;
+}
+
+/** What a worker around this program ends with. */
+async function around(name: string, program: readonly string[]): Promise<number | null> {
+  return (await (await stage.startNode({ name, run: "codes", program })).exited).code;
+}
+
+async function stoppedBy(signal: "SIGINT" | "SIGTERM"): Promise<number | null> {
+  const worker = await stage.startNode({ name: signal.toLowerCase(), run: "codes" });
+  await waitUntil("it watches", () => worker.lines.some((line) => line.startsWith("Watching")));
+  return (await worker.stop(signal)).code;
+}
+
+const CASES: Record<number, () => Promise<number | null>> = {
+  0: () => tidemark(["ls", `${at}/`]),
+  1: () => tidemark(["cp", `${at}/big`, join(stage.dir, "src/a/below")]),
+  2: () => tidemark(["cp", "a"]),
+  3: () => tidemark(["cat", `${at}/nothing`]),
+  4: () => tidemark(["ls", at], { AWS_SECRET_ACCESS_KEY: "another" }),
+  5: () => tidemark(["ls", at], { AWS_ENDPOINT_URL: "http://127.0.0.1:9" }),
+  6: async () => {
+    writeFileSync(join(stage.dir, "src/a"), "b");
+    return tidemark(["check", join(stage.dir, "src"), `${at}/src`]);
+  },
+  8: async () => {
+    symlinkSync(join(stage.dir, "nowhere"), join(stage.dir, "src/broken"));
+    return tidemark(["cp", join(stage.dir, "src"), `${at}/partly`]);
+  },
+  126: async () => {
+    const program = join(stage.dir, "not-executable");
+    writeFileSync(program, "");
+    return around("no-right", [program]);
+  },
+  127: () => around("no-program", ["a-program-nobody-has"]),
+  130: () => stoppedBy("SIGINT"),
+  143: () => stoppedBy("SIGTERM"),
+};
+
+test.each(Object.entries(CASES))("a command ends with %s", async (code, work) => {
+  expect(await work()).toBe(Number(code));
+});
+
+test("a full disk ends with 7", async () => {
+  const small = join(stage.dir, "small");
+  mkdirSync(small);
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=1m", "tmpfs", small]).status === 0;
+  try {
+    // Without the right to mount, a folder that cannot be made has another code.
+    const target = mounted ? join(small, "big") : join(stage.dir, "big/below");
+    expect(await tidemark(["cp", `${at}/big`, target])).toBe(mounted ? 7 : 1);
+  } finally {
+    if (mounted) spawnSync("umount", [small]);
+    rmSync(small, { recursive: true, force: true });
+  }
+});
+
+test("no code of the table is left out", () => {
+  expect([...Object.keys(CASES).map(Number), 7].toSorted((a, b) => a - b)).toEqual(EXIT_CODES.map(({ code }) => code));
+});

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "./start-process.ts";
+
+/** What docs/json.md promises: for each type of line the fields it may have. */
+export type Promised = ReadonlyMap<string, ReadonlySet<string>>;
+
+const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
+
+/** @throws Error when the page has no table any more */
+export function readPromised(): Promised {
+  const text = readFileSync(join(ROOT, "docs/json.md"), "utf8");
+  const transfer = namesIn(/A \*\*transfer\*\*, below, is: ([^(]+)/.exec(text)?.[1] ?? "");
+  const fault = namesIn(/A \*\*fault\*\* is: ([^(]+)/.exec(text)?.[1] ?? "");
+  const promised = new Map<string, Set<string>>();
+  for (const [, types = "", fields = ""] of text.matchAll(/^\| (`[^|]+) \| [^|]+ \| ([^|]*)\|/gm)) {
+    const more = [
+      ...(fields.includes("a transfer") ? transfer : []),
+      ...(fields.includes("a fault's own") ? fault : []),
+    ];
+    for (const type of namesIn(types)) {
+      const known = promised.get(type) ?? new Set(["type", "at"]);
+      promised.set(type, new Set([...known, ...namesIn(fields), ...more]));
+    }
+  }
+  if (promised.size === 0) throw new Error("docs/json.md has no table of types");
+  return promised;
+}
+
+/** What lines of `--json` have that the page does not promise: `type` or `type.field`. */
+export function notPromised(lines: readonly string[], promised: Promised = readPromised()): string[] {
+  const found = new Set<string>();
+  for (const line of lines) {
+    const object: Record<string, unknown> = JSON.parse(line);
+    const type = String(object["type"]);
+    const fields = promised.get(type);
+    if (fields === undefined) found.add(type);
+    else for (const name of Object.keys(object)) if (!fields.has(name)) found.add(`${type}.${name}`);
+  }
+  return [...found];
+}

@@ -1,0 +1,47 @@
+import type { ProfileCheck } from "#protocol/views.ts";
+import { CHECKS, type CheckName } from "#storage/check-list.ts";
+import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
+import type { Trial, Tried } from "./try-store.ts";
+
+/** What every operation of the store answered to these keys, one finding for each. */
+export async function checkPermissions(trial: Trial): Promise<Finding[]> {
+  const { tryStore } = await import("./try-store.ts");
+  return judgeStore(await tryStore(trial), trial);
+}
+
+/** A node moves no bytes for a browser. */
+const NOT_OURS: ReadonlySet<string> = new Set<CheckName>(["GetBucketCors"]);
+
+/** Pure: the answers of a store in the words of the doctor. */
+export function judgeStore({ view, region }: Tried, trial: Pick<Trial, "access" | "prefix">): Finding[] {
+  const found = view.checks
+    .filter(({ operation }) => !NOT_OURS.has(operation))
+    .map((check) => judgeOperation(check, trial));
+  const given = trial.access.region;
+  if (region === given) return found;
+  const says = `the bucket is in ${region}, not in ${given}; transfers find that out anew each time`;
+  const fix = `Say so from the start: --region ${region}, or AWS_REGION=${region}.`;
+  return [doubtful("region", { says, fix }), ...found];
+}
+
+const isRequired = (operation: string): boolean =>
+  Object.entries(CHECKS).some(([name, { required }]) => name === operation && required);
+
+function judgeOperation(check: ProfileCheck, { access, prefix }: Pick<Trial, "access" | "prefix">): Finding {
+  const { operation, outcome, neededFor, missingAction, fault } = check;
+  const required = isRequired(operation);
+  if (outcome === "ok") return fine(operation, neededFor);
+  if (outcome === "skipped") {
+    return skipped(operation, { says: `not tried, as what comes before it did not work; ${neededFor}`, fix: null });
+  }
+  if (outcome === "unsupported" && !required) {
+    return fine(operation, "this store does not have it, and it is done without");
+  }
+  const subject = `s3://${access.bucket}/${prefix}`;
+  // Rights to look into a bucket are given for the bucket, all others for what lies in it.
+  const place = missingAction?.includes("Bucket") === true ? access.bucket : `${access.bucket}/${prefix}*`;
+  const fix = missingAction === null ? undefined : `Allow these keys ${missingAction} on arn:aws:s3:::${place}`;
+  const made = failed(operation, { ...(fault ?? { code: "UNEXPECTED_ANSWER" }), subject }, fix);
+  const says = `${made.says} It is needed for ${neededFor}.`;
+  return { ...made, says, outcome: required ? "failed" : "warn" };
+}

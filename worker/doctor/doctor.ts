@@ -1,0 +1,138 @@
+import { Fault, isFault } from "#protocol/fault.ts";
+import { FAULTS } from "#protocol/fault-table.ts";
+import type { StoreAccess } from "#storage/signing.ts";
+import type { Config } from "../config.ts";
+import { readHubAddress } from "../link/hub-address.ts";
+import { readAccess, readCredential } from "../verbs/bench.ts";
+import { EXIT, onePlace, type StorePlace, type Verb } from "../verbs/verb.ts";
+import { checkClock } from "./check-clock.ts";
+import { checkHub } from "./check-hub.ts";
+import { checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
+import { checkPermissions } from "./check-permissions.ts";
+import { checkWay } from "./check-way.ts";
+import { failed, skipped, type Finding } from "./finding.ts";
+
+/**
+ * `tidemark doctor`: looks at everything a transfer needs, one line for each thing, and says how to mend what is wrong.
+ * Without a bucket or a hub it says what it could not look at. Ends with 0 when nothing failed, else with the exit code of
+ * the first thing that did.
+ * Faults: BAD_INPUT for operands that cannot be read.
+ */
+export async function examine(verb: Verb): Promise<number> {
+  const place = verb.operands.length === 0 ? null : onePlace(verb, "doctor");
+  const found: Finding[] = [];
+  const tell = (findings: readonly Finding[]) => {
+    found.push(...findings);
+    for (const finding of findings) show(verb, finding);
+  };
+  const { config, home, signal } = verb;
+  const { folder, findings } = await checkState(config.text("state"), home);
+  tell(findings);
+  if (folder !== null) tell([await checkLock(folder)]);
+  tell([await checkOpenFiles()]);
+  const hasClock = await examineStore(verb, { place, tell });
+  const base = await examineHub(config, { state: folder, signal, tell });
+  if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
+  else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: null })]);
+  return conclude(verb, found);
+}
+
+type Tell = (findings: readonly Finding[]) => void;
+
+/** True when its clock was looked at. */
+async function examineStore(verb: Verb, about: { place: StorePlace | null; tell: Tell }): Promise<boolean> {
+  const { config, signal } = verb;
+  const { place, tell } = about;
+  if (place === null && !isStoreNamed(config)) {
+    const fix =
+      "Name a bucket, with keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: tidemark doctor s3://bucket/prefix";
+    tell([skipped("store", { says: "no bucket was named", fix })]);
+    return false;
+  }
+  const access = attempt(() => readAccess(config, place?.bucket ?? ""));
+  if (access instanceof Fault) {
+    tell([failed("store", access.toData())]);
+    return false;
+  }
+  const address = access.endpoint;
+  const way = await checkWay({ what: "store", address }, signal);
+  tell(way);
+  if (way.some(({ outcome }) => outcome === "failed")) return false;
+  tell([await checkClock("store", { address, signal })]);
+  tell(await examineRights(config, { access, place }));
+  return true;
+}
+
+async function examineRights(
+  config: Config,
+  about: { access: StoreAccess; place: StorePlace | null },
+): Promise<Finding[]> {
+  const { access, place } = about;
+  if (place === null) {
+    const fix = "Name a bucket, and a prefix under which it may write: tidemark doctor s3://bucket/prefix";
+    return [skipped("permissions", { says: "no bucket was named", fix })];
+  }
+  const credential = attempt(() => readCredential(config));
+  if (credential instanceof Fault) return [failed("permissions", credential.toData())];
+  const prefix = place.key === "" || place.key.endsWith("/") ? place.key : `${place.key}/`;
+  return checkPermissions({ access, credential, prefix });
+}
+
+/** What was set may be wrong; then that is the finding. */
+function attempt<T>(read: () => T): T | Fault {
+  try {
+    return read();
+  } catch (error) {
+    if (isFault(error)) return error;
+    throw error;
+  }
+}
+
+/** Something was said of a store, by a flag or by the environment. */
+const isStoreNamed = (config: Config): boolean =>
+  (["endpoint", "access-key-id"] as const).some((name) => config.text(name) !== null) ||
+  config.text("provider") !== "auto";
+
+/** The hub's address when it answered. */
+async function examineHub(
+  config: Config,
+  about: { state: string | null; signal: AbortSignal; tell: Tell },
+): Promise<string | null> {
+  const { state, signal, tell } = about;
+  const given = config.text("hub");
+  if (given === null) {
+    tell([skipped("hub", { says: "no hub was named", fix: "Name it: --hub URL, or TIDEMARK_HUB." })]);
+    return null;
+  }
+  const allowHttp = config.isOn("allow-http") ? "yes" : "loopback-only";
+  const base = attempt(() => readHubAddress(given, { allowHttp }));
+  if (base instanceof Fault) {
+    tell([failed("hub", base.toData())]);
+    return null;
+  }
+  const way = await checkWay({ what: "hub", address: base }, signal);
+  tell(way);
+  if (way.some(({ outcome }) => outcome === "failed")) return null;
+  tell(await checkHub({ base, token: config.text("token"), state }, signal));
+  return base;
+}
+
+const OUTCOME_COLUMN = 7;
+const CHECK_COLUMN = 24;
+
+function show({ terminal }: Verb, finding: Finding): void {
+  const { check, outcome, says, fix } = finding;
+  const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;
+  const more = fix === null ? "" : `\n${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${fix}`;
+  terminal.result(`${left}  ${says}${more}`, { type: "check", ...finding });
+}
+
+function conclude({ terminal }: Verb, found: readonly Finding[]): number {
+  const count = (wanted: Finding["outcome"]) => found.filter(({ outcome }) => outcome === wanted).length;
+  const [ok, warnings, failures, notChecked] = [count("ok"), count("warn"), count("failed"), count("skipped")];
+  const text = `${ok} ok, ${warnings} to look at, ${failures} failed, ${notChecked} not checked.`;
+  terminal.say(text, { type: "examined", ok, warnings, failed: failures, skipped: notChecked });
+  const first = found.find(({ outcome }) => outcome === "failed");
+  if (first === undefined) return EXIT.ok;
+  return first.fault === null ? EXIT.failed : FAULTS[first.fault.code].exit;
+}
