@@ -22,6 +22,7 @@ const EXPECTED: Record<Who, string[]> = {
     "checkpoints.get",
     "transfers.list",
     "events.list",
+    "losses.list",
     "restores.plan",
   ],
   operator: ["restores.create", "transfers.act", "tokens.list", "tokens.create", "tokens.revoke"],
@@ -36,6 +37,7 @@ const EXPECTED: Record<Who, string[]> = {
     "sign",
     "commit",
     "readCheckpoint",
+    "findCheckpoint",
     "goodbye",
   ].map((name) => `node.${name}`),
 };
