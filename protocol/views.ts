@@ -302,6 +302,7 @@ export type EventKind =
   | "restore-done"
   | "restore-failed"
   | "capture-refused"
+  | "link-probed"
   | "profile-changed"
   | "account-created";
 

@@ -35,6 +35,9 @@ const EXPECTED: Record<Who, string[]> = {
     "sign",
     "commit",
     "readCheckpoint",
+    "probeTarget",
+    "probed",
+    "mayReallocate",
     "goodbye",
   ].map((name) => `node.${name}`),
 };
