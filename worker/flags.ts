@@ -1,3 +1,5 @@
+import { PROBE_FLAGS } from "./probe/flags.ts";
+
 /**
  * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
  * none of them can disagree: `--part-size` is `TIDEMARK_PART_SIZE`, always.
@@ -51,6 +53,11 @@ export const COMMANDS = {
     says: "Print a URL that opens one object without keys.",
     more: "Whoever has it may use it until it expires.",
   },
+  probe: {
+    usage: "tidemark probe [s3://bucket/prefix]",
+    says: "Measure the link to a bucket with the engine that will use it: round trip, clock, steady rates up and down.",
+    more: "Without an address, on a node that has joined a hub: the bucket of its hub. It takes the whole link for --probe-time in each direction and leaves nothing behind. Rates are those of the payload, about 3.5 % below what a line is sold as. Ends with 4 when the link is slower than --min-up or --min-down by more than a tenth, which is what measuring may miss; what could not be measured is never called slow.",
+  },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
     says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
@@ -70,6 +77,7 @@ type FlagKind =
   | "secret"
   | "size"
   | "limit"
+  | "rate"
   | "share"
   | "duration"
   | "count"
@@ -94,7 +102,8 @@ export interface FlagSpec {
 }
 
 /** They speak to the store with keys of their own. */
-const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+const VERBS = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+const STORE = [...VERBS, "probe"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
@@ -119,7 +128,7 @@ export const FLAGS = {
   },
   state: {
     kind: "text",
-    commands: [...MOVING, "limit"],
+    commands: [...MOVING, "limit", "probe"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -208,6 +217,7 @@ export const FLAGS = {
     commands: ["limit"],
     says: "Take back what was set: workers keep to the limits they were started with.",
   },
+  ...PROBE_FLAGS,
   concurrency: {
     kind: "count",
     commands: [...READING, "rm"],
@@ -229,7 +239,7 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...WORKING, ...STORE],
+    commands: [...WORKING, ...VERBS],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
@@ -244,7 +254,7 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING],
+    commands: [...WORKING, "probe"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {

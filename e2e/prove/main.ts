@@ -7,6 +7,7 @@ import { goodput } from "./goodput.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
+import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
@@ -14,7 +15,7 @@ import { writePage } from "./write-page.ts";
 
 /** `npm run prove`: the full counts of the reliability bar. */
 
-const MEASURES: readonly Measure[] = [goodput, memory, slowLink, manyFiles, largeFile];
+const MEASURES: readonly Measure[] = [goodput, memory, slowLink, probedLink, manyFiles, largeFile];
 
 async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
   const { options, program, book } = about;

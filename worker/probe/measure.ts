@@ -1,0 +1,196 @@
+import { randomBytes } from "node:crypto";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { Operation } from "#protocol/operations.ts";
+import { checkRange, readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/answers.ts";
+import { faultOfAnswer } from "#storage/faults.ts";
+import { callSummed } from "../engine/call-summed.ts";
+import { callStore, warmUp, type Call, type Engine } from "../engine/engine.ts";
+import type { UploadBody } from "../engine/http/wire.ts";
+import { abandonUpload } from "../engine/send.ts";
+import { runBox, within, type LinkRate } from "./box.ts";
+import { createPayload, type Payload } from "./payload.ts";
+import { readUnacknowledged } from "./unacknowledged.ts";
+
+/**
+ * Measures a link with what will use it: the same engine, the same store, the same kind of requests. Up: parts of a
+ * multipart upload, generated until the time box ends, which is aborted then. Down: an object of about the bytes that go
+ * up in a second and a half, fetched again and again. Nothing stays in the bucket, also when it is stopped.
+ */
+export interface Measuring {
+  key: string;
+  boxMs: number;
+  signal: AbortSignal;
+  /** Told of every answer to a short question, with when it was asked and answered (epoch ms): stores tell the time. */
+  onAnswer(seen: { sentAtMs: number; receivedAtMs: number; date: string | undefined }): void;
+}
+
+const MIB = 1024 * 1024;
+/** For each question that is not part of the measurement. */
+const ANSWER_MS = 8_000;
+const CLEAN_UP_MS = 3_000;
+const PART_BYTES = 8 * MIB;
+const OBJECT_MS = 1_500;
+const LEAST_OBJECT_BYTES = 256 * 1024;
+const MOST_OBJECT_BYTES = 16 * MIB;
+/** A connection is given as much at a time as it sends in this time, so that it shows how much has gone. */
+const CHUNK_MS = 100;
+const LEAST_CHUNK_BYTES = 8 * 1024;
+
+/** Faults: those of the store, STALLED, CANCELLED. */
+export async function measureUp(engine: Engine, about: Measuring): Promise<LinkRate> {
+  const { key, boxMs, signal } = about;
+  const { minPartBytes, maxPartBytes, maxParts } = engine.traits;
+  const payload = createPayload(Math.min(maxPartBytes, Math.max(minPartBytes, PART_BYTES)));
+  const lanes = engine.traits.mostConnections;
+  await warmUp(engine, { op: "head", key }, { count: lanes, size: "large" });
+  const uploadId = await begin(engine, about);
+  let parts = 0;
+  try {
+    return await runBox(engine, {
+      boxMs,
+      signal,
+      movedBytes: () => engine.meter.totalBytes - (readUnacknowledged() ?? 0),
+      work: (ending) => sendPart(engine, payload, { key, uploadId, number: (parts++ % maxParts) + 1, signal: ending }),
+    });
+  } finally {
+    await cleanUp((ending) => abandonUpload(engine, { key, uploadId, signal: ending }));
+  }
+}
+
+async function begin(engine: Engine, about: Measuring): Promise<string> {
+  const { key } = about;
+  const nonce = randomBytes(16).toString("hex");
+  const limit = within(about.signal, ANSWER_MS, key);
+  const sentAtMs = Date.now();
+  try {
+    return await callSummed(
+      engine,
+      (checksum) => ({ operation: { op: "create", key, nonce, checksum }, signal: limit.signal }),
+      ({ answer, subject }) => {
+        tellTime(about, { answer, sentAtMs });
+        return readCreate(answer, subject).uploadId;
+      },
+    );
+  } finally {
+    limit.clear();
+  }
+}
+
+const tellTime = (about: Measuring, { answer, sentAtMs }: { answer: HttpAnswer; sentAtMs: number }): void =>
+  about.onAnswer({ sentAtMs, receivedAtMs: Date.now(), date: answer.headers["date"] });
+
+async function sendPart(
+  engine: Engine,
+  payload: Payload,
+  about: { key: string; uploadId: string; number: number; signal: AbortSignal },
+): Promise<void> {
+  const { key, uploadId, number, signal } = about;
+  await callSummed(
+    engine,
+    (checksum): Call => {
+      const sums = payload.sums(number, checksum);
+      const sizeBytes = payload.partBytes;
+      const operation: Operation = { op: "part", key, uploadId, partNumber: number, sizeBytes, ...sums, checksum };
+      return { operation, signal, body: bodyOf(engine, payload, number) };
+    },
+    ({ answer, subject }) => readPart(answer, subject),
+  );
+}
+
+function bodyOf(engine: Engine, payload: Payload, number: number): UploadBody {
+  const bytesPerSecond = () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held);
+  return {
+    lengthBytes: payload.partBytes,
+    bytesPerSecond,
+    read: (into, at) => {
+      const chunkBytes = Math.max(LEAST_CHUNK_BYTES, Math.round((bytesPerSecond() * CHUNK_MS) / 1000));
+      const chunk = into.subarray(0, Math.min(chunkBytes, payload.partBytes - at));
+      payload.fill(number, chunk, at);
+      return chunk.length;
+    },
+    sent: (bytes) => {
+      if (bytes > 0) engine.meter.add(bytes);
+    },
+  };
+}
+
+/** `upBytesPerSecond`: null when nobody knows. Faults: those of the store, STALLED, CANCELLED. */
+export async function measureDown(
+  engines: { up: Engine; down: Engine },
+  about: Measuring & { upBytesPerSecond: number | null },
+): Promise<LinkRate> {
+  const { up, down } = engines;
+  const { key, boxMs, signal } = about;
+  const wished = ((about.upBytesPerSecond ?? 0) * OBJECT_MS) / 1000;
+  const length = Math.round(Math.min(MOST_OBJECT_BYTES, Math.max(LEAST_OBJECT_BYTES, wished)));
+  const operation: Operation = { op: "get", key, offset: 0, length, etag: null };
+  try {
+    await put(up, about, length);
+    await warmUp(down, operation, { count: down.traits.mostConnections, size: "large" });
+    // One signature for all.
+    await down.signatures.prepare([operation]);
+    return await runBox(down, {
+      boxMs,
+      signal,
+      movedBytes: () => down.meter.totalBytes,
+      work: (ending) => fetchObject(down, operation, ending),
+    });
+  } finally {
+    await cleanUp((ending) => callStore(up, { operation: { op: "delete", key }, signal: ending }, readDelete));
+  }
+}
+
+async function put(engine: Engine, about: Measuring, length: number): Promise<void> {
+  const { key } = about;
+  const bytes = randomBytes(length);
+  const payload = createPayload(length);
+  payload.fill(1, bytes, 0);
+  const nonce = randomBytes(16).toString("hex");
+  const limit = within(about.signal, ANSWER_MS, key);
+  try {
+    await callSummed(
+      engine,
+      (checksum): Call => ({
+        operation: { op: "put", key, sizeBytes: length, nonce, checksum, ...payload.sums(1, checksum) },
+        signal: limit.signal,
+        body: bytes,
+      }),
+      ({ answer, subject }) => readPut(answer, subject),
+    );
+  } finally {
+    limit.clear();
+  }
+}
+
+async function fetchObject(
+  engine: Engine,
+  operation: Extract<Operation, { op: "get" }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { key: subject, offset, length } = operation;
+  let received = 0;
+  const sink = {
+    head: (answer: HttpAnswer) => checkRange(answer, { offset, length, subject }),
+    bytes: (chunk: Buffer) => {
+      received += chunk.length;
+      engine.meter.add(chunk.length);
+    },
+  };
+  await callStore(engine, { operation, signal, sink }, (answer) => {
+    if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject, answer });
+  });
+  if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject });
+}
+
+/** Whatever ended the measurement, what it made is taken away; what cannot be only wastes a little space. */
+async function cleanUp(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const signal = AbortSignal.timeout(CLEAN_UP_MS);
+  for (let tries = 0; tries < 2 && !signal.aborted; tries++) {
+    try {
+      await work(signal);
+      return;
+    } catch (error) {
+      if (isFault(error) && error.retry === "never") return;
+    }
+  }
+}
