@@ -32,7 +32,10 @@ const PART_BYTES = 8 * MIB;
 const OBJECT_MS = 1_500;
 const LEAST_OBJECT_BYTES = 256 * 1024;
 const MOST_OBJECT_BYTES = 16 * MIB;
-/** A connection is given as much at a time as it sends in this time, so that it shows how much has gone. */
+/**
+ * A connection is given as much at a time as it sends in this time: of what it was given at a time nobody knows how much the
+ * kernel has. By what has arrived so far, because at first the kernel takes far more than it sends.
+ */
 const CHUNK_MS = 100;
 const LEAST_CHUNK_BYTES = 8 * 1024;
 
@@ -44,17 +47,36 @@ export async function measureUp(engine: Engine, about: Measuring): Promise<LinkR
   const lanes = engine.traits.mostConnections;
   await warmUp(engine, { op: "head", key }, { count: lanes, size: "large" });
   const uploadId = await begin(engine, about);
+  const arrived = createArrived(engine);
   let parts = 0;
+  const nextPart = () => (parts++ % maxParts) + 1;
   try {
     return await runBox(engine, {
       boxMs,
       signal,
-      movedBytes: () => engine.meter.totalBytes - (readUnacknowledged() ?? 0),
-      work: (ending) => sendPart(engine, payload, { key, uploadId, number: (parts++ % maxParts) + 1, signal: ending }),
+      movedBytes: arrived.read,
+      work: (ending) =>
+        sendPart(engine, { payload, key, uploadId, number: nextPart(), signal: ending, rate: arrived.perConnection }),
     });
   } finally {
     await cleanUp((ending) => abandonUpload(engine, { key, uploadId, signal: ending }));
   }
+}
+
+/** Bytes that the other end has acknowledged, and how fast they arrive. */
+function createArrived(engine: Engine) {
+  const { clock } = engine.retrier;
+  const startedAt = clock.now();
+  let bytes = 0;
+  return {
+    read: () => {
+      bytes = engine.meter.totalBytes - (readUnacknowledged() ?? 0);
+      return bytes;
+    },
+    /** Bytes per second, by the last reading. */
+    perConnection: () =>
+      (Math.max(0, bytes) * 1000) / Math.max(1, clock.now() - startedAt) / Math.max(1, engine.gate.held),
+  };
 }
 
 async function begin(engine: Engine, about: Measuring): Promise<string> {
@@ -79,31 +101,36 @@ async function begin(engine: Engine, about: Measuring): Promise<string> {
 const tellTime = (about: Measuring, { answer, sentAtMs }: { answer: HttpAnswer; sentAtMs: number }): void =>
   about.onAnswer({ sentAtMs, receivedAtMs: Date.now(), date: answer.headers["date"] });
 
-async function sendPart(
-  engine: Engine,
-  payload: Payload,
-  about: { key: string; uploadId: string; number: number; signal: AbortSignal },
-): Promise<void> {
-  const { key, uploadId, number, signal } = about;
+interface PartToMake {
+  payload: Payload;
+  key: string;
+  uploadId: string;
+  number: number;
+  signal: AbortSignal;
+  /** Of one connection, bytes per second. */
+  rate(): number;
+}
+
+async function sendPart(engine: Engine, part: PartToMake): Promise<void> {
+  const { payload, key, uploadId, number, signal } = part;
   await callSummed(
     engine,
     (checksum): Call => {
       const sums = payload.sums(number, checksum);
       const sizeBytes = payload.partBytes;
       const operation: Operation = { op: "part", key, uploadId, partNumber: number, sizeBytes, ...sums, checksum };
-      return { operation, signal, body: bodyOf(engine, payload, number) };
+      return { operation, signal, body: bodyOf(engine, part) };
     },
     ({ answer, subject }) => readPart(answer, subject),
   );
 }
 
-function bodyOf(engine: Engine, payload: Payload, number: number): UploadBody {
-  const bytesPerSecond = () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held);
+function bodyOf(engine: Engine, { payload, number, rate }: PartToMake): UploadBody {
   return {
     lengthBytes: payload.partBytes,
-    bytesPerSecond,
+    bytesPerSecond: rate,
     read: (into, at) => {
-      const chunkBytes = Math.max(LEAST_CHUNK_BYTES, Math.round((bytesPerSecond() * CHUNK_MS) / 1000));
+      const chunkBytes = Math.max(LEAST_CHUNK_BYTES, Math.round((rate() * CHUNK_MS) / 1000));
       const chunk = into.subarray(0, Math.min(chunkBytes, payload.partBytes - at));
       payload.fill(number, chunk, at);
       return chunk.length;
@@ -142,7 +169,7 @@ export async function measureDown(
 
 async function put(engine: Engine, about: Measuring, length: number): Promise<void> {
   const { key } = about;
-  const bytes = randomBytes(length);
+  const bytes = Buffer.allocUnsafe(length);
   const payload = createPayload(length);
   payload.fill(1, bytes, 0);
   const nonce = randomBytes(16).toString("hex");
