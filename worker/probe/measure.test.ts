@@ -44,6 +44,15 @@ test("down: an object is fetched again and again, and deleted", async () => {
   expect(await succeeded("DeleteObject", about.key)).toBe(1);
 });
 
+test("down: an object that does not arrive in time is made smaller", async () => {
+  await store.arm({ op: "PutObject", times: 1, action: { kind: "stall", side: "request", afterBytes: 300_000 } });
+  const about = { ...measuring(), upBytesPerSecond: 4_000_000 };
+  const rate = await measureDown({ up: store.engine(), down: store.engine() }, about);
+  expect(rate.bytesPerSecond).toBeGreaterThan(0);
+  expect(await succeeded("PutObject", about.key)).toBe(1);
+  await store.disarm();
+});
+
 test("stopped in the middle, it takes away what it made", async () => {
   const stop = new AbortController();
   const about = measuring({ signal: stop.signal, boxMs: 60_000 });
