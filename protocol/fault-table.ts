@@ -214,6 +214,16 @@ export const FAULTS = {
     says: "The program cannot be executed.",
     next: "Make it executable, or name its interpreter first: tidemark run -- python train.py",
   }),
+  LINK_TOO_SLOW: row("never", 409, {
+    exit: 4,
+    says: "The link between this machine and the store is slower than was asked for.",
+    next: "Use another machine, or ask for less (--min-up, --min-down).",
+  }),
+  PLATFORM_FAILED: row("backoff", 502, {
+    exit: 5,
+    says: "The platform's own service on this machine did not do what it was asked.",
+    next: "The worker goes on without; if it stays, look at the platform's status.",
+  }),
   PORT_IN_USE: row("never", 500, {
     exit: 1,
     says: "The port is already in use.",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fault } from "./fault.ts";
-import { attemptPrefix, dataKey, epochClaimKey, manifestKey, parseDataKey } from "./keys.ts";
+import { attemptPrefix, dataKey, epochClaimKey, manifestKey, parseDataKey, parseProbeKey, probeKey } from "./keys.ts";
 import { attemptId, filePath, runName } from "./names.ts";
 
 const at = {
@@ -31,3 +31,24 @@ test.each([
   "team/runs/llama/e000003/ABC/model.bin",
   "team/runs/llama/e000003/abcdef123456/",
 ])("refuses the key %j", (key) => expect(() => parseDataKey("team/", key)).toThrow(Fault));
+
+const probe = { nodeId: "11111111-aaaa", probeId: "22222222-bbbb" };
+
+test("a probe key reads back as what it was made of, and is no data key", () => {
+  const key = probeKey("team/", probe);
+  expect(key).toBe("team/_tidemark/probe/11111111-aaaa/22222222-bbbb");
+  expect(parseProbeKey("team/", key)).toEqual(probe);
+  expect(() => parseDataKey("team/", key)).toThrow(Fault);
+  expect(probeKey("", { ...probe, nodeId: null })).toBe("_tidemark/probe/22222222-bbbb");
+});
+
+test.each([
+  "_tidemark/probe/11111111-aaaa/22222222-bbbb",
+  "team/_tidemark/probe/22222222-bbbb",
+  "team/_tidemark/probe/11111111-aaaa/22222222-bbbb/more",
+  "team/_tidemark/probe/11111111-aaaa/",
+  "team/_tidemark/probe/11111111-aaaa/../22222222-bbbb",
+  "team/_tidemark/probe/../22222222-bbbb",
+  "team/_tidemark/probe/11111111-aaaa/22222222-bbbb\n",
+  "team/_tidemark/other/11111111-aaaa/22222222-bbbb",
+])("%j is no probe key of a node", (key) => expect(parseProbeKey("team/", key)).toBeNull());

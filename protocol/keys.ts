@@ -1,5 +1,5 @@
 import { Fault } from "./fault.ts";
-import { attemptId, filePath, runName, type AttemptId, type FilePath, type RunName } from "./names.ts";
+import { attemptId, filePath, id, runName, type AttemptId, type FilePath, type RunName } from "./names.ts";
 
 /**
  * Where things live in the bucket. Data keys carry run, writer epoch and attempt and are never used twice, so a late
@@ -9,6 +9,7 @@ import { attemptId, filePath, runName, type AttemptId, type FilePath, type RunNa
  *   {prefix}runs/{run}/e000003/{attempt}/{path}                      data, written by the node of epoch 3
  *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}-{attempt}.json   written by the hub, last
  *   {prefix}epochs/{run}/e000003.json                                 the claim, written by the hub, if-none-match
+ *   {prefix}_tidemark/probe/{nodeId}/{probeId}                        what a node moves to measure its link, deleted after
  */
 
 export interface DataKey {
@@ -50,4 +51,19 @@ export function parseDataKey(prefix: string, key: string): DataKey {
   const path = filePath.safeParse(match[4]);
   if (!run.success || !attempt.success || !path.success) throw refuse();
   return { run: run.data, epoch: Number(match[2]), attempt: attempt.data, path: path.data };
+}
+
+const PROBES = "_tidemark/probe/";
+
+/** What is moved to measure a link; `nodeId` null where there is no hub. Used once. */
+export const probeKey = (prefix: string, at: { nodeId: string | null; probeId: string }): string =>
+  `${prefix}${PROBES}${at.nodeId === null ? "" : `${at.nodeId}/`}${at.probeId}`;
+
+/** The node that a probe key belongs to; null when it is no probe key of a node under this prefix. */
+export function parseProbeKey(prefix: string, key: string): { nodeId: string; probeId: string } | null {
+  if (!key.startsWith(`${prefix}${PROBES}`)) return null;
+  const [nodeId, probeId, ...more] = key.slice(prefix.length + PROBES.length).split("/");
+  const parsed = { nodeId: id.safeParse(nodeId), probeId: id.safeParse(probeId) };
+  if (!parsed.nodeId.success || !parsed.probeId.success || more.length > 0) return null;
+  return { nodeId: parsed.nodeId.data, probeId: parsed.probeId.data };
 }

@@ -55,6 +55,8 @@ export const operation = z.discriminatedUnion("op", [
   z.object({ op: z.literal("complete"), key, uploadId }),
   z.object({ op: z.literal("abort"), key, uploadId }),
   z.object({ op: z.literal("head"), key }),
+  /** DeleteObject. A hub signs it for what a node made to measure its link, and for nothing else. */
+  z.object({ op: z.literal("delete"), key }),
   /** A ranged GET, pinned to `etag` (If-Match) when one is known. */
   z.object({ op: z.literal("get"), key, offset: byteCount, length: byteCount.min(1), etag: etag.nullable() }),
 ]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "./fault.ts";
-import { formatBytes, formatDuration, formatEta, formatRate, parseDuration, parseSize } from "./units.ts";
+import { formatBytes, formatDuration, formatEta, formatRate, parseDuration, parseRate, parseSize } from "./units.ts";
 
 describe("sizes", () => {
   test.each([
@@ -31,6 +31,20 @@ describe("rates", () => {
     expect(formatRate(4_775_000)).toBe("38.2 Mbps");
     expect(formatRate(41_000_000, "bytes")).toBe("41.0 MB/s");
     expect(formatRate(0)).toBe("0 bps");
+  });
+
+  test.each([
+    ["20Mbit", 2_500_000],
+    ["50 Mbps", 6_250_000],
+    ["1Gbit/s", 125_000_000],
+    ["2.5MB/s", 2_500_000],
+    ["2MiB", 2_097_152],
+    ["800 kbit", 100_000],
+    ["300B/s", 300],
+  ])("%s is read as %d bytes per second", (text, bytes) => expect(parseRate(text)).toBe(bytes));
+
+  test.each(["20", "20M", "20Mb", "20mb/s", "fast", "-1Mbit"])("%j is refused as a rate: bits or bytes?", (text) => {
+    expect(() => parseRate(text)).toThrow("20Mbit");
   });
 });
 

@@ -74,6 +74,26 @@ export function parseSize(text: string): number {
   return bytes;
 }
 
+const BITS = /^(\d+(?:\.\d+)?)\s*([kKmMgGtT])?(?:[bB]it(?:\/s)?|bps)$/;
+const BYTES = /^(\d+(?:\.\d+)?\s*[kKMGT]?i?B)(?:\/s|ps)?$/;
+
+/**
+ * Reads a rate as links are sold (`20Mbit`, `50 Mbps`, `1Gbit/s`) or as disks are (`2.5MB/s`, `2MiB`). A number without a
+ * unit is refused: it has been read as both. Returns bytes per second.
+ * @throws Fault BAD_INPUT
+ */
+export function parseRate(text: string): number {
+  const trimmed = text.trim();
+  const bits = BITS.exec(trimmed);
+  if (bits !== null) {
+    const power = bits[2] === undefined ? 0 : "kmgt".indexOf(bits[2].toLowerCase()) + 1;
+    return (Number(bits[1]) * 1000 ** power) / 8;
+  }
+  const bytes = BYTES.exec(trimmed)?.[1];
+  if (bytes !== undefined) return parseSize(bytes);
+  throw new Fault("BAD_INPUT", { subject: text, detail: "a rate looks like 20Mbit, or 2.5MB/s" });
+}
+
 const DURATION_UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /**

@@ -306,6 +306,7 @@ export type EventKind =
   | "capture-refused"
   | "work-lost"
   | "program-ended"
+  | "link-probed"
   | "profile-changed"
   | "account-created";
 

@@ -27,8 +27,34 @@ describe("the environment", () => {
     ["TIDEMARK_PUBLIC_URL", "https://example.com/tidemark"],
     ["TIDEMARK_TRUST_PROXY", "maybe"],
     ["TIDEMARK_LOG", "loud"],
+    ["TIDEMARK_REALLOCATE_PER_HOUR", "some"],
+    ["TIDEMARK_REALLOCATE_COOLDOWN", "a while"],
+    ["TIDEMARK_REALLOCATE_QUORUM", "0.5"],
   ])("refuses %s=%s and names the variable", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(fault("BAD_INPUT", name));
+  });
+
+  it("reads how often machines may be given back", () => {
+    expect(readSettings({}).governor).toEqual({
+      perHour: 10,
+      cooldownMs: 300_000,
+      quorumShare: 0.5,
+      quorumLeast: 5,
+      excludeMs: 172_800_000,
+      goodForMs: 86_400_000,
+    });
+    const set = {
+      TIDEMARK_REALLOCATE_PER_HOUR: "0",
+      TIDEMARK_REALLOCATE_QUORUM: "60%",
+      TIDEMARK_REALLOCATE_EXCLUDE: "2d",
+      TIDEMARK_PROBE_GOOD_FOR: "0",
+    };
+    expect(readSettings(set).governor).toMatchObject({
+      perHour: 0,
+      quorumShare: 0.6,
+      excludeMs: 172_800_000,
+      goodForMs: 0,
+    });
   });
 
   it("allows private stores only on loopback, or when it is said", () => {

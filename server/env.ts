@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { email, password } from "#protocol/requests.ts";
+import type { GovernorLimits } from "./governor/judge.ts";
+import { readGovernorLimits } from "./governor/read-limits.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -23,6 +25,8 @@ export interface HubSettings {
   withPages: boolean;
   /** Created at first start, while there is no account. */
   firstAdmin: { email: string; password: string } | null;
+  /** How often machines may be given back to their platform. */
+  governor: GovernorLimits;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -103,6 +107,7 @@ export function readSettings(variables: Variables): HubSettings {
     allowPrivateEndpoints: LOOPBACK.test(host) || flagOf(variables, "TIDEMARK_ALLOW_PRIVATE_ENDPOINTS"),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
+    governor: readGovernorLimits(variables),
     logLevel: logLevelOf(variables),
   };
 }

@@ -38,6 +38,9 @@ const EXPECTED: Record<Who, string[]> = {
     "commit",
     "readCheckpoint",
     "findCheckpoint",
+    "probeTarget",
+    "probed",
+    "mayReallocate",
     "goodbye",
   ].map((name) => `node.${name}`),
 };

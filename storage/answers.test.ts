@@ -45,6 +45,7 @@ describe("every reader", () => {
     ["complete", answers.readComplete],
     ["head", answers.readHead],
     ["abort", answers.readAbort],
+    ["delete", answers.readDelete],
   ];
 
   test.each(readers)("of %s takes a captive portal's page for what it is, even with an ETag", (_name, read) => {
@@ -60,7 +61,8 @@ describe("every reader", () => {
     }
   });
 
-  test.each(readers.filter(([name]) => name !== "abort"))("of %s refuses a 200 that says nothing", (_name, read) => {
+  const silent = new Set(["abort", "delete"]);
+  test.each(readers.filter(([name]) => !silent.has(name)))("of %s refuses a 200 that says nothing", (_name, read) => {
     expect(codeOf(() => read(answer(200)))).toBe("UNEXPECTED_ANSWER");
   });
 
@@ -288,6 +290,19 @@ describe("readAbort", () => {
 
   test("is not content with a refusal", () => {
     expect(codeOf(() => answers.readAbort(answer(403, String(s3Error(403, "AccessDenied").body))))).toBe(
+      "ACCESS_DENIED",
+    );
+  });
+});
+
+describe("readDelete", () => {
+  test("is content when the object is gone, by this call or before", () => {
+    expect(codeOf(() => answers.readDelete(answer(204)))).toBeNull();
+    expect(codeOf(() => answers.readDelete(answer(404, String(s3Error(404, "NoSuchKey").body))))).toBeNull();
+  });
+
+  test("is not content with a refusal", () => {
+    expect(codeOf(() => answers.readDelete(answer(403, String(s3Error(403, "AccessDenied").body))))).toBe(
       "ACCESS_DENIED",
     );
   });

@@ -186,6 +186,15 @@ export function readAbort(answer: HttpAnswer, about?: About): void {
   if (fault.code !== "NO_SUCH_UPLOAD") throw fault;
 }
 
+/** DeleteObject. An object that is not there is what was wanted. */
+export function readDelete(answer: HttpAnswer, about?: About): void {
+  const { status, headers, body } = answer;
+  if ((status === 204 || status === 200) && body.byteLength === 0 && !looksLikeHtml(headers["content-type"], body))
+    return;
+  const fault = faultOfAnswer(ask("DeleteObject", answer, about));
+  if (fault.code !== "NO_SUCH_KEY") throw fault;
+}
+
 /** The body of Complete: every part in order, with its CRC32 where the store takes them. */
 export function completeBody(
   parts: readonly { partNumber: number; etag: string; crc32: string }[],

@@ -23,6 +23,7 @@ const OPERATIONS: Record<Operation["op"], Operation> = {
   complete: { op: "complete", key, uploadId: "u/+1" },
   abort: { op: "abort", key, uploadId: "u/+1" },
   head: { op: "head", key },
+  delete: { op: "delete", key },
   get: { op: "get", key, offset: 100, length: 50, etag: ETAG },
 };
 

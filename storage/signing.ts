@@ -47,6 +47,7 @@ export const S3_NAMES = {
   complete: "CompleteMultipartUpload",
   abort: "AbortMultipartUpload",
   head: "HeadObject",
+  delete: "DeleteObject",
   get: "GetObject",
 } as const satisfies Record<Operation["op"], string>;
 
@@ -159,6 +160,8 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
       return { method: "DELETE", query: [["uploadId", operation.uploadId]] };
     case "head":
       return { method: "HEAD" };
+    case "delete":
+      return { method: "DELETE" };
     case "get": {
       const headers: Record<string, string> = {
         range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}`,

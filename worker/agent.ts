@@ -5,6 +5,7 @@ import type { NodeFacts } from "#protocol/hello.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
 import { createNarrator } from "./agent-narrator.ts";
+import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
 import { assemble, type Agent, type Beginning } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "./config.ts";
@@ -71,6 +72,7 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
       signal: command.signal,
     });
     narrator.joined(credential.held, { isNew });
+    await probeFirst(command, { hub, options, facts });
     const beginning = { options, state, facts, hub, credential: credential.held, narrator };
     await live(command, { ...beginning, end: () => lifetime.abort() }, beside);
   } finally {
@@ -151,6 +153,7 @@ async function live(command: AgentCommand, beginning: Beginning & { end(): void 
       },
     }),
     ...captures,
+    tellCost(agent, command.platform),
   ];
   const failures: unknown[] = [];
   await Promise.all(

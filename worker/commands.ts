@@ -83,6 +83,11 @@ export const COMMANDS = {
     says: "Print a URL that opens one object without keys.",
     more: "Whoever has it may use it until it expires.",
   },
+  probe: {
+    usage: "tidemark probe [s3://bucket/prefix]",
+    says: "Measure the link to a bucket with the engine that will use it: round trip, clock, steady rates up and down.",
+    more: "Without an address, on a node that has joined a hub: the bucket of its hub. It takes the whole link for --probe-time in each direction and leaves nothing behind. Rates are those of the payload, about 3.5 % below what a line is sold as. Ends with 4 when the link is slower than --min-up or --min-down by more than a tenth, which is what measuring may miss; what could not be measured is never called slow.",
+  },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",
     most: 0,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
-import { parseDuration, parseSize } from "#protocol/units.ts";
+import { parseDuration, parseRate, parseSize } from "#protocol/units.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
@@ -30,6 +30,8 @@ export interface Config {
   count(name: FlagName): number;
   /** Bytes per second by time of day; no limit when it is not set. */
   limit(name: FlagName): Timetable;
+  /** Bytes per second; null when it is not set, or off. */
+  rate(name: FlagName): number | null;
   /** 0 to 0.95; 0 when it is on without a share, null when it is off. */
   share(name: FlagName): number | null;
   /** A whole number from 0, or null. */
@@ -78,6 +80,7 @@ export function resolveConfig(input: {
     durationMs: (name) => reading(name, parseDuration) ?? 0,
     count: (name) => reading(name, parseCount) ?? 0,
     limit: (name) => reading(name, parseTimetable) ?? NO_LIMIT,
+    rate: (name) => reading(name, parseLeast),
     share: (name) => reading(name, parseShare),
     number: (name) => reading(name, parseWhole),
     rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
@@ -97,6 +100,7 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   }
   if (spec.kind === "count") config.count(name);
   if (spec.kind === "limit") config.limit(name);
+  if (spec.kind === "rate") config.rate(name);
   if (spec.kind === "share") config.share(name);
   if (spec.kind === "number") config.number(name);
   if (spec.kind === "switch") config.isOn(name);
@@ -115,6 +119,10 @@ function parseWhole(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value);
   throw new Fault("BAD_INPUT", { detail: "a whole number" });
 }
+
+/** 0 and "off" ask for nothing. */
+const parseLeast = (value: string): number | null =>
+  ["off", "none", "0"].includes(value.toLowerCase()) ? null : parseRate(value) || null;
 
 function parseShare(value: string): number | null {
   if (isOn(value)) return 0;
@@ -202,9 +210,17 @@ export interface PlatformFacts {
   machineId: string | null;
   home: string | null;
   searchPath: string | null;
+  /** Where the platform's metadata service is; null: where it always is. */
+  imdsUrl: string | null;
 }
 
 /** Facts that a platform puts into the environment. */
 export function platformFacts(env: Environment): PlatformFacts {
-  return { machineId: env["SALAD_MACHINE_ID"] ?? null, home: env["HOME"] ?? null, searchPath: env["PATH"] ?? null };
+  const read = (name: string) => (env[name] === "" ? null : (env[name] ?? null));
+  return {
+    machineId: read("SALAD_MACHINE_ID"),
+    home: read("HOME"),
+    searchPath: read("PATH"),
+    imdsUrl: read("TIDEMARK_IMDS_URL"),
+  };
 }

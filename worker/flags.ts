@@ -1,4 +1,5 @@
 import type { CommandName } from "./commands.ts";
+import { PROBE_FLAGS } from "./probe/flags.ts";
 
 /**
  * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
@@ -12,6 +13,7 @@ type FlagKind =
   | "secret"
   | "size"
   | "limit"
+  | "rate"
   | "share"
   | "duration"
   | "count"
@@ -39,7 +41,7 @@ export interface FlagSpec {
 
 /** They speak to the store with keys of their own. */
 const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
-const KEYED = [...STORE, "doctor"] as const;
+const KEYED = [...STORE, "probe", "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
@@ -66,7 +68,7 @@ export const FLAGS = {
   },
   state: {
     kind: "text",
-    commands: [...MOVING, ...ASKING, "limit", "doctor"],
+    commands: [...MOVING, ...ASKING, "limit", "probe", "doctor"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -180,6 +182,7 @@ export const FLAGS = {
     commands: ["limit"],
     says: "Take back what was set: workers keep to the limits they were started with.",
   },
+  ...PROBE_FLAGS,
   concurrency: {
     kind: "count",
     commands: [...READING, "rm"],
@@ -208,7 +211,7 @@ export const FLAGS = {
   },
   "stall-after": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE],
+    commands: [...WORKING, "save", ...STORE, "probe"],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -216,7 +219,7 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING, "save", "doctor"],
+    commands: [...WORKING, "save", "probe", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {

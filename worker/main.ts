@@ -132,6 +132,7 @@ const VERBS = {
   cat: async () => (await import("./verbs/cat.ts")).cat,
   rm: async () => (await import("./verbs/rm.ts")).remove,
   presign: async () => (await import("./verbs/presign.ts")).presignPlace,
+  probe: async () => (await import("./verbs/probe.ts")).probe,
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
   doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;

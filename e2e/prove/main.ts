@@ -8,6 +8,7 @@ import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { overproduction } from "./overproduction.ts";
+import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
@@ -16,7 +17,16 @@ import { writePage } from "./write-page.ts";
 
 /** `npm run prove`: the full counts of the reliability bar. */
 
-const MEASURES: readonly Measure[] = [goodput, memory, slowLink, manyFiles, largeFile, overproduction, trainingKills];
+const MEASURES: readonly Measure[] = [
+  goodput,
+  memory,
+  slowLink,
+  probedLink,
+  manyFiles,
+  largeFile,
+  overproduction,
+  trainingKills,
+];
 
 async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
   const { options, program, book } = about;

@@ -50,6 +50,66 @@ describe("the fence around signatures", () => {
     for (const { url } of requests) expect(url).not.toContain("test-secret-key");
   });
 
+  it("lets a node do all that measuring its link needs below its own probe keys, and nowhere else", async () => {
+    const key = `team/_tidemark/probe/${node.nodeId}/${newId()}`;
+    const uploadId = "upload";
+    const all = (at: string): Operation[] => [
+      { op: "create", key: at, nonce: "n" },
+      { op: "part", key: at, uploadId, partNumber: 1, sizeBytes: 5, crc32: "00000000" },
+      { op: "put", key: at, sizeBytes: 5, crc32: "00000000", nonce: "n" },
+      { op: "parts", key: at, uploadId, after: 0 },
+      { op: "complete", key: at, uploadId },
+      { op: "abort", key: at, uploadId },
+      { op: "head", key: at },
+      { op: "get", key: at, offset: 0, length: 5, etag: null },
+      { op: "delete", key: at },
+    ];
+    const { requests } = await sign(node, ...all(key));
+    expect(requests.map(({ method }) => method)).toEqual([
+      "POST",
+      "PUT",
+      "PUT",
+      "GET",
+      "POST",
+      "DELETE",
+      "HEAD",
+      "GET",
+      "DELETE",
+    ]);
+    const hostile = [
+      key.replace(node.nodeId, other.nodeId),
+      key.replace(`${node.nodeId}/`, ""),
+      key.replace("team/", ""),
+      key.replace("team/", "other/"),
+      key.replace("/probe/", "/other/"),
+      key.replace("/probe/", "/probe//"),
+      `${key}/`,
+      `${key}/more`,
+      `team/_tidemark/probe/${node.nodeId}/`,
+      `team/_tidemark/probe/${node.nodeId}/..`,
+      `team/_tidemark/probe/${node.nodeId}/../${other.nodeId}/${newId()}`,
+      `team/_tidemark/probe/${node.nodeId}/%2e%2e`,
+      `team/_tidemark/probe/${node.nodeId}\n/${newId()}`,
+      `/${key}`,
+    ];
+    for (const at of hostile) {
+      for (const operation of all(at)) {
+        await expect(sign(node, operation), `${operation.op} ${at}`).rejects.toEqual(fault("NOT_THIS_NODES"));
+      }
+    }
+    const batch = sign(node, { op: "head", key }, { op: "delete", key: key.replace(node.nodeId, other.nodeId) });
+    await expect(batch).rejects.toEqual(fault("NOT_THIS_NODES"));
+  });
+
+  it("lets nobody delete what belongs to a checkpoint", async () => {
+    await claim(node);
+    const staged = await announce(test.hub, node, { epoch: 1, step: 1 });
+    const key = keyOf(staged, "model.safetensors");
+    await expect(sign(node, { op: "delete", key })).rejects.toEqual(fault("NOT_THIS_NODES"));
+    const manifest = "team/manifests/llama/e000001/s000000000001-x.json";
+    await expect(sign(node, { op: "delete", key: manifest })).rejects.toEqual(fault("NOT_THIS_NODES"));
+  });
+
   it("refuses an attempt that was not announced, of whatever run, epoch or prefix", async () => {
     await claim(node);
     const staged = await announce(test.hub, node, { epoch: 1, step: 1 });

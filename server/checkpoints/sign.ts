@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { parseDataKey, type DataKey } from "#protocol/keys.ts";
+import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
@@ -13,6 +13,7 @@ import { requireWriter } from "./require-writer.ts";
 /**
  * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the
  * checkpoint is not complete; for taking back what it had not completed there; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
+ * Below its own probe keys, where nothing is ever kept, it may do all that measuring a link needs, and only there delete.
  * Manifests and claims lie under keys that no operation of a node can even name. One refused operation refuses the batch.
  */
 
@@ -76,6 +77,11 @@ async function allowAbort(batch: Batch, operation: Operation, at: DataKey): Prom
 }
 
 async function allow(batch: Batch, operation: Operation, prefix: string): Promise<void> {
+  const probe = parseProbeKey(prefix, operation.key);
+  if (probe !== null) {
+    if (probe.nodeId !== batch.node.id) throw refuse(operation, "another node measures its link there");
+    return;
+  }
   const at = parseDataKey(prefix, operation.key);
   if (operation.op === "abort") return allowAbort(batch, operation, at);
   const checkpoint = await checkpointAt(batch, at);
@@ -83,6 +89,8 @@ async function allow(batch: Batch, operation: Operation, prefix: string): Promis
     throw refuse(operation, NOT_ANNOUNCED);
   }
   switch (operation.op) {
+    case "delete":
+      throw refuse(operation, "a node deletes nothing but what it made to measure its link");
     case "create":
     case "part":
     case "put":

@@ -8,7 +8,8 @@ import type { Context, NodeCaller } from "../trpc.ts";
 import { hearFrom } from "./hear-from.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 
-async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStore | null> {
+/** Where the bytes of a profile go, as its nodes are told. */
+export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStore | null> {
   const row = await hub.db.profile.findUnique({ where: { id: profileId } });
   if (row === null) return null;
   const { name, bucket, prefix, endpoint, workerEndpoint, provider } = draftOf(row);

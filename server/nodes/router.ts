@@ -3,6 +3,7 @@ import { manifest } from "#protocol/checkpoint.ts";
 import { claimEpochInput, enrolInput, findCheckpointInput, helloInput } from "#protocol/hello.ts";
 import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
+import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
 import { byId, createTokenInput } from "#protocol/requests.ts";
 import { announce } from "../checkpoints/announce.ts";
@@ -11,6 +12,9 @@ import { commit } from "../checkpoints/commit.ts";
 import { findCheckpoint } from "../checkpoints/find.ts";
 import { readCheckpoint } from "../checkpoints/read-checkpoint.ts";
 import { sign } from "../checkpoints/sign.ts";
+import { mayReallocate } from "../governor/may-reallocate.ts";
+import { probeTarget } from "../governor/probe-target.ts";
+import { recordProbe } from "../governor/record-probe.ts";
 import { minutes } from "../live/minutes.ts";
 import { listSamples } from "../live/samples.ts";
 import { acceptReport } from "../transfers/accept-report.ts";
@@ -57,5 +61,8 @@ export const nodeRouter = router({
   commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
   readCheckpoint: node.input(z.object({ checkpointId: id })).query(({ ctx, input }) => readCheckpoint(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
+  probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
+  probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),
+  mayReallocate: node.input(reallocateInput).mutation(({ ctx, input }) => mayReallocate(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

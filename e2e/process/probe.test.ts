@@ -1,0 +1,152 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { ROOT, type RunningProcess, startProcess } from "../stage/start-process.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+/** A worker that measures its link before it begins, on a platform that can exchange its machine. */
+let stage: Stage;
+let imds: RunningProcess;
+beforeAll(async () => {
+  [stage, imds] = await Promise.all([
+    // Enough for one: the next one asks in vain.
+    openStage({ hub: { env: { TIDEMARK_REALLOCATE_PER_HOUR: "1" } } }),
+    startProcess({
+      title: "metadata service",
+      entry: "worker/host/fake-imds.ts",
+      readReady: (line) => (line.startsWith("{") ? line : null),
+    }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([stage.close(), imds.stop()]);
+});
+
+const TRAIN = join(ROOT, "e2e/stage/training-program.ts");
+const train = (node: string) => [process.execPath, TRAIN, stage.folderOf(node), "1"];
+const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
+const imdsUrl = () => z.object({ url: z.string() }).parse(JSON.parse(imds.ready)).url;
+
+const asked = z.array(
+  z.object({ method: z.string(), path: z.string(), metadata: z.string().nullable(), body: z.unknown() }),
+);
+/** What the metadata service was asked to do, status aside. */
+const wishes = async (path: string) =>
+  asked.parse(await (await fetch(`${imdsUrl()}/asked`)).json()).filter((one) => one.path === path);
+
+const cost = z.object({ body: z.object({ deletion_cost: z.number() }) });
+
+const BOX = ["--probe-time", "2s", "--attempts", "1"];
+const HARD = ["--min-up", "900Gbit", ...BOX];
+const EASY = ["--min-up", "1kbit", "--min-down", "1kbit", ...BOX];
+
+function start(about: { name: string; machine: string | null; flags: string[] }): Promise<RunningProcess> {
+  const { name, machine, flags } = about;
+  const env = {
+    TIDEMARK_IMDS_URL: machine === null ? "http://127.0.0.1:9" : imdsUrl(),
+    ...(machine === null ? {} : { SALAD_MACHINE_ID: machine }),
+  };
+  return stage.startNode({ name, run: name, flags, env, program: train(name) });
+}
+
+test("a machine whose link is too slow is given back before the program starts", async () => {
+  const worker = await start({ name: "slow", machine: "machine-slow", flags: HARD });
+  expect(await worker.exited).toMatchObject({ code: 4 });
+  expect(said(worker)).toContain("The link between this machine and the store is slower than was asked for");
+  expect(said(worker)).not.toContain("starts at");
+  expect(await wishes("/v1/reallocate")).toEqual([
+    {
+      method: "POST",
+      path: "/v1/reallocate",
+      metadata: "true",
+      body: { reason: expect.stringMatching(/^tidemark: [\d.]+ [GM]bps up where 900 Gbps are asked for$/) },
+    },
+  ]);
+  const node = (await stage.client.nodes.list.query()).find(({ name }) => name === "slow");
+  expect(node).toMatchObject({ state: "offline", facts: { machineId: "machine-slow" } });
+});
+
+test("when the budget of the fleet is used up, the next one says so and trains", async () => {
+  const worker = await start({ name: "stays", machine: "machine-stays", flags: HARD });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("this machine stays: the fleet's budget of 1 reallocations an hour is used up");
+  expect(said(worker)).toContain("starts at 0");
+  expect(await wishes("/v1/reallocate")).toHaveLength(1);
+});
+
+test("a machine that was accepted is not measured again, and what it costs to lose is told", async () => {
+  const first = await start({ name: "good", machine: "machine-good", flags: EASY });
+  expect(await first.exited).toMatchObject({ code: 0 });
+  expect(said(first)).toMatch(/Up [\d.]+ [GM]bps.*Down [\d.]+ [GM]bps.*Accepted/);
+  const again = await start({ name: "good", machine: "machine-good", flags: EASY });
+  expect(await again.exited).toMatchObject({ code: 0 });
+  expect(said(again)).toContain("The hub knows this machine: its link does what is asked of it.");
+  expect(await wishes("/v1/deletion-cost")).toContainEqual(
+    expect.objectContaining({ method: "PUT", metadata: "true", body: { deletion_cost: 0 } }),
+  );
+});
+
+test("a machine that was given back and is here again is left before a byte moves", async () => {
+  const worker = await start({ name: "back", machine: "machine-slow", flags: HARD });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("The hub knows this machine");
+  expect(said(worker)).not.toContain("Measuring the link");
+  expect(said(worker)).toContain("is here again");
+});
+
+test("outside such a platform a link that is too slow ends the worker", async () => {
+  const worker = await start({ name: "home", machine: null, flags: HARD });
+  expect(await worker.exited).toMatchObject({ code: 4 });
+  expect(await wishes("/v1/reallocate")).toHaveLength(1);
+});
+
+test("what is not safe makes the container costly to take away", async () => {
+  const worker = await stage.startNode({
+    name: "full",
+    run: "full",
+    flags: ["--limit-up", "10kB", "--settle", "500ms", "--grace", "2s"],
+    env: { TIDEMARK_IMDS_URL: imdsUrl(), SALAD_MACHINE_ID: "machine-full" },
+  });
+  writeCheckpoint({ folder: stage.folderOf("full"), step: 10, modelBytes: 5_000_000, optimizerBytes: 0, loss: 1 });
+  const costs = async () => z.array(cost).parse(await wishes("/v1/deletion-cost"));
+  await waitUntil("it costs something", async () => (await costs()).some(({ body }) => body.deletion_cost > 0));
+  await worker.stop();
+});
+
+test("on a node that has joined, `tidemark probe` measures through the hub and leaves nothing behind", async () => {
+  const state = join(stage.dir, "nodes", "good", "state");
+  const { code, stdout } = await runOnce("worker/main.ts", ["probe", "--json", "--state", state, ...EASY]);
+  const result = JSON.parse(stdout) as Record<string, unknown>;
+  expect([code, result]).toEqual([0, expect.objectContaining({ type: "probe", outcome: "accept", fault: null })]);
+  const keys = {
+    AWS_ACCESS_KEY_ID: stage.store.accessKey,
+    AWS_SECRET_ACCESS_KEY: stage.store.secretKey,
+    TIDEMARK_ENDPOINT: stage.store.endpoint,
+  };
+  const left = await runOnce("worker/main.ts", ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys });
+  expect(left.stdout).toBe("");
+});
+
+test("with keys of its own it needs no hub, and a link that is too slow is exit 4", async () => {
+  const env = {
+    AWS_ACCESS_KEY_ID: stage.store.accessKey,
+    AWS_SECRET_ACCESS_KEY: stage.store.secretKey,
+    TIDEMARK_ENDPOINT: stage.store.endpoint,
+    TIDEMARK_STATE: join(stage.dir, "direct"),
+  };
+  const place = `s3://${stage.store.bucket}/somewhere`;
+  const slow = await runOnce("worker/main.ts", ["probe", place, "--json", ...HARD], { env });
+  expect([slow.code, JSON.parse(slow.stdout)]).toEqual([
+    4,
+    expect.objectContaining({ outcome: "reject", fault: expect.objectContaining({ code: "LINK_TOO_SLOW" }) }),
+  ]);
+  const refused = { ...env, AWS_SECRET_ACCESS_KEY: "wrong" };
+  const wrong = await runOnce("worker/main.ts", ["probe", place, ...BOX], { env: refused });
+  expect(wrong.code).toBe(4);
+  expect(wrong.stderr).toContain("does not accept this access key or its secret");
+  const unit = await runOnce("worker/main.ts", ["probe", place, "--min-up", "20"], { env });
+  expect([unit.code, unit.stderr]).toEqual([2, expect.stringContaining("20Mbit")]);
+});

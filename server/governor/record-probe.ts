@@ -1,0 +1,42 @@
+import type { ProbeReport } from "#protocol/probe.ts";
+import { formatRate } from "#protocol/units.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { machineOf } from "./machine-memory.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+
+/** No question of the governor goes further back. */
+const KEEP_MS = 30 * 86_400_000;
+
+/** What a link can do, in the words of the history. */
+function wordsOf({ outcome, reason, up, down }: ProbeReport): string {
+  const rates = [up === null ? null : `${formatRate(up)} up`, down === null ? null : `${formatRate(down)} down`];
+  const measured = rates.filter((text) => text !== null).join(", ");
+  if (outcome === "reject") return `was rejected: ${reason}`;
+  const found = measured === "" ? "could not measure its link" : `measured its link: ${measured}`;
+  return outcome === "accept" ? found : `${found} (${reason})`;
+}
+
+/** Keeps what a node found out about its link; the same probe once. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
+export async function recordProbe(
+  { hub, caller }: Context & { caller: NodeCaller },
+  probe: ProbeReport,
+): Promise<{ ok: true }> {
+  const node = liveNodeOf(hub, caller.nodeId);
+  const { id, machineId, outcome, reason, rttMs, clockSkewMs, up, down, thresholds, attempts, tookMs } = probe;
+  const now = hub.now();
+  const event = await hub.db.$transaction(async (tx) => {
+    if ((await tx.probe.findUnique({ where: { id } })) !== null) return null;
+    await tx.probe.deleteMany({ where: { at: { lt: new Date(now - KEEP_MS) } } });
+    const found = { outcome, reason, rttMs, clockSkewMs, up, down, attempts, tookMs };
+    const asked = { leastUp: thresholds.up, leastDown: thresholds.down };
+    const { profileId, id: nodeId } = node;
+    const machine = machineOf(nodeId, machineId);
+    await tx.probe.create({ data: { id, nodeId, machine, profileId, at: new Date(now), ...found, ...asked } });
+    const fault = outcome === "reject" ? { code: "LINK_TOO_SLOW" as const } : null;
+    const work = outcome === "accept" ? ("safe" as const) : ("risk" as const);
+    return recordEvent(tx, { at: now, kind: "link-probed", work, node, text: wordsOf(probe), fault });
+  });
+  if (event !== null) emit(hub, event);
+  return { ok: true };
+}

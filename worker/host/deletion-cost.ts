@@ -1,0 +1,48 @@
+import { toFault, type Fault } from "#protocol/fault.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Imds } from "./imds.ts";
+
+/**
+ * When a platform takes containers away it begins with those that cost least. Ours costs what it would lose: a point for
+ * each MiB that is not safe yet, nothing when all is safe.
+ */
+export interface CostKeeping {
+  imds: Pick<Imds, "setDeletionCost">;
+  unsafeBytes(): Promise<number>;
+  clock: Clock;
+  signal: AbortSignal;
+  /** Told once, until it works again. */
+  onFault(fault: Fault): void;
+}
+
+const MIB = 1024 * 1024;
+const LOOK_EVERY_MS = 15_000;
+/** Less than this is no other cost. */
+const NOTABLE_SHARE = 0.1;
+const NOTABLE_COST = 16;
+
+/** Keeps it right until the signal fires. No faults: a platform that does not listen is none of training's business. */
+export async function keepDeletionCost(keeping: CostKeeping): Promise<void> {
+  const { imds, clock, signal } = keeping;
+  let told: number | null = null;
+  let hasFailed = false;
+  while (!signal.aborted) {
+    try {
+      const cost = Math.ceil((await keeping.unsafeBytes()) / MIB);
+      if (isNews(told, cost)) {
+        await imds.setDeletionCost(cost);
+        told = cost;
+        hasFailed = false;
+      }
+    } catch (error) {
+      if (!hasFailed) keeping.onFault(toFault(error, { op: "deletion-cost" }));
+      hasFailed = true;
+    }
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+  }
+}
+
+function isNews(told: number | null, cost: number): boolean {
+  if (told === null || (told === 0) !== (cost === 0)) return true;
+  return Math.abs(cost - told) >= Math.max(NOTABLE_COST, told * NOTABLE_SHARE);
+}

@@ -1,0 +1,70 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/**
+ * For tests: the metadata service of SaladCloud as its interface is described. It refuses what does not carry its header,
+ * and remembers what it was asked. Started as a program it says where it is, and tells at `/asked` what it was asked.
+ */
+export interface FakeImds {
+  url: string;
+  asked: AskedOfImds[];
+  /** From now on it answers every call with this status; null: as it should. */
+  failWith(status: number | null): void;
+  close(): Promise<void>;
+}
+
+export interface AskedOfImds {
+  method: string;
+  path: string;
+  metadata: string | null;
+  body: unknown;
+}
+
+const ROUTES = ["GET /v1/status", "GET /v1/deletion-cost", "PUT /v1/deletion-cost", "POST /v1/reallocate"];
+
+export async function startFakeImds(): Promise<FakeImds> {
+  const asked: AskedOfImds[] = [];
+  let failure: number | null = null;
+  const take = async (request: IncomingMessage, response: ServerResponse) => {
+    const { method = "", url = "", headers } = request;
+    const answer = (status: number, body: unknown) =>
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+    if (url === "/asked") {
+      answer(200, asked);
+      return;
+    }
+    const metadata = typeof headers["metadata"] === "string" ? headers["metadata"] : null;
+    asked.push({ method, path: url, metadata, body: await readJson(request) });
+    if (failure !== null) answer(failure, {});
+    else if (metadata !== "true") answer(403, {});
+    else if (!ROUTES.includes(`${method} ${url}`)) answer(404, {});
+    else if (method === "GET")
+      answer(200, url === "/v1/status" ? { ready: true, started: true } : { deletion_cost: 0 });
+    else answer(method === "POST" ? 204 : 200, {});
+  };
+  const server = createServer((request, response) => void take(request, response));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    failWith: (status) => {
+      failure = status;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) if (Buffer.isBuffer(chunk)) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString("utf8");
+  return text === "" ? null : (JSON.parse(text) as unknown);
+}
+
+if (import.meta.main) process.stdout.write(`${JSON.stringify({ url: (await startFakeImds()).url })}\n`);

@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
+import type { LinkThresholds, MachineMemory, ProbeTarget } from "#protocol/probe.ts";
+import { jitter } from "../engine/breaker.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Imds } from "../host/imds.ts";
+import type { Hub } from "../link/hub.ts";
+import { isFatal } from "../link/stream.ts";
+import { decide, type Verdict } from "./decide.ts";
+import { askTarget } from "./node-link.ts";
+import { reportOf, type ProbeResult } from "./probe.ts";
+import type { ProbeTalk } from "./talk.ts";
+
+/**
+ * Before a worker restores anything: does this machine's link do? What the hub remembers of the machine may answer that
+ * without a byte. A machine that is too slow is given back where the platform exchanges machines and the hub's governor
+ * agrees; where it does not agree the worker goes on, because a slow link that trains is worth more than none. Elsewhere
+ * the worker ends, and says why.
+ */
+export interface StartParts {
+  hub: Hub;
+  imds: Imds;
+  machineId: string | null;
+  thresholds: LinkThresholds;
+  clock: Clock;
+  signal: AbortSignal;
+  talk: ProbeTalk;
+  measure(target: ProbeTarget): Promise<ProbeResult>;
+}
+
+const TRIES = 3;
+
+/** Faults: LINK_TOO_SLOW: this worker has to end; NODE_UNKNOWN, NODE_REVOKED, CANCELLED. */
+export async function probeAtStart(parts: StartParts): Promise<void> {
+  const { thresholds, talk } = parts;
+  if (thresholds.up === null && thresholds.down === null) return;
+  const target = await insist(parts, () => askTarget(parts.hub, parts.machineId)).catch(unlessOver(parts));
+  if (target instanceof Fault || target.store === null) {
+    const why = target instanceof Fault ? sentenceOf(target.toData()) : "The hub has no bucket for this node.";
+    return talk.notMeasured(why);
+  }
+  const known = recall(target.machine, thresholds);
+  if (known?.outcome === "accept") return talk.remembered(known);
+  if (known !== null) {
+    talk.remembered(known);
+    return reject(parts, { reason: `${known.reason}, as it was found before`, probeId: null });
+  }
+  talk.measuring(thresholds);
+  const result = await parts.measure(target);
+  talk.measured(result);
+  const report = reportOf(result, parts);
+  const told = await insist(parts, () =>
+    parts.hub.ask("probed", (client, signal) => client.node.probed.mutate(report, { signal })),
+  ).catch(unlessOver(parts));
+  if (told instanceof Fault) talk.trouble(told);
+  const { outcome, reason } = result.verdict;
+  if (outcome === "reject") await reject(parts, { reason, probeId: result.id });
+}
+
+/** What the hub remembers counts as long as it leads to the same: by what is asked for now. */
+function recall(machine: MachineMemory | null, thresholds: LinkThresholds): Verdict | null {
+  if (machine === null) return null;
+  const { up, down, verdict } = machine;
+  if ((thresholds.up !== null && up === null) || (thresholds.down !== null && down === null)) return null;
+  const rate = (bytesPerSecond: number | null) => ({ rate: { bytesPerSecond: bytesPerSecond ?? 0, isSteady: true } });
+  const now = decide({ up: rate(up), down: rate(down), clockSkewMs: null }, thresholds);
+  return now.outcome === (verdict === "good" ? "accept" : "reject") ? now : null;
+}
+
+async function reject(parts: StartParts, about: { reason: string; probeId: string | null }): Promise<void> {
+  const { hub, imds, machineId, talk } = parts;
+  const { reason, probeId } = about;
+  const tooSlow = (detail: string) => new Fault("LINK_TOO_SLOW", { op: "probe", detail });
+  if (machineId === null && (await imds.status()) === null) throw tooSlow(reason);
+  const question = { requestId: randomUUID(), machineId, probeId };
+  const answer = await insist(parts, () =>
+    hub.ask("mayReallocate", (client, signal) => client.node.mayReallocate.mutate(question, { signal })),
+  ).catch(unlessOver(parts));
+  if (answer instanceof Fault) {
+    return talk.stays(`the hub could not be asked whether it may go: ${sentenceOf(answer.toData())}`);
+  }
+  if (!answer.allowed) return talk.stays(answer.reason);
+  const moved = await insist(parts, () => imds.reallocate(`tidemark: ${reason}`)).catch(unlessOver(parts));
+  if (moved instanceof Fault) return talk.stays(sentenceOf(moved.toData()));
+  throw tooSlow(`${reason}; the platform was asked for another machine`);
+}
+
+/** Tries a few times what may pass. */
+async function insist<T>({ clock, signal }: StartParts, work: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      const fault = toFault(error, { op: "probe" });
+      if (fault.retry === "never" || tries >= TRIES || signal.aborted) throw fault;
+      await clock.sleep(200 + jitter(clock, tries), signal);
+    }
+  }
+}
+
+/** A question without an answer ends nothing, but for a node that is not wanted, or that is being stopped. */
+const unlessOver =
+  ({ signal }: StartParts) =>
+  (error: unknown): Fault => {
+    if (signal.aborted || isFatal(error)) throw toFault(error);
+    return toFault(error);
+  };

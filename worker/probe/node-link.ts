@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import { Fault } from "#protocol/fault.ts";
+import { probeKey } from "#protocol/keys.ts";
+import type { ProbeTarget } from "#protocol/probe.ts";
+import { systemClock } from "../engine/clock.ts";
+import { createEngine } from "../engine/engine.ts";
+import { createRetrier } from "../engine/retry.ts";
+import { createHubSource } from "../link/hub-source.ts";
+import type { Hub } from "../link/hub.ts";
+import { probeLink, type ProbeResult } from "./probe.ts";
+import type { ProbeWishes } from "./wishes.ts";
+
+/** Of the engines that measure. */
+export interface EngineWishes {
+  connections: number | null;
+  memoryBytes: number | null;
+  idleMs: number;
+}
+
+/** Where this node measures its link. Faults: NOT_FOUND (an older hub), NODE_UNKNOWN, NODE_REVOKED, HUB_UNREACHABLE. */
+export const askTarget = (hub: Hub, machineId: string | null): Promise<ProbeTarget> =>
+  hub.ask("probeTarget", (client, signal) => client.node.probeTarget.query({ machineId }, { signal }));
+
+/** Measures the link of an enrolled node, with signatures from its hub. Faults: NO_SUCH_BUCKET without one, CANCELLED. */
+export async function probeNodeLink(
+  hub: Hub,
+  target: ProbeTarget,
+  wishes: ProbeWishes & { engine: EngineWishes; signal: AbortSignal },
+): Promise<ProbeResult> {
+  const { store, nodeId } = target;
+  if (store === null) throw new Fault("NO_SUCH_BUCKET", { op: "probe", detail: "the hub has none for this node" });
+  const { connections, memoryBytes, idleMs } = wishes.engine;
+  const aheadMs = target.hubTimeMs - Date.now();
+  const make = (direction: "up" | "down") =>
+    createEngine({
+      source: createHubSource(hub),
+      traits: store.traits,
+      direction,
+      connections,
+      ...(memoryBytes === null ? {} : { memoryBytes: Math.floor(memoryBytes / 2) }),
+      // What the link does, not what it may be used for.
+      limitBytesPerSecond: 0,
+      signerNow: () => Date.now() + aheadMs,
+      retrier: createRetrier(systemClock),
+      idleMs,
+    });
+  const engines = { up: make("up"), down: make("down") };
+  try {
+    return await probeLink({
+      ...wishes,
+      engines,
+      newKey: () => probeKey(store.prefix, { nodeId, probeId: randomUUID() }),
+      endpoint: store.endpoint,
+      clock: systemClock,
+    });
+  } finally {
+    await Promise.all([engines.up.close(), engines.down.close()]);
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash, randomBytes } from "node:crypto";
+import { crc32 } from "node:zlib";
+import type { StoreChecksum } from "#protocol/operations.ts";
+import type { PartSums } from "../engine/read-part.ts";
+
+/**
+ * Bytes that nothing on the way can make fewer: a random block, which every part begins at another place of and goes
+ * around as often as it is long. Made once, so that making them costs nothing while the link is measured.
+ */
+export interface Payload {
+  sums(part: number, checksum: StoreChecksum): PartSums;
+  /** Fills `into` with the bytes of a part from `at` on. */
+  fill(part: number, into: Buffer, at: number): void;
+  readonly partBytes: number;
+}
+
+const MOST_BLOCK_BYTES = 4 * 1024 * 1024;
+/** Prime to every block's length, and no multiple of anything that a compressor looks for. */
+const SHIFT_BYTES = 65_537;
+
+export function createPayload(partBytes: number): Payload {
+  const block = randomBytes(Math.min(MOST_BLOCK_BYTES, partBytes));
+  const startOf = (part: number, at: number) => (part * SHIFT_BYTES + at) % block.length;
+  const pieces = function* (part: number, at: number, length: number): Generator<Buffer> {
+    for (let done = 0; done < length;) {
+      const from = startOf(part, at + done);
+      const piece = block.subarray(from, from + Math.min(block.length - from, length - done));
+      done += piece.length;
+      yield piece;
+    }
+  };
+  return {
+    partBytes,
+    sums: (part, checksum) => {
+      const md5 = checksum === "md5" ? createHash("md5") : null;
+      let sum = 0;
+      for (const piece of pieces(part, 0, partBytes)) {
+        sum = crc32(piece, sum);
+        md5?.update(piece);
+      }
+      return { crc32: sum.toString(16).padStart(8, "0"), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
+    },
+    fill: (part, into, at) => {
+      let filled = 0;
+      for (const piece of pieces(part, at, into.length)) filled += piece.copy(into, filled);
+    },
+  };
+}

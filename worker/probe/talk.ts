@@ -1,0 +1,42 @@
+import { sentenceOf, type Fault } from "#protocol/fault.ts";
+import type { LinkThresholds } from "#protocol/probe.ts";
+import { formatRate } from "#protocol/units.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Verdict } from "./decide.ts";
+import type { ProbeResult } from "./probe.ts";
+import { probeFacts, probeLines } from "./words.ts";
+
+/** What a worker says of its link while it starts. */
+export interface ProbeTalk {
+  measuring(thresholds: LinkThresholds): void;
+  measured(result: ProbeResult): void;
+  /** The hub knows this machine. */
+  remembered(verdict: Verdict): void;
+  notMeasured(why: string): void;
+  /** Too slow, and here all the same. */
+  stays(why: string): void;
+  trouble(fault: Fault): void;
+}
+
+export function createProbeTalk(terminal: Terminal): ProbeTalk {
+  return {
+    measuring: (thresholds) => {
+      const { up, down } = thresholds;
+      const asked = [up === null ? null : `${formatRate(up)} up`, down === null ? null : `${formatRate(down)} down`];
+      const text = `Measuring the link to the store; it must do ${asked.filter((one) => one !== null).join(" and ")}.`;
+      terminal.say(text, { type: "probing", thresholds });
+    },
+    measured: (result) => terminal.say(probeLines(result).join(" "), { type: "probed", ...probeFacts(result) }),
+    remembered: (verdict) => {
+      const text =
+        verdict.outcome === "accept"
+          ? "The hub knows this machine: its link does what is asked of it."
+          : `The hub knows this machine: ${verdict.reason}.`;
+      terminal.say(text, { type: "machine-known", ...verdict });
+    },
+    notMeasured: (why) => terminal.say(`The link was not measured. ${why}`, { type: "not-probed", why }),
+    stays: (why) =>
+      terminal.say(`The link is too slow, and this machine stays: ${why.replace(/\.$/, "")}.`, { type: "stays", why }),
+    trouble: (fault) => terminal.say(sentenceOf(fault.toData()), { type: "trouble", fault: fault.toData() }),
+  };
+}

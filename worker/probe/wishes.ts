@@ -1,0 +1,17 @@
+import type { LinkThresholds } from "#protocol/probe.ts";
+import type { Config } from "../config.ts";
+
+/** What the flags say of a probe. */
+export interface ProbeWishes {
+  thresholds: LinkThresholds;
+  /** Of each direction. */
+  boxMs: number;
+  mostAttempts: number;
+}
+
+/** @throws Fault BAD_INPUT */
+export const readProbeWishes = (config: Config): ProbeWishes => ({
+  thresholds: { up: config.rate("min-up"), down: config.rate("min-down") },
+  boxMs: config.durationMs("probe-time"),
+  mostAttempts: config.count("attempts"),
+});
