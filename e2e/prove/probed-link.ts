@@ -7,6 +7,7 @@ const LINKS: readonly LinkSettings[] = [
   { upMbit: 2, downMbit: 20, rttMs: 300 },
   { upMbit: 5, downMbit: 20, rttMs: 200 },
   { upMbit: 20, downMbit: 50, rttMs: 120, lossPercent: 0.1 },
+  { upMbit: 20, downMbit: 300, rttMs: 60 },
   { upMbit: 100, downMbit: 300, rttMs: 120 },
   { upMbit: 300, downMbit: 300, rttMs: 30 },
 ];
