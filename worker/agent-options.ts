@@ -41,7 +41,11 @@ export function readAgentOptions(config: Config): AgentOptions {
     hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
     token: config.text("token"),
     name: wishedName(config.text("name")),
-    watches: readWatches(config.list("watch"), config.text("run")),
+    watches: readWatches({
+      folders: config.list("watch"),
+      run: config.text("run"),
+      patterns: config.list("pattern"),
+    }),
     settleMs: config.durationMs("settle"),
     diskBudgetBytes: config.size("disk-budget"),
     localPort: readPort(config.number("local-port")),

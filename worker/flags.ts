@@ -108,6 +108,12 @@ export const FLAGS = {
     value: "PORT",
     says: "Answer programs of this machine on 127.0.0.1:PORT too (0: any free port), for those that cannot open the unix socket local.sock in the state folder; the token they need lies beside it in local.token.",
   },
+  pattern: {
+    kind: "list",
+    commands: [...WORKING],
+    value: "GLOB",
+    says: "Names of checkpoints in the watched folders, for example `ckpt-*`; the last number of a name is its step. May be given several times. When left out: the names that frameworks give (checkpoint-500, step_500, epoch=1-step=500.ckpt, ...).",
+  },
   settle: {
     kind: "duration",
     commands: [...WORKING],

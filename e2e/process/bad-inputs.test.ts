@@ -20,6 +20,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   [`agent --hub ${HUB} --name a/b`, "a node name has"],
   [`agent --hub ${HUB}`, "needs a join token"],
   [`agent --hub ${HUB} --disk-budget much`, "a size looks like"],
+  [`agent --hub ${HUB} --token x --watch here --pattern [a`, "a [ is never closed"],
   [`agent --hub ${HUB} --settle soon`, "a duration looks like"],
   ["run", "tidemark run --watch DIR -- python train.py"],
   [`run --hub ${HUB} --watch here`, "the program is missing"],

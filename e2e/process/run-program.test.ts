@@ -116,6 +116,21 @@ test("the last words of a program that failed reach the hub, and go on to our ow
   expect(ended?.detail?.split("\n").toSorted()).toEqual(["", "RuntimeError: CUDA out of memory", "loading"]);
 });
 
+test("only names that match a pattern are checkpoints, by their last number", async () => {
+  const script = `const fs = require("fs"), path = require("path");
+    for (const name of ["weights-v2-40", "step_50"]) {
+      fs.mkdirSync(path.join(process.argv[1], name), { recursive: true });
+      fs.writeFileSync(path.join(process.argv[1], name, "model.bin"), name);
+    }`;
+  const node = { name: "pattern", run: "pattern", flags: ["--pattern", "weights-*", "--pattern", "w-*"] };
+  const worker = await stage.startNode({
+    ...node,
+    program: [process.execPath, "-e", script, stage.folderOf("pattern")],
+  });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(await newestSafe("pattern")).toBe(40);
+});
+
 test("a program that is not there is said, with the code that shells give it", async () => {
   const worker = await stage.startNode({ name: "missing", run: "missing", program: ["no-such-program-anywhere"] });
   expect(await worker.exited).toMatchObject({ code: 127 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { whichRun } from "./which-run.ts";
 
-const watch = (folder: string, run: string) => ({ folder, run: runName.parse(run) });
+const watch = (folder: string, run: string) => ({ folder, run: runName.parse(run), takes: null });
 const [llama, qwen] = [watch("/data/llama", "llama"), watch("/data/qwen", "qwen")];
 
 test("the run that is named counts, then the watched folder the path lies in, then the only one there is", () => {

@@ -3,16 +3,17 @@ import { basename, dirname, join } from "node:path";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { findCandidates, type Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
+import type { Watch } from "../upload/watch.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import type { LocalCheckpoint } from "./choose-resume.ts";
 
 /** What lies in a watched folder while nobody writes to it. Faults: READ_FAILED. */
 export async function readLocalCheckpoints(
-  folder: string,
+  { folder, takes }: Watch,
   isKnown: (path: string, fingerprint: string) => boolean,
 ): Promise<LocalCheckpoint[]> {
   const found: LocalCheckpoint[] = [];
-  for (const candidate of await findCandidates(folder)) {
+  for (const candidate of await findCandidates(folder, takes)) {
     const { path, step } = candidate;
     const look = await lookAt(candidate);
     if (look === null) continue;

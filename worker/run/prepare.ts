@@ -35,7 +35,7 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   const { ledger, narrator, restorer, epochsBefore } = agent;
   const { run, folder } = watch;
   const claim = await claimPatiently(agent, run);
-  const local = await readLocalCheckpoints(folder, ledger.knows);
+  const local = await readLocalCheckpoints(watch, ledger.knows);
   // After a restart of the program in this life, what was written here since is of the present epoch too.
   const isSameEpoch = epochsBefore.get(run) === claim.epoch || agent.prepared.has(run);
   const { from, setAside: unwanted } = chooseResume({ newest: claim.newest, isSameEpoch, local });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stepOf } from "./find.ts";
+import { stepOf, stepOfNamed } from "./find.ts";
 
 test.each([
   ["checkpoint-500", 500],
@@ -39,3 +39,14 @@ test.each(["trainer_state.json", "events.out.12", "log500.txt", "model500.safete
     expect(stepOf(name, "file")).toBeNull();
   },
 );
+
+test("where a person says which names are checkpoints, the last number of a name is its step", () => {
+  const takes = (name: string) => name.startsWith("ckpt");
+  expect(stepOfNamed("ckpt-v2-1500", { kind: "folder", takes })).toBe(1500);
+  expect(stepOfNamed("ckpt_20.h5", { kind: "file", takes })).toBe(20);
+  expect(stepOfNamed("ckpt-final", { kind: "folder", takes })).toBeNull();
+  expect(stepOfNamed("ckpt-7.tmp", { kind: "folder", takes })).toBeNull();
+  expect(stepOfNamed("step-7", { kind: "folder", takes })).toBeNull();
+  // What was restored lies under our own name.
+  expect(stepOfNamed("checkpoint-7", { kind: "folder", takes })).toBe(7);
+});

@@ -33,14 +33,32 @@ export function stepOf(name: string, kind: Candidate["kind"]): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-/** The checkpoints in a folder, lowest step first. A folder that does not exist yet has none. Faults: READ_FAILED. */
-export async function findCandidates(folder: string): Promise<Candidate[]> {
+/** Names that a person said are checkpoints, in place of those that are known here. */
+export type NamePattern = (name: string) => boolean;
+
+/** Restores go to such a folder, whatever the program calls its own. */
+const RESTORED = /^checkpoint-\d{1,12}$/;
+
+/** Of a name that matches a pattern: its last number, before the ending of a file, is the step; without one it is no checkpoint. */
+export function stepOfNamed(name: string, about: { kind: Candidate["kind"]; takes: NamePattern }): number | null {
+  const { kind, takes } = about;
+  if (isTemporaryName(name) || !(takes(name) || (kind === "folder" && RESTORED.test(name)))) return null;
+  const stem = kind === "file" ? name.replace(/\.[A-Za-z0-9]+$/, "") : name;
+  const digits = /(\d{1,12})\D*$/.exec(stem)?.[1];
+  return digits === undefined ? null : Number(digits);
+}
+
+/**
+ * The checkpoints in a folder, lowest step first; with `takes` only those with such names. A folder that does not exist yet
+ * has none. Faults: READ_FAILED.
+ */
+export async function findCandidates(folder: string, takes: NamePattern | null = null): Promise<Candidate[]> {
   const found: Candidate[] = [];
   try {
     for (const entry of await readdir(folder, { withFileTypes: true })) {
       const kind = entry.isDirectory() ? "folder" : entry.isFile() ? "file" : null;
       if (kind === null) continue;
-      const step = stepOf(entry.name, kind);
+      const step = takes === null ? stepOf(entry.name, kind) : stepOfNamed(entry.name, { kind, takes });
       if (step !== null) found.push({ path: join(folder, entry.name), name: entry.name, step, kind });
     }
   } catch (error) {

@@ -38,7 +38,7 @@ async function write(step: number, file = "model.safetensors"): Promise<void> {
 async function captureOnce(): Promise<void> {
   const stop = new AbortController();
   await keepCapturing({
-    watch: { folder: watched, run },
+    watch: { folder: watched, run, takes: null },
     settleMs: 10,
     ledger,
     runs: createRuns([run], { hub: createFakeHub({}), onOver: () => undefined }),

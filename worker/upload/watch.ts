@@ -3,7 +3,8 @@ import { basename, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { runName, type RunName } from "#protocol/names.ts";
 import type { Clock } from "../engine/clock.ts";
-import { findCandidates, type Candidate } from "./find.ts";
+import { compileGlob } from "../verbs/glob.ts";
+import { findCandidates, type Candidate, type NamePattern } from "./find.ts";
 import { lookAt, type Look } from "./look.ts";
 import type { Settler } from "./settle.ts";
 
@@ -15,6 +16,8 @@ import type { Settler } from "./settle.ts";
 export interface Watch {
   folder: string;
   run: RunName;
+  /** Which names are checkpoints; null: those that frameworks give. */
+  takes: NamePattern | null;
 }
 
 export interface Watching {
@@ -38,7 +41,13 @@ const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
 
 /** Which folder belongs to which run. @throws Fault BAD_INPUT */
-export function readWatches(folders: readonly string[], run: string | null): Watch[] {
+export function readWatches(given: {
+  folders: readonly string[];
+  run: string | null;
+  patterns: readonly string[];
+}): Watch[] {
+  const { folders, run } = given;
+  const takes = readPatterns(given.patterns);
   if (run !== null && folders.length > 1) {
     throw new Fault("BAD_INPUT", {
       op: "usage",
@@ -57,7 +66,7 @@ export function readWatches(folders: readonly string[], run: string | null): Wat
         detail: parsed.error.issues[0]?.message ?? "not a run name",
       });
     }
-    return { folder: resolve(folder), run: parsed.data };
+    return { folder: resolve(folder), run: parsed.data, takes };
   });
   const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
   if (twice !== undefined) {
@@ -68,6 +77,19 @@ export function readWatches(folders: readonly string[], run: string | null): Wat
     });
   }
   return watches;
+}
+
+/** Null when none was given. @throws Fault BAD_INPUT */
+function readPatterns(globs: readonly string[]): NamePattern | null {
+  if (globs.length === 0) return null;
+  const patterns = globs.map((glob) => {
+    const compiled = compileGlob(glob);
+    if ("reason" in compiled) {
+      throw new Fault("BAD_INPUT", { op: "usage", subject: `--pattern ${glob}`, detail: compiled.reason });
+    }
+    return compiled;
+  });
+  return (name) => patterns.some((pattern) => pattern.matches(name));
 }
 
 /** Looks until the signal fires. */
@@ -123,7 +145,7 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
 /** Takes what is finished now. Returns whether there is something that may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
   const { watch, settler, signal } = watching;
-  const candidates = await findCandidates(watch.folder);
+  const candidates = await findCandidates(watch.folder, watch.takes);
   const finished: { candidate: Candidate; look: Look }[] = [];
   let isWaiting = false;
   for (const [index, candidate] of candidates.entries()) {
