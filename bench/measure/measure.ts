@@ -79,7 +79,11 @@ export async function measure(command: Command, options: MeasureOptions): Promis
   options.signal.throwIfAborted();
   if (isLate) return { costs: null, why: `not finished after ${Math.round(options.limitMs / 1000)} s` };
   // Results are published: where this project lies on somebody's disk is nobody's business.
-  const said = tail.replaceAll(`${ROOT}/`, "").trim();
+  // No paths of this machine: not the project's, nor those of the stage's folder, absolute or relative.
+  const said = tail
+    .replaceAll(`${ROOT}/`, "")
+    .replaceAll(/\S*\/tidemark-bench-\d+\//g, "")
+    .trim();
   const text = await readFile(result, "utf8").catch(() => null);
   if (text === null) return { costs: null, why: `it could not be run: ${said}` };
   const found = costs.parse(JSON.parse(text));
