@@ -78,8 +78,7 @@ export async function measure(command: Command, options: MeasureOptions): Promis
   }
   options.signal.throwIfAborted();
   if (isLate) return { costs: null, why: `not finished after ${Math.round(options.limitMs / 1000)} s` };
-  // Results are published: where this project lies on somebody's disk is nobody's business.
-  // No paths of this machine: not the project's, nor those of the stage's folder, absolute or relative.
+  // Results are published: where this project, or the stage's folder, lies on somebody's disk is nobody's business.
   const said = tail
     .replaceAll(`${ROOT}/`, "")
     .replaceAll(/\S*\/tidemark-bench-\d+\//g, "")
