@@ -5,6 +5,7 @@ import {
   readAbort,
   readComplete,
   readCreate,
+  readDelete,
   readHead,
   readListParts,
   readPart,
@@ -134,6 +135,20 @@ export const STORAGE_CASES: readonly Case[] = [
       expect(listed.parts).toEqual([]);
       readAbort(await send({ op: "abort", key, uploadId }));
       readAbort(await send({ op: "abort", key, uploadId }));
+    },
+  },
+  {
+    name: "a presigned deletion takes an object away, and is content when it is gone",
+    async run(context) {
+      const { send, client } = reach(context);
+      client.destroy();
+      const key = `${context.prefix}to delete`;
+      const { bytes } = sample(1_000);
+      const put = { op: "put", key, sizeBytes: bytes.length, crc32: crc32Hex(bytes), nonce: "n" } as const;
+      readPut(await send(put, bytes));
+      readDelete(await send({ op: "delete", key }));
+      expect((await send({ op: "head", key })).status).toBe(404);
+      readDelete(await send({ op: "delete", key }));
     },
   },
   {

@@ -67,7 +67,8 @@ function runIn(
 ): Promise<{ code: number | null; text: string }> {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH ?? "", NO_COLOR: "1", NODE_ENV: "production", ...about.env } as const;
-    const child = spawn("nsenter", [`--net=${netns}`, process.execPath, ...about.args], {
+    const [program, ...args] = ["nsenter", `--net=${netns}`, process.execPath, ...about.args] as const;
+    const child = spawn(program, args, {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
       env,
