@@ -37,7 +37,13 @@ export function capturingOf(
       // What lay there before another node took the run over and gave it back says nothing of this epoch.
       if (epoch === null || (!prepared.has(run) && epochsBefore.get(run) !== epoch)) return;
       const known = training.of(run, epoch);
-      if (known === null || step > known.step) training.note(run, { step, at, epoch });
+      if (known !== null && step <= known.step) return;
+      try {
+        training.note(run, { step, at, epoch });
+      } catch (error) {
+        // Only losses are told less exactly; the checkpoint itself is what matters.
+        narrator.waitingFor(error);
+      }
     },
     onCaptured: (captured) => {
       narrator.captured(captured);

@@ -42,6 +42,13 @@ test("time passes while the program runs, and only forward", () => {
   expect(training.of("a", 1)).toEqual({ step: 3, at: 160, epoch: 1 });
 });
 
+test("where nothing can be written a step says so, time goes on without a word, and both are known", () => {
+  const training = openTraining(join(folder, "no-such-folder", "training.json"));
+  expect(() => training.note("a", { step: 1, at: 1, epoch: 1 })).toThrow(/could not be written/);
+  training.goesOn("a", 5);
+  expect(training.of("a", 1)).toEqual({ step: 1, at: 5, epoch: 1 });
+});
+
 test("a file that is torn is as good as none, and is written anew", () => {
   const path = join(folder, "torn.json");
   writeFileSync(path, '{"a":{"step":1');

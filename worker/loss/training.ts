@@ -27,7 +27,7 @@ export interface TrainedPoint {
 
 const points = z.record(z.string(), z.object({ step: z.number(), at: z.number(), epoch: z.number().nullable() }));
 
-/** Methods fault with WRITE_FAILED, NO_SPACE. */
+/** `note` faults with WRITE_FAILED, NO_SPACE; it is known all the same, until this process ends. */
 export function openTraining(path: string): Training {
   const before = readText(path);
   const known = new Map<string, TrainedPoint>(Object.entries(parsePoints(before)));
@@ -57,7 +57,11 @@ export function openTraining(path: string): Training {
       const point = known.get(run);
       if (point === undefined || at <= point.at) return;
       point.at = at;
-      write();
+      try {
+        write();
+      } catch {
+        // A full disk must not end what only keeps the time; the next step that is told says so.
+      }
     },
     close: () => {
       if (fd !== null) closeSync(fd);

@@ -42,7 +42,10 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   for (const { path, state } of unwanted) narrator.setAside({ path, place: await setAside(path), state });
   agent.prepared.add(run);
   const at = from.kind === "local" ? await writtenAt(from.path) : (claim.newest?.capturedAt ?? 0);
-  await reportLoss(agent, { run, claim, from: from.kind === "start" ? null : { step: from.step, at } });
+  // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
+  await reportLoss(agent, { run, claim, from: from.kind === "start" ? null : { step: from.step, at } }).catch(
+    narrator.waitingFor,
+  );
   if (from.kind === "start") {
     narrator.resuming({ run, step: null, path: null });
     return null;

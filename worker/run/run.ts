@@ -86,26 +86,24 @@ async function keepRunning(
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
     const end = await about.start(points).ended.finally(() => clearInterval(clock));
     saysItGoesOn(agent);
-    const tail = agent.logTail?.() ?? "";
-    const [watch] = agent.options.watches;
-    if (watch !== undefined) {
-      const { code, signal } = end;
-      await agent.outbox.add({
-        type: "program-ended",
-        run: watch.run,
-        code,
-        signal,
-        tail,
-        ranMs: Math.round(performance.now() - startedAt),
-      });
-    }
-    const again = restartAfter(policy, { end, ranMs: performance.now() - startedAt, failures });
+    const ranMs = performance.now() - startedAt;
+    await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
+    const again = restartAfter(policy, { end, ranMs, failures });
     if (again === null || life.stopping.aborted) return end;
     ({ failures } = again);
     agent.narrator.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
     if (life.stopping.aborted || agent.signal.aborted) return end;
   }
+}
+
+/** For the hub's history. That it could not be written down is said, and keeps nobody from ending or going on. */
+async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promise<void> {
+  const { options, outbox, logTail, narrator } = agent;
+  const [watch] = options.watches;
+  if (watch === undefined) return;
+  const event = { type: "program-ended" as const, run: watch.run, ...end, tail: logTail?.() ?? "" };
+  await outbox.add(event).catch(narrator.waitingFor);
 }
 
 /** For the program: where it goes on from (empty: from the beginning), and where it reaches this worker. */
