@@ -46,7 +46,8 @@ test.each([2, 5])(
     const { stop, isSafe } = await startSending({ name, modelBytes: 24 * MIB, graceSeconds });
     const { code, tookMs, said } = await stop();
     expect(code).toBe(143);
-    expect(tookMs).toBeLessThan(graceSeconds * 1000 + 500);
+    // The process ends itself at the end of the grace; a busy machine notices a little later.
+    expect(tookMs).toBeLessThan(graceSeconds * 1000 + 1_500);
     expect(said).toContain(`${name}: nothing of it is safe yet; 3 files, 24.0 MiB not yet safe.`);
     expect(await isSafe()).toBe(false);
     await stage.startNode({ name, run: runName.parse(name) });
