@@ -83,7 +83,8 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
       const kills = scene.scale === "short" ? scene.random.whole(1, 2) : 1;
       for (let done = 0; done < kills; done++) {
         const ended = await Promise.race([copy.ended, sleep(scene.random.next() * lifeMs(scene))]);
-        if (ended !== undefined) return copy;
+        // Killed after its work is done, it has nothing to go on with: the next one is another copy.
+        if (ended !== undefined || copy.said.some(({ type }) => type === "done")) return copy;
         copy.kill("SIGKILL");
         await copy.ended;
         if (scene.direction === "up") scene.note({ acknowledgedParts: await acknowledged(scene) });
