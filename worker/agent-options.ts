@@ -1,10 +1,10 @@
-import { Fault } from "#protocol/fault.ts";
 import type { Config } from "./config.ts";
 import { wishedName } from "./host/facts.ts";
 import { readLimits } from "./limits/read-limits.ts";
 import type { Limits } from "./limits/throttle.ts";
 import { readHubAddress } from "./link/hub-address.ts";
 import { readWatches, type Watch } from "./upload/watch.ts";
+import { usage } from "./verbs/verb.ts";
 
 /** What `tidemark agent` was told, read and checked before anything starts. */
 export interface AgentOptions {
@@ -31,7 +31,7 @@ export interface AgentOptions {
 const MIB = 1024 * 1024;
 function readPort(port: number | null): number | null {
   if (port === null || port <= 65_535) return port;
-  throw new Fault("BAD_INPUT", { op: "usage", subject: `--local-port ${port}`, detail: "a port is 65535 or less" });
+  throw usage(`--local-port ${port}`, "a port is 65535 or less");
 }
 
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { storeKeys } from "../faults/rig.ts";
 import { ROOT } from "../stage/start-process.ts";
-import { startStore } from "../stage/start-store.ts";
-import { type LinkSettings, openLink } from "./open-link.ts";
+import type { LinkSettings } from "./open-link.ts";
+import { openStoreAcross } from "./open-store-across.ts";
 
 const MBIT = 125_000;
 const rate = z.object({ bytesPerSecond: z.number(), rampMs: z.number(), isSteady: z.boolean() });
@@ -31,17 +29,8 @@ export async function probeOver(
   program: string,
   flags: readonly string[] = [],
 ): Promise<Probed> {
-  const folder = mkdtempSync(join(tmpdir(), "tidemark-probe-"));
-  await using undo = new AsyncDisposableStack();
-  undo.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const link = await openLink(settings, "cubic");
-  undo.defer(() => link.close());
-  const store = await startStore({
-    dataDir: join(folder, "store"),
-    under: ["nsenter", `--net=${link.serverNetns}`],
-    flags: ["--host", link.serverAddress, "--no-fsync"],
-  });
-  undo.defer(async () => void (await store.stop("SIGKILL")));
+  await using across = await openStoreAcross(settings);
+  const { link, store, folder } = across;
   const where = ["--endpoint", store.endpoint, "--provider", "minio", "--state", join(folder, "state")];
   const startedAt = performance.now();
   const { code, text } = await runIn(link.clientNetns, {

@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Copy, type Ending, startCopy } from "../faults/copy.ts";
 import { sumsUnder } from "../faults/final-names.ts";
 import { writeFileOf } from "../faults/payload.ts";
 import { storeKeys } from "../faults/rig.ts";
-import { openLink, whyNoLink } from "../link/open-link.ts";
-import { startStore } from "../stage/start-store.ts";
+import { whyNoLink } from "../link/open-link.ts";
+import { openStoreAcross } from "../link/open-store-across.ts";
 import type { Measure } from "./measure.ts";
 
 const MIB = 1024 * 1024;
@@ -31,17 +30,8 @@ export const slowLink: Measure = {
   says: "24 MiB each way over 2 Mbit/s up, 20 down, 300 ms, 2 % of all packets lost",
   whyNot: whyNoLink,
   run: async (program) => {
-    const folder = mkdtempSync(join(tmpdir(), "tidemark-slow-"));
-    await using undo = new AsyncDisposableStack();
-    undo.defer(() => rmSync(folder, { recursive: true, force: true }));
-    const link = await openLink(LINK, "cubic");
-    undo.defer(() => link.close());
-    const store = await startStore({
-      dataDir: join(folder, "store"),
-      under: ["nsenter", `--net=${link.serverNetns}`],
-      flags: ["--host", link.serverAddress, "--no-fsync"],
-    });
-    undo.defer(async () => void (await store.stop("SIGKILL")));
+    await using across = await openStoreAcross(LINK);
+    const { link, store, folder } = across;
     const source = writeFileOf(join(folder, "source.bin"), BYTES);
     const [sum] = Object.values(source.sums);
     const back = join(folder, "back");

@@ -3,10 +3,9 @@ import { callAs, NOBODY, openTestHub, type TestHub } from "../hub/open-test-hub.
 import { hashOf } from "../random-id.ts";
 import { hashPassword, passwordFits } from "./password.ts";
 import { readSession, secretInCookie } from "./session.ts";
+import { fault } from "../hub/match-fault.ts";
 
 const draft = { email: "Ada@Example.com", password: "correct horse battery" };
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
-
 let test: TestHub;
 beforeEach(async () => {
   test = await openTestHub();

@@ -1,35 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { putObjectText } from "#storage/objects.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestStore,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { addTestNode, addTestProfile, callAs } from "../hub/open-test-hub.ts";
+import { fault } from "../hub/match-fault.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
-import { keysOf, openPair } from "./test-bucket.ts";
+import { keysOf } from "./test-bucket.ts";
+import { claim, node, other, profileId, store, test, pairForEach } from "./pair-for-each.ts";
 
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
-
-let store: TestStore;
-let test: TestHub;
-let profileId: string;
-let node: TestNode;
-let other: TestNode;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
+pairForEach();
 
 const bucketKeys = (prefix: string) => keysOf(test.hub, profileId, prefix);
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 describe("claiming a run", () => {
   it("gives the first node epoch 1, and the same again at its restart", async () => {
     expect(await claim(node)).toEqual({ epoch: 1, parent: null, newest: null });

@@ -1,37 +1,17 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { filePath } from "#protocol/names.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
-import {
-  callAs,
-  openTestStore,
-  profileFor,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { callAs, profileFor, type TestNode } from "../hub/open-test-hub.ts";
+import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";
 import { announce, manifestOf, newAttempt, run, upload } from "./stage-checkpoint.ts";
-import { keysOf, openPair } from "./test-bucket.ts";
+import { keysOf } from "./test-bucket.ts";
+import { claim, node, other, profileId, store, test, pairForEach } from "./pair-for-each.ts";
 
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
-
-let store: TestStore;
-let test: TestHub;
-let profileId: string;
-let node: TestNode;
-let other: TestNode;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
+pairForEach();
 
 const bucketKeys = (prefix: string) => keysOf(test.hub, profileId, prefix);
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 const commit = (who: TestNode, manifest: Manifest) => callAs(test.hub, who.caller).node.commit({ manifest });
 describe("announcing", () => {
   it("twice changes nothing", async () => {

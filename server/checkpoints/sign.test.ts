@@ -1,27 +1,14 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { Operation } from "#protocol/operations.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs, type TestNode } from "../hub/open-test-hub.ts";
+import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";
-import { announce, keyOf, makeSafe, manifestOf, newAttempt, putOf, run, upload } from "./stage-checkpoint.ts";
-import { openPair } from "./test-bucket.ts";
+import { announce, keyOf, makeSafe, manifestOf, newAttempt, putOf, upload } from "./stage-checkpoint.ts";
+import { claim, node, other, test, pairForEach } from "./pair-for-each.ts";
 
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
+pairForEach();
 
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
-
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 const sign = (who: TestNode, ...operations: Operation[]) => callAs(test.hub, who.caller).node.sign({ operations });
 const commit = (who: TestNode, manifest: Manifest) => callAs(test.hub, who.caller).node.commit({ manifest });
 const restoreOn = (who: TestNode, checkpointId: string) =>

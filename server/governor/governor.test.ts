@@ -2,11 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ProbeOutcome, ProbeReport } from "#protocol/probe.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
+import { fault } from "../hub/match-fault.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
-
 let test: TestHub;
 let profileId: string;
 let node: TestNode;

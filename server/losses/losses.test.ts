@@ -1,24 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
-import { openPair } from "../checkpoints/test-bucket.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs, type TestNode } from "../hub/open-test-hub.ts";
+import { fault } from "../hub/match-fault.ts";
+import { claim, node, other, test, pairForEach } from "../checkpoints/pair-for-each.ts";
 
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
+pairForEach();
 
 const losses = () => callAs(test.hub, "viewer").losses.list({ run: null, nodeId: null, before: null, limit: 10 });
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 
 /** What the node says of the run: seen on disk up to one step, trained up to another. */
 async function says(
@@ -141,7 +130,7 @@ describe("looking for a checkpoint", () => {
   });
 
   it("is refused to any other node", async () => {
-    const refused = expect.objectContaining({ cause: expect.objectContaining({ code: "NOT_THIS_NODES" }) });
+    const refused = fault("NOT_THIS_NODES");
     await expect(find(other)).rejects.toEqual(refused);
     await claim(node);
     await expect(find(other)).rejects.toEqual(refused);

@@ -15,8 +15,8 @@ import {
 import { noticeSilence } from "../live/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "../random-id.ts";
+import { fault } from "../hub/match-fault.ts";
 
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 const run = runName.parse("llama");
 
 let test: TestHub;

@@ -10,8 +10,8 @@ import {
   profileFor,
   type TestHub,
 } from "../hub/open-test-hub.ts";
+import { fault } from "../hub/match-fault.ts";
 
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
 const planted = { accessKeyId: "AKIAPLANTEDKEY", secretAccessKey: "planted-canary-secret" };
 const endpoint = "http://127.0.0.1:9";
 

@@ -15,8 +15,7 @@ import {
 } from "../hub/open-test-hub.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { newId } from "../random-id.ts";
-
-const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });
+import { fault } from "../hub/match-fault.ts";
 
 let store: TestStore;
 let test: TestHub;

@@ -1,7 +1,7 @@
 import * as z from "zod";
-import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { isFault, toFault } from "#protocol/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
-import { connectHub, hubFault } from "../link/hub.ts";
+import { connectHub, hubFault, notSaidByHub } from "../link/hub.ts";
 import { readCredential } from "../link/node-credential.ts";
 import { failed, fine, skipped, type Finding } from "./finding.ts";
 
@@ -44,8 +44,7 @@ async function readHealth(base: string, signal: AbortSignal): Promise<Health> {
   const answer = await fetch(`${base}/healthz`, { redirect: "error", signal: limit });
   const parsed = health.safeParse(await answer.json().catch(() => null));
   if (parsed.success) return parsed.data;
-  const code = [429, 502, 503, 504].includes(answer.status) ? "HUB_UNREACHABLE" : "HUB_NOT_TIDEMARK";
-  throw new Fault(code, { subject: base, detail: `HTTP ${answer.status}` });
+  throw notSaidByHub(base, answer.status);
 }
 
 /** Pure: whether the worker fits. */

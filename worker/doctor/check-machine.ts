@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, rm, statfs } from "node:fs/promises";
+import { open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { toFault } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { readHolder } from "../host/lock.ts";
 import { stateFolder } from "../host/state-folder.ts";
+import { readRoom } from "../restore/room.ts";
 import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 
 /** Captures are made where the state is; with less than this the first large checkpoint does not fit. */
@@ -21,7 +22,13 @@ export async function checkState(
   try {
     const folder = await stateFolder(wished, home);
     await writeOnce(folder);
-    return { folder, findings: [fine("state folder", `${folder} can be written`), await checkRoom(folder)] };
+    return {
+      folder,
+      findings: [
+        fine("state folder", `${folder} can be written`),
+        judgeRoom(folder, (await readRoom(folder)).freeBytes),
+      ],
+    };
   } catch (error) {
     const fix = "Name a folder that this user may write: --state DIR, or TIDEMARK_STATE.";
     const fault = toFault(error).toData();
@@ -46,11 +53,6 @@ async function writeOnce(folder: string): Promise<void> {
   } finally {
     await rm(path, { force: true });
   }
-}
-
-async function checkRoom(folder: string): Promise<Finding> {
-  const { bavail, bsize } = await statfs(folder);
-  return judgeRoom(folder, bavail * bsize);
 }
 
 /** Pure: what so much free space means. */

@@ -63,9 +63,14 @@ const AWAY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 /** Anything but JSON was not said by a hub. */
 function onlyJson(response: Response, base: string): Response {
   if (response.headers.get("content-type")?.includes("json") === true) return response;
-  const code = AWAY.has(response.status) ? "HUB_UNREACHABLE" : "HUB_NOT_TIDEMARK";
   void response.body?.cancel();
-  throw new Fault(code, { subject: base, status: response.status, detail: `HTTP ${response.status}` });
+  throw notSaidByHub(base, response.status);
+}
+
+/** What an answer is that no hub gives. */
+export function notSaidByHub(base: string, status: number): Fault {
+  const code = AWAY.has(status) ? "HUB_UNREACHABLE" : "HUB_NOT_TIDEMARK";
+  return new Fault(code, { subject: base, status, detail: `HTTP ${status}` });
 }
 
 export function connectHub(base: string, options: { credential: () => string | null; signal: AbortSignal }): Hub {

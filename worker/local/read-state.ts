@@ -2,7 +2,6 @@ import { sentenceOf } from "#protocol/fault.ts";
 import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
-import { leastIntervalMs } from "#protocol/sustain.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
@@ -42,17 +41,16 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
 }
 
 function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number }): LocalRun {
-  const rate = now.rate > 0 ? now.rate : agent.uplink.bytesPerSecond();
+  const uplink = agent.uplink.bytesPerSecond();
+  const rate = now.rate > 0 ? now.rate : uplink;
   const leftBytes = Math.max(0, run.unsafeBytes - run.movedBytes);
   const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
-  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(agent, run), isHeld };
+  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
 }
 
 /** The drain forecast of one run, from uploads that ended here; null until one has. */
-export function sustainOf({ uplink }: Pick<Agent, "uplink">, run: RunBacklog): Sustain | null {
-  const bytesPerSecond = uplink.bytesPerSecond();
-  const least = leastIntervalMs(run.safeBytes, bytesPerSecond);
-  if (least === null) return null;
-  return { leastIntervalMs: least, bytesPerSecond, canSustain: run.intervalMs === null || run.intervalMs >= least };
+function sustainOf({ intervalMs, leastIntervalMs }: RunBacklog, bytesPerSecond: number): Sustain | null {
+  if (leastIntervalMs === null) return null;
+  return { leastIntervalMs, bytesPerSecond, canSustain: intervalMs === null || intervalMs >= leastIntervalMs };
 }

@@ -57,7 +57,7 @@ async function saveAlone(command: AgentCommand, wanted: z.infer<typeof saveInput
   const { config } = command;
   if (config.text("hub") === null) {
     const detail = "no worker runs on this state folder, so --hub says where to save to (or --state, where one runs)";
-    throw new Fault("BAD_INPUT", { op: "usage", subject: "--hub", detail });
+    throw usage("--hub", detail);
   }
   // Alone nobody would send it later: it waits in any case.
   const saved: { answer: SaveAnswer | null } = { answer: null };

@@ -2,7 +2,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { Fault, isFault, sentenceOf, toFault } from "#protocol/fault.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 
 /**
@@ -125,10 +125,9 @@ async function serve(parts: LocalParts, place: Place, { request, response }: Exc
     send(await parts.answer({ method: request.method ?? "GET", path: pathname, body, signal }));
   } catch (error) {
     const fault = toFault(error, { op: "local" });
-    const { http } = FAULTS[fault.code];
     const data = fault.toData();
     const text = JSON.stringify({ fault: { ...data, sentence: sentenceOf(data) } });
-    send({ status: isFault(error) && http >= 400 ? http : 500, type: "application/json", text });
+    send({ status: FAULTS[fault.code].http, type: "application/json", text });
   }
 }
 

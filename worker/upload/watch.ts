@@ -3,7 +3,7 @@ import { basename, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { runName, type RunName } from "#protocol/names.ts";
 import type { Clock } from "../engine/clock.ts";
-import { compileGlob } from "../verbs/glob.ts";
+import { readGlob } from "../verbs/glob.ts";
 import { findCandidates, type Candidate, type NamePattern } from "./find.ts";
 import { lookAt, type Look } from "./look.ts";
 import type { Settler } from "./settle.ts";
@@ -82,14 +82,8 @@ export function readWatches(given: {
 /** Null when none was given. @throws Fault BAD_INPUT */
 function readPatterns(globs: readonly string[]): NamePattern | null {
   if (globs.length === 0) return null;
-  const patterns = globs.map((glob) => {
-    const compiled = compileGlob(glob);
-    if ("reason" in compiled) {
-      throw new Fault("BAD_INPUT", { op: "usage", subject: `--pattern ${glob}`, detail: compiled.reason });
-    }
-    return compiled;
-  });
-  return (name) => patterns.some((pattern) => pattern.matches(name));
+  const patterns = globs.map((glob) => readGlob("pattern", glob));
+  return (name) => patterns.some((matches) => matches(name));
 }
 
 /** Looks until the signal fires. */

@@ -1,6 +1,5 @@
 import type { Config } from "../config.ts";
-import { compileGlob } from "./glob.ts";
-import { usage } from "./verb.ts";
+import { readGlob } from "./glob.ts";
 
 /** Which files a verb speaks of: by name, size and age. */
 export type Filter = (file: { relative: string; sizeBytes: number; modifiedAtMs: number | null }) => boolean;
@@ -11,11 +10,10 @@ export type Filter = (file: { relative: string; sizeBytes: number; modifiedAtMs:
  * @throws Fault BAD_INPUT naming a glob that cannot be read.
  */
 export function readFilter(config: Config, nowMs: number): Filter {
-  const rules = config.rules.map(({ takes, glob }) => {
-    const compiled = compileGlob(glob);
-    if ("reason" in compiled) throw usage(`--${takes ? "include" : "exclude"} ${glob}`, compiled.reason);
-    return { takes, matches: compiled.matches };
-  });
+  const rules = config.rules.map(({ takes, glob }) => ({
+    takes,
+    matches: readGlob(takes ? "include" : "exclude", glob),
+  }));
   const takesRest = rules[0]?.takes !== true;
   const [least, most] = [config.size("min-size") ?? 0, config.size("max-size") ?? Infinity];
   // Clocks differ: without a bound a date in the future is as good as any.

@@ -1,3 +1,5 @@
+import { usage } from "./verb.ts";
+
 /**
  * Globs as rclone reads them: `*` and `?` stay inside one segment, `**` crosses segments, `[a-z]` and `{a,b}` choose. A
  * leading `/` ties the glob to the top; without it, it matches from any segment on. A trailing `/` means all below.
@@ -12,6 +14,13 @@ export function compileGlob(glob: string): { matches(path: string): boolean } | 
   if (typeof source !== "string") return source;
   const pattern = new RegExp(`${isTied ? "^" : "(?:^|/)"}${source}$`, "su");
   return { matches: (path) => pattern.test(path) };
+}
+
+/** The same for a glob that somebody gave with a flag. @throws Fault BAD_INPUT naming both */
+export function readGlob(flag: string, glob: string): (path: string) => boolean {
+  const compiled = compileGlob(glob);
+  if ("reason" in compiled) throw usage(`--${flag} ${glob}`, compiled.reason);
+  return compiled.matches;
 }
 
 function sourceOf(glob: string): string | { reason: string } {

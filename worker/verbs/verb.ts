@@ -20,7 +20,7 @@ export interface Verb {
 export type StorePlace = Extract<Address, { kind: "store" }>;
 export type LocalPlace = Extract<Address, { kind: "local" }>;
 
-/** See the list in protocol/fault.ts. */
+/** See the list in protocol/exit-codes.ts. */
 export const EXIT = { ok: 0, failed: 1, differs: 6, partly: 8 } as const;
 
 export const usage = (subject: string, detail: string): Fault =>
