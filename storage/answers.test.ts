@@ -346,7 +346,9 @@ describe("checkRange", () => {
   });
 
   test("refuses a whole object in place of a range", () => {
-    expect(code({}, 200)).toBe("RANGE_IGNORED");
+    expect(code({ "content-length": "1000" }, 200)).toBe("RANGE_IGNORED");
+    expect(code({ "content-length": "149" }, 200)).toBe("UNEXPECTED_ANSWER");
+    expect(code({ "content-length": undefined }, 200)).toBe("UNEXPECTED_ANSWER");
   });
 
   test.each([

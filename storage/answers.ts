@@ -219,8 +219,8 @@ export interface RangeAnswer {
 
 /**
  * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
- * @throws Fault RANGE_IGNORED on a 200, TRUNCATED on a shorter range, OBJECT_CHANGED on another ETag or a 412,
- * SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range.
+ * @throws Fault RANGE_IGNORED on a 200 that is long enough to be the whole object, TRUNCATED on a shorter range,
+ * OBJECT_CHANGED on another ETag or a 412, SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range or 200.
  */
 export function checkRange(
   answer: RangeAnswer,
@@ -232,6 +232,10 @@ export function checkRange(
   // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
   if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
   if (status === 200) {
+    // Who ignores a range sends the whole object. Anything shorter is some other answer, an error perhaps, and may pass.
+    const wholeLength = Number(headers["content-length"]?.trim() ?? Number.NaN);
+    if (!(wholeLength >= range.offset + range.length))
+      throw unexpected(asked, "neither the range nor the whole object");
     throw new Fault("RANGE_IGNORED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
   }
   if (status !== 206) throw faultOfAnswer({ ...asked, ...(answer.body === undefined && { bodyUnread: true }) });

@@ -144,7 +144,7 @@ describe("a store that only seems to work", () => {
 
   test("is caught ignoring ranges", async () => {
     const result = await ran((op) =>
-      op === "GetObject" ? { status: 200, headers: { etag: '"a"' }, body: "all" } : null,
+      op === "GetObject" ? { status: 200, headers: { etag: '"a"' }, body: "all of it".padEnd(100_000) } : null,
     );
     expect(result.view.ok).toBe(false);
     expect(line(result, "GetObject")?.fault?.code).toBe("RANGE_IGNORED");
