@@ -39,7 +39,7 @@ async function startSending(about: { name: string; modelBytes: number; graceSeco
   return { run, stop, isSafe };
 }
 
-test.each([2, 5])(
+test.each([2, 5, 15])(
   "with %i s it ends in time, says what is not safe, and the next start goes on",
   async (graceSeconds) => {
     const name = `too-large-${graceSeconds}`;
