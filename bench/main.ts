@@ -12,6 +12,7 @@ import { HELP, type Options, readOptions } from "./options.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
+import { benchFleet } from "./fleet/main.ts";
 import { runCase } from "./run-case.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
@@ -190,7 +191,12 @@ async function benchAll(options: Options): Promise<void> {
   if (options.save) await writePage();
 }
 
+const [first, ...rest] = process.argv.slice(2);
 try {
+  if (first === "fleet") {
+    await benchFleet(rest);
+    process.exit();
+  }
   const options = readOptions(process.argv.slice(2));
   if (options.help) console.log(HELP);
   else if (options.report) await writePage();

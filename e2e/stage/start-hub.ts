@@ -8,6 +8,8 @@ export interface HubOptions {
   /** Pages are left out unless a story needs them: the API starts faster alone. */
   pages?: "served" | "left out";
   env?: Record<string, string>;
+  /** As that of `StartOptions`. */
+  under?: readonly string[];
   onLine?: (line: string) => void;
 }
 
@@ -21,6 +23,7 @@ export async function startHub(options: HubOptions): Promise<RunningHub> {
   const running = await startProcess({
     title: "hub",
     entry: "server/main.ts",
+    ...(options.under === undefined ? {} : { under: options.under }),
     env: {
       TIDEMARK_DATA: options.dataDir,
       TIDEMARK_PORT: String(options.port ?? 0),

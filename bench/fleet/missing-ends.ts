@@ -1,0 +1,14 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+/** The transfers whose ends the hub acknowledged and whose rows do not say so; read from the hub's file itself. */
+export function missingEnds(dataDir: string, acknowledged: ReadonlySet<string>): string[] {
+  const database = new DatabaseSync(join(dataDir, "hub.db"), { readOnly: true });
+  try {
+    const rows = database.prepare(`SELECT "id" FROM "Transfer" WHERE "state" = 'done'`).all();
+    const ended = new Set(rows.map((row) => String(row["id"])));
+    return [...acknowledged].filter((id) => !ended.has(id));
+  } finally {
+    database.close();
+  }
+}

@@ -1,0 +1,137 @@
+import { Agent } from "node:http";
+import { z } from "zod";
+import { callHub, openStream } from "./talk.ts";
+import { createSimulatedNode, type SimulatedNode } from "./simulated-node.ts";
+
+/**
+ * A process that is many nodes at once: each enrols, says hello, holds a stream of its own and reports, in the words of
+ * the real protocol. Reports of all go over a few connections, so that ten thousand nodes fit into one machine's files.
+ * It is told what to be as JSON in its first argument, and says on stdout, a line of JSON each, what its nodes see.
+ */
+
+const orders = z.object({
+  url: z.string(),
+  token: z.string(),
+  /** Names: `sim-<index>`, from `first` on. */
+  first: z.number().int(),
+  count: z.number().int(),
+  everyMs: z.number().int(),
+  /** How long a node trains between two uploads, on average. */
+  intervalMs: z.number().int(),
+});
+
+/** The real worker's wait before it comes back: full jitter up to 0.5, 1, 2 ... 15 s. */
+const MAX_WAIT_MS = 15_000;
+const ENROL_AT_ONCE = 8;
+
+export type Said =
+  | { said: "ready"; nodes: number }
+  | { said: "command"; id: string; kind: string; at: number; again: boolean }
+  | { said: "hello"; at: number; node: number }
+  | { said: "acknowledged"; transfers: string[] }
+  | { said: "refused"; what: string }
+  | { said: "mark"; node: number; value: number; at: number };
+
+const say = (said: Said): void => {
+  process.stdout.write(`${JSON.stringify(said)}\n`);
+};
+
+const given = orders.parse(JSON.parse(process.argv[2] ?? "{}"));
+const calls = new Agent({ keepAlive: true, maxSockets: 16 });
+const hub = { url: given.url, agent: calls };
+let refusals = 0;
+function refuse(what: string): void {
+  // A hub that was killed refuses thousands at once: the first ones tell enough.
+  if (refusals++ < 20) say({ said: "refused", what });
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Hello, stream, and again after each end, as the worker does. */
+async function stayConnected(node: SimulatedNode): Promise<never> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await callHub(hub, { path: "node.hello", credential: node.credential, body: node.hello() });
+      say({ said: "hello", at: Date.now(), node: node.index });
+      const openedAt = performance.now();
+      await openStream(hub, {
+        bootId: node.bootId,
+        credential: node.credential,
+        onOpen: () => {
+          node.isOpen = true;
+        },
+        onMessage: (message) => {
+          if (message.type !== "command") return;
+          const { id, kind } = message.command;
+          const again = node.takeCommand(id);
+          say({ said: "command", id, kind, at: Date.now(), again });
+        },
+      });
+      if (performance.now() - openedAt > MAX_WAIT_MS) tries = 0;
+    } catch (error) {
+      refuse(`stream: ${String(error)}`);
+    }
+    node.isOpen = false;
+    await sleep(50 + Math.random() * Math.min(MAX_WAIT_MS, 500 * 2 ** Math.min(tries, 10)));
+  }
+}
+
+async function keepReporting(node: SimulatedNode): Promise<never> {
+  await sleep(Math.random() * given.everyMs);
+  let nextAt = performance.now();
+  for (;;) {
+    try {
+      const report = node.report(Date.now());
+      await callHub(hub, { path: "node.progress", credential: node.credential, body: report });
+      if (node.index === 0) say({ said: "mark", node: 0, value: report.rttMs ?? 0, at: report.at });
+    } catch (error) {
+      refuse(`progress: ${String(error)}`);
+    }
+    nextAt = Math.max(nextAt + given.everyMs, performance.now());
+    await sleep(nextAt - performance.now());
+  }
+}
+
+const recordAnswer = z.object({ acceptedThrough: z.number() });
+
+async function deliver(node: SimulatedNode): Promise<void> {
+  const events = node.waiting();
+  if (events.length === 0 || node.isDelivering) return;
+  node.isDelivering = true;
+  try {
+    const body = { events };
+    const answer = await callHub(hub, { path: "node.record", credential: node.credential, body });
+    const transfers = node.accepted(recordAnswer.parse(answer).acceptedThrough);
+    if (transfers.length > 0) say({ said: "acknowledged", transfers });
+  } catch (error) {
+    refuse(`record: ${String(error)}`);
+  }
+  node.isDelivering = false;
+}
+
+async function enrolAll(): Promise<SimulatedNode[]> {
+  const nodes: SimulatedNode[] = [];
+  let next = given.first;
+  const enrolSome = async (): Promise<void> => {
+    while (next < given.first + given.count) {
+      const index = next++;
+      nodes.push(await createSimulatedNode(hub, { ...given, index }));
+    }
+  };
+  await Promise.all(Array.from({ length: ENROL_AT_ONCE }, enrolSome));
+  return nodes;
+}
+
+const nodes = await enrolAll();
+for (const node of nodes) {
+  void sleep(Math.random() * 5_000).then(() => stayConnected(node));
+  void keepReporting(node);
+}
+setInterval(() => {
+  for (const node of nodes) void deliver(node);
+}, 500);
+const opening = setInterval(() => {
+  if (nodes.some((node) => !node.isOpen)) return;
+  clearInterval(opening);
+  say({ said: "ready", nodes: nodes.length });
+}, 200);
