@@ -33,7 +33,6 @@ export const nodeMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command }),
   /** The profile changed: say hello again to read the new store. */
   z.object({ type: z.literal("refresh") }),
-  z.object({ type: z.literal("beat") }),
 ]);
 export type NodeMessage = z.infer<typeof nodeMessage>;
 

@@ -38,12 +38,15 @@ export interface Context {
   setCookie: (value: string) => void;
 }
 
+/** How streams keep themselves alive. */
+export const SSE = { ping: { intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } } as const;
+
 const t = initTRPC
   .context<Context>()
   .meta<Meta>()
   .create({
     isDev: false,
-    sse: { ping: { enabled: true, intervalMs: 15_000 }, client: { reconnectAfterInactivityMs: 45_000 } },
+    sse: { ping: { enabled: true, ...SSE.ping }, client: SSE.client },
     errorFormatter: ({ shape, error }) => {
       const fault = faultDataOf(error);
       return {

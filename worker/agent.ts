@@ -213,8 +213,6 @@ async function keepListening(agent: Agent): Promise<void> {
             await session.hello();
             await uploader.retryFailed();
           });
-          return;
-        case "beat":
       }
     },
     onLost: narrator.hubLost,

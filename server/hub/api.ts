@@ -1,11 +1,14 @@
 import type { RequestListener } from "node:http";
+import type { TRPCError } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
 import { Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf } from "../trpc.ts";
+import { faultDataOf, type Context } from "../trpc.ts";
 import { createContext } from "./create-context.ts";
+import { createShortStream } from "./short-stream.ts";
+import { createShortWay } from "./short-way.ts";
 
 /** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
 
@@ -16,7 +19,18 @@ const MOST_BODY_BYTES = 4 * 1024 * 1024;
 const MOST_LARGE_BODY_BYTES = 64 * 1024 * 1024;
 const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`]);
 
+const sayRefusal =
+  (hub: Hub) =>
+  ({ error, path, ctx }: { error: TRPCError; path?: string | undefined; ctx?: Context | undefined }): void => {
+    const fault = faultDataOf(error);
+    const who = ctx?.caller.kind ?? "unknown";
+    if (fault.code === "INTERNAL") hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
+    else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
+    else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
+  };
+
 export function createApi(hub: Hub): RequestListener {
+  const onError = sayRefusal(hub);
   const handlerFor = (maxBodySize: number) =>
     createHTTPHandler({
       router: hubRouter,
@@ -30,16 +44,13 @@ export function createApi(hub: Hub): RequestListener {
         if (error === undefined || errors.length > 1 || type === "subscription") return { headers };
         return { headers, status: FAULTS[faultDataOf(error).code].http };
       },
-      onError: ({ error, path, ctx }) => {
-        const fault = faultDataOf(error);
-        const who = ctx?.caller.kind ?? "unknown";
-        if (fault.code === "INTERNAL") hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
-        else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
-        else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
-      },
+      onError,
     });
   const usual = handlerFor(MOST_BODY_BYTES);
   const large = handlerFor(MOST_LARGE_BODY_BYTES);
+  const not = new Set([...LARGE].map((path) => path.slice(API_PATH.length)));
+  const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
+  const shortStream = createShortStream({ hub, onError });
   return (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     if (request.method !== "GET" && request.method !== "POST") {
@@ -47,6 +58,16 @@ export function createApi(hub: Hub): RequestListener {
       response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
       return;
     }
-    (LARGE.has(path) ? large : usual)(request, response);
+    const general = LARGE.has(path) ? large : usual;
+    const short = request.method === "GET" ? shortStream : shortWay;
+    short(request, response).then(
+      (isTaken) => {
+        if (!isTaken) general(request, response);
+      },
+      (error: unknown) => {
+        hub.log.error({ path, error }, "a call failed");
+        response.destroy();
+      },
+    );
   };
 }

@@ -48,6 +48,8 @@ export interface LiveNode {
   revision: number;
   /** Has something to write down. */
   dirty: boolean;
+  /** When it was last written down. */
+  writtenAt: number;
 }
 
 export const SILENT_AFTER_MS = 30_000;
@@ -74,6 +76,7 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     downBytesPerSecond: null,
     revision: 0,
     dirty: false,
+    writtenAt: now,
   };
 }
 

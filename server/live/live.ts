@@ -43,6 +43,8 @@ export class Live {
     checkpointsComplete: 0,
   };
   revision = 0;
+  /** When the progress of transfers was last written down. */
+  transfersWrittenAt = 0;
   /** When somebody last signed out: streams look at their session again. */
   sessionEndedAt = 0;
   #watchers = 0;

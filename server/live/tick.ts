@@ -5,7 +5,7 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
 import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
-import { WRITE_DOWN_EVERY_MS, writeDown } from "./write-down.ts";
+import { writeDown } from "./write-down.ts";
 
 /**
  * What happens by the passing of time alone: silence is noticed, rates become history, memory is written down, what is
@@ -89,7 +89,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
     { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
-    { everyMs: WRITE_DOWN_EVERY_MS, run: () => writeDown(hub) },
+    { everyMs: TICK_MS, run: () => writeDown(hub, "due") },
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => prune(hub) },
@@ -114,7 +114,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     stop: async () => {
       clearInterval(timer);
       await running;
-      await writeDown(hub);
+      await writeDown(hub, "everything");
     },
   };
 }

@@ -185,7 +185,7 @@ describe("silence", () => {
       intervalMs: 3_600_000,
     };
     await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), at: now, runs: [backlog] });
-    await writeDown(test.hub);
+    await writeDown(test.hub, "everything");
     test.advance(600_000);
     await test.restart();
     test.advance(31_000);

@@ -11,7 +11,8 @@ import { liveNodeOf } from "./live-node-of.ts";
  * the ids it has taken), then what comes. Revoking a node ends its stream at once.
  */
 
-const BEAT_MS = 10_000;
+/** Only for the case that a bell is lost: whoever waits is woken by it. */
+const LOOK_AGAIN_MS = 120_000;
 
 /** Commands the node has not reported the end of, oldest first. */
 async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
@@ -44,9 +45,7 @@ export async function* streamToNode(
         yield message;
         continue;
       }
-      const before = hub.now();
-      await mailbox.signal.wait({ timeoutMs: BEAT_MS, abort });
-      if (mailbox.messages.length === 0 && !abort.aborted && hub.now() - before >= BEAT_MS) yield { type: "beat" };
+      await mailbox.signal.wait({ timeoutMs: LOOK_AGAIN_MS, abort });
     }
   } finally {
     node.mailboxes.delete(mailbox);
