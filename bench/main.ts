@@ -16,6 +16,7 @@ import { benchFleet } from "./fleet/main.ts";
 import { runCase } from "./run-case.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
+import { benchTraining } from "./training/main.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
 import { personalSettings } from "./tools/tidemark.ts";
 
@@ -191,16 +192,21 @@ async function benchAll(options: Options): Promise<void> {
   if (options.save) await writePage();
 }
 
-const [first, ...rest] = process.argv.slice(2);
+/** What is not a transfer, and has options of its own. */
+const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  fleet: benchFleet,
+  training: benchTraining,
+};
+
 try {
-  if (first === "fleet") {
-    await benchFleet(rest);
-    process.exit();
-  }
-  const options = readOptions(process.argv.slice(2));
-  if (options.help) console.log(HELP);
-  else if (options.report) await writePage();
-  else await benchAll(options);
+  const [first = "", ...rest] = process.argv.slice(2);
+  const other = OTHERS[first];
+  if (other === undefined) {
+    const options = readOptions(process.argv.slice(2));
+    if (options.help) console.log(HELP);
+    else if (options.report) await writePage();
+    else await benchAll(options);
+  } else await other(rest);
 } catch (error) {
   console.error(error instanceof CannotRun ? error.message : error);
   process.exitCode = 1;

@@ -27,6 +27,9 @@ export interface Options {
 
 export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|down] [--repeat N] [--size MB] [--save]]
 
+       npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
+       npm run bench -- training   what saving costs the training beside it; --help says more
+
 Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
 Tools: ${TOOL_NAMES.join(", ")}.
 
@@ -102,7 +105,10 @@ function readCount(flag: string, text: string): number {
 function findCase(name: string): BenchCase {
   const found = CASES.find((benchCase) => benchCase.name === name);
   if (found === undefined)
-    throw new BenchError(`There is no case "${name}". Cases: ${CASES.map((c) => c.name).join(", ")}.`);
+    throw new BenchError(`There is no case "${name}".        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
+       npm run bench -- training   what saving costs the training beside it; --help says more
+
+Cases: ${CASES.map((c) => c.name).join(", ")}.`);
   return found;
 }
 

@@ -1,18 +1,20 @@
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { addToken } from "#e2e/stage/provision.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
+import { addToken } from "#e2e/stage/provision.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { driveSimulators, type Simulators } from "./drive-simulators.ts";
+import { type Killed, killHubs } from "./kill-hubs.ts";
 import { missingEnds } from "./missing-ends.ts";
 import { percentile } from "./percentile.ts";
+import { sendCommands } from "./send-commands.ts";
 import { usageOf } from "./watch-process.ts";
 import { watchScreen } from "./watch-screen.ts";
 
-/** `npm run bench -- fleet`: as many nodes as asked for on one hub that has one core. */
+/** `npm run bench -- fleet`: as many nodes as asked for on one hub that has one core of this machine. */
 
 export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--save]
 
@@ -20,9 +22,9 @@ export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--e
   --seconds S     how long each phase is measured (60)
   --every S       seconds between two reports of a node (5)
   --interval S    seconds between two uploads of a node (600)
-  --kills N       kill -9 the hub so often under that load, and say what came of it
+  --kills N       kill -9 the hub so often under that load, and say what came of it (0)
   --no-screen     without Chromium and its person
-  --save          keep the results in bench/results/fleet.json`;
+  --save          keep the results in bench/results/fleet/`;
 
 interface Phase {
   phase: string;
@@ -32,18 +34,45 @@ interface Phase {
   rssMb: number;
 }
 
-async function measurePhase(phase: string, stage: Stage, seconds: number): Promise<Phase> {
+interface FleetResult {
+  nodes: number;
+  everySeconds: number;
+  intervalSeconds: number;
+  phases: Phase[];
+  /** Milliseconds. */
+  commandMs: { count: number; p50: number; p99: number };
+  screenMs: { count: number; p50: number; p95: number } | null;
+  acknowledgedEnds: number;
+  lostEnds: number;
+  commandsTwice: number;
+  killed: Killed | null;
+}
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+async function measurePhase(stage: Stage, phase: string, work: () => Promise<void>): Promise<Phase> {
   const before = await usageOf(stage.hub.pid);
   const startedAt = performance.now();
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-  const after = await usageOf(stage.hub.pid);
-  const took = (performance.now() - startedAt) / 1000;
-  const found = { phase, seconds: took, cpu: (after.cpuSeconds - before.cpuSeconds) / took, rssMb: after.rssBytes / 1e6 };
+  await work();
+  const end = await usageOf(stage.hub.pid);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const found = { phase, seconds, cpu: (end.cpuSeconds - before.cpuSeconds) / seconds, rssMb: end.rssBytes / 1e6 };
   console.log(`  ${phase}: ${(found.cpu * 100).toFixed(1)} % of one core, ${found.rssMb.toFixed(0)} MB`);
   return found;
 }
 
-export async function benchFleet(args: readonly string[]): Promise<void> {
+interface Options {
+  nodes: number;
+  seconds: number;
+  every: number;
+  interval: number;
+  kills: number;
+  screen: "with" | "without";
+  save: boolean;
+}
+
+/** @throws BenchError that says what was not understood */
+function readFleetOptions(args: readonly string[]): Options | "help" {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -57,42 +86,119 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
       help: { type: "boolean", short: "h", default: false },
     },
   });
-  if (values.help) {
-    console.log(FLEET_HELP);
-    return;
-  }
-  const [nodes, seconds, every, interval, kills] = [values.nodes, values.seconds, values.every, values.interval, values.kills].map(Number);
-  await using stage = await openFleetStage({ nodes, pages: values["no-screen"] ? "left out" : "served" });
+  if (values.help) return "help";
+  const count = (name: "nodes" | "seconds" | "every" | "interval" | "kills", least: number): number => {
+    const number = Number(values[name]);
+    if (Number.isInteger(number) && number >= least) return number;
+    throw new BenchError(`--${name} takes a whole number from ${least}, not "${values[name]}".`);
+  };
+  return {
+    nodes: count("nodes", 1),
+    seconds: count("seconds", 1),
+    every: count("every", 1),
+    interval: count("interval", 10),
+    kills: count("kills", 0),
+    screen: values["no-screen"] ? "without" : "with",
+    save: values.save,
+  };
+}
+
+/** While somebody looks at one node: how long its numbers took from its report to the screen, milliseconds. */
+async function lookAtOne(stage: Stage, simulators: Simulators, work: () => Promise<void>): Promise<number[]> {
+  const watched = (await stage.client.nodes.list.query()).find(({ name }) => name === "sim-00000");
+  if (watched === undefined) throw new BenchError("The first node is not there.");
+  const screen = await watchScreen(stage.hub.url, watched.id);
+  await work();
+  const seen = await screen.seen();
+  await screen.close();
+  return [...seen].flatMap(([value, at]) => {
+    const saidAt = simulators.marks.get(value);
+    return saidAt === undefined ? [] : [at - saidAt];
+  });
+}
+
+async function run(stage: Stage, options: Options): Promise<FleetResult> {
+  const { nodes, seconds, every, interval, kills } = options;
   const token = await addToken(stage.client, { profileId: stage.profileId, maxUses: nodes });
-  console.log(`${nodes} nodes, a report of each every ${every} s, an upload every ${interval} s`);
   const startedAt = performance.now();
   const simulators = await driveSimulators({
-    url: stage.hub.url, token, nodes, everyMs: every * 1000, intervalMs: interval * 1000, processes: 2, under: ["taskset", "-c", "1"],
+    url: stage.hub.url,
+    token,
+    nodes,
+    everyMs: every * 1000,
+    intervalMs: interval * 1000,
+    processes: 2,
+    under: ["taskset", "-c", "1"],
   });
+  const phases: Phase[] = [];
+  let commandMs: number[] = [];
+  let screenMs: number[] | null = null;
+  let killed: Killed | null = null;
   try {
     await simulators.ready;
     console.log(`  all connected after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
-    const phases = [await measurePhase("nobody looks", stage, seconds)];
-    if (!values["no-screen"]) {
-      const watched = (await stage.client.nodes.list.query()).find(({ name }) => name === "sim-00000");
-      const screen = await watchScreen(stage.hub.url, watched?.id ?? "");
-      phases.push(await measurePhase("somebody looks", stage, seconds));
-      const seen = await screen.seen();
-      await screen.close();
-      const ways = [...seen].flatMap(([value, at]) => simulators.marks.has(value) ? [at - (simulators.marks.get(value) ?? 0)] : []);
-      console.log(`  from report to screen: ${ways.length} seen, P50 ${percentile(ways, 0.5)} ms, P95 ${percentile(ways, 0.95)} ms`);
+    const nodeIds = (await stage.client.nodes.list.query()).map(({ id }) => id);
+    await after(every * 2_000);
+    phases.push(await measurePhase(stage, "nobody looks", () => after(seconds * 1000)));
+    commandMs = await sendCommands(stage, { simulators, nodeIds });
+    console.log(`  commands: P50 ${percentile(commandMs, 0.5)} ms, P99 ${percentile(commandMs, 0.99)} ms`);
+    if (options.screen === "with") {
+      const look = async () => {
+        await after(5_000);
+        phases.push(await measurePhase(stage, "somebody looks", () => after(seconds * 1000)));
+      };
+      screenMs = await lookAtOne(stage, simulators, look);
+      console.log(`  report to screen: P50 ${percentile(screenMs, 0.5)} ms, P95 ${percentile(screenMs, 0.95)} ms`);
     }
-    console.log(`  refused: ${simulators.refused.length} ${simulators.refused.slice(0, 3).join(" | ")}`);
+    if (kills > 0) killed = await killHubs(stage, { simulators, nodeIds, kills });
+    // What is acknowledged from here on is not looked for.
+    for (const refused of simulators.refused.slice(0, kills > 0 ? 0 : 5)) console.log(`  refused: ${refused}`);
   } finally {
     await simulators.stop();
   }
   await stage.hub.stop();
-  const missing = missingEnds(join(stage.dir, "hub"), simulators.acknowledged);
-  console.log(`  ${simulators.acknowledged.size} ends acknowledged, ${missing.length} lost`);
+  const lost = missingEnds(join(stage.dir, "hub"), simulators.acknowledged);
+  const twice = [...simulators.commands.values()].filter(({ executed }) => executed > 1).length;
+  return {
+    nodes,
+    everySeconds: every,
+    intervalSeconds: interval,
+    phases,
+    killed,
+    commandMs: { count: commandMs.length, p50: percentile(commandMs, 0.5), p99: percentile(commandMs, 0.99) },
+    screenMs:
+      screenMs === null
+        ? null
+        : { count: screenMs.length, p50: percentile(screenMs, 0.5), p95: percentile(screenMs, 0.95) },
+    acknowledgedEnds: simulators.acknowledged.size,
+    lostEnds: lost.length,
+    commandsTwice: twice,
+  };
 }
 
-async function openFleetStage(about: { nodes: number; pages: "served" | "left out" }): Promise<Stage & AsyncDisposable> {
-  const stage = await openStage({ hub: { pages: about.pages, under: ["taskset", "-c", "0"] } });
-  return Object.assign(stage, { [Symbol.asyncDispose]: () => stage.close() });
+export async function benchFleet(args: readonly string[]): Promise<void> {
+  const options = readFleetOptions(args);
+  if (options === "help") {
+    console.log(FLEET_HELP);
+    return;
+  }
+  console.log(
+    `${options.nodes} nodes, a report of each every ${options.every} s, an upload every ${options.interval} s`,
+  );
+  const pages = options.screen === "with" ? ("served" as const) : ("left out" as const);
+  const stage = await openStage({ hub: { pages, under: ["taskset", "-c", "0"] } });
+  try {
+    const result = await run(stage, options);
+    console.log(`  ${result.acknowledgedEnds} ends acknowledged, ${result.lostEnds} of them lost`);
+    console.log(`  ${result.commandsTwice} commands executed twice`);
+    if (result.lostEnds + result.commandsTwice > 0) process.exitCode = 1;
+    if (!options.save) return;
+    const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+    const command = `npm run bench -- fleet ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+    const path = join(ROOT, `bench/results/fleet/${options.nodes}${options.kills > 0 ? "-kills" : ""}.json`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${JSON.stringify({ ...machine, command, ...result }, null, 2)}\n`);
+  } finally {
+    await stage.close();
+  }
 }

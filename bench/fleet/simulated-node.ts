@@ -113,7 +113,8 @@ export async function createSimulatedNode(hub: HubAddress, given: Given): Promis
 
   function report(now: number): ProgressReport {
     moveOn(now);
-    const movedBytes = moving === null ? 0 : Math.min(moving.bytes, Math.round(((now - moving.startedAt) * uplink) / 1000));
+    const movedBytes =
+      moving === null ? 0 : Math.min(moving.bytes, Math.round(((now - moving.startedAt) * uplink) / 1000));
     const rate = moving === null ? 0 : uplink * (0.9 + Math.random() * 0.2);
     seq++;
     return {

@@ -20,10 +20,7 @@ async function textOf(response: IncomingMessage): Promise<string> {
 }
 
 /** Calls a mutation. @throws Error with the status and the hub's words */
-export function callHub(
-  hub: HubAddress,
-  call: { path: string; body: unknown; credential?: string },
-): Promise<unknown> {
+export function callHub(hub: HubAddress, call: { path: string; body: unknown; credential?: string }): Promise<unknown> {
   const body = JSON.stringify(call.body);
   return new Promise((resolve, reject) => {
     const sent = request(`${hub.url}/api/trpc/${call.path}`, {

@@ -18,7 +18,8 @@ declare global {
 /** Opens Chromium on the page of a node, signed in. @throws Error when there is no Chromium */
 export async function watchScreen(url: string, nodeId: string): Promise<Screen> {
   const executablePath = findChromium();
-  if (executablePath === null) throw new Error("There is no Chromium: install it, or leave the screen out (--no-screen).");
+  if (executablePath === null)
+    throw new Error("There is no Chromium: install it, or leave the screen out (--no-screen).");
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
   await page.goto(`${url}/sign-in`);
@@ -27,7 +28,10 @@ export async function watchScreen(url: string, nodeId: string): Promise<Screen> 
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("navigation").first().waitFor();
   await page.goto(`${url}/nodes/${nodeId}`);
-  await page.getByText(/RTT \d+ ms/).first().waitFor({ timeout: 60_000 });
+  await page
+    .getByText(/RTT \d+ ms/)
+    .first()
+    .waitFor({ timeout: 60_000 });
   await page.evaluate(() => {
     const seen: [number, number][] = [];
     window.tidemarkSeen = seen;

@@ -38,9 +38,16 @@ async function writeNodes(tx: Transaction, nodes: readonly LiveNode[]): Promise<
 async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
     const words = rows.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({
-      ...{ id: row.id, state: row.state, bytesDone: row.bytesDone, bytesTotal: row.bytesTotal },
-      ...{ filesDone: row.filesDone, filesTotal: row.filesTotal, connections: row.connections, retries: row.retries },
-      ...{ fault: row.fault === null ? null : JSON.stringify(row.fault), startedAt: row.startedAt },
+      id: row.id,
+      state: row.state,
+      bytesDone: row.bytesDone,
+      bytesTotal: row.bytesTotal,
+      filesDone: row.filesDone,
+      filesTotal: row.filesTotal,
+      connections: row.connections,
+      retries: row.retries,
+      fault: row.fault === null ? null : JSON.stringify(row.fault),
+      startedAt: row.startedAt,
     }));
     await tx.$executeRaw`
       UPDATE "Transfer" SET "state" = word.value ->> 'state', "bytesDone" = word.value ->> 'bytesDone',
