@@ -79,7 +79,8 @@ export function createShortWay(
   const { hub, mostBytes, not, onError } = way;
   const config = hubRouter._def._config;
   // Its type nests what the router keeps flat.
-  const { procedures } = Reflect.get(hubRouter, "_def") as Definition;
+  const flat: object = hubRouter;
+  const { procedures } = Reflect.get(flat, "_def") as Definition;
   const isMutation = (path: string): boolean => procedures[path]?._def.type === "mutation";
   return async (request, response) => {
     const path = plainCallOf(request, mostBytes);
