@@ -10,6 +10,7 @@ const r2: PresetView = {
   defaultRegion: "auto",
   addressing: "path",
   egress: "none",
+  prices: null,
   note: "",
 };
 const aws: PresetView = {
