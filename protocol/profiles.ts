@@ -9,7 +9,6 @@ import type { ProfileDraft } from "./requests.ts";
 /** In the currency of the provider's price list. Null: what the provider publishes. */
 const price = z.number().min(0, "a price is 0 or more").max(1000, "a price is at most 1,000").nullable();
 export const priceOverride = z.object({ egressPerGb: price, storagePerGbMonth: price, per1000Requests: price });
-export type PriceOverride = z.infer<typeof priceOverride>;
 
 export const profileAbout = z.object({
   /** People's own words; shown as text. */

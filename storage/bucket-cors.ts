@@ -1,10 +1,5 @@
 import { hash } from "node:crypto";
-import {
-  GetBucketCorsCommand,
-  PutBucketCorsCommand,
-  type CORSRule,
-  type S3Client,
-} from "@aws-sdk/client-s3";
+import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from "@aws-sdk/client-s3";
 import type { CorsRuleView } from "#protocol/profiles.ts";
 import { faultOfSdk } from "./faults.ts";
 
@@ -65,13 +60,13 @@ export async function writeCorsRules(client: S3Client, bucket: string, rules: re
   try {
     const CORSConfiguration = { CORSRules: rules.map(sdkRule) };
     const command = new PutBucketCorsCommand({ Bucket: bucket, CORSConfiguration });
-    // Before it is signed, which happens right behind the SDK's own retries.
-    command.middlewareStack.addRelativeTo(
+    // Behind the SDK's own sum, and before anything is signed.
+    command.middlewareStack.add(
       (next) => (args) => {
         if (isWireRequest(args.request)) withMd5Only(args.request);
         return next(args);
       },
-      { relation: "before", toMiddleware: "retryMiddleware", name: "tidemarkMd5Only" },
+      { step: "build", priority: "low", name: "tidemarkMd5Only" },
     );
     await client.send(command);
   } catch (error) {

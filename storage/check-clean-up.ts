@@ -42,17 +42,18 @@ export async function cleanUp(bench: Bench): Promise<LeftBehind[]> {
   const { bucket } = bench.access;
   // Nothing was started: then nothing is asked of a store that cannot be used.
   if (bench.hopeless !== null && written.size === 0 && bench.uploadsStarted.size === 0) return [];
-  const uploads = [...(await openUploads(bench))].map(
-    ([uploadId, key]): Task => ({
-      kind: "upload",
-      key,
-      uploadId,
-      work: async () => readAbort(await perform(bench, { op: "abort", key, uploadId }), key),
-    }),
-  );
-  const objects = [...written].map(
-    (key): Task => ({ kind: "object", key, uploadId: null, work: () => deleteObject(client, { bucket, key }) }),
-  );
+  const uploads = [...(await openUploads(bench))].map(([uploadId, key]): Task => ({
+    kind: "upload",
+    key,
+    uploadId,
+    work: async () => readAbort(await perform(bench, { op: "abort", key, uploadId }), key),
+  }));
+  const objects = [...written].map((key): Task => ({
+    kind: "object",
+    key,
+    uploadId: null,
+    work: () => deleteObject(client, { bucket, key }),
+  }));
   const left = await Promise.all([...uploads, ...objects].map(remove));
   return left.filter((one) => one !== null);
 }

@@ -183,7 +183,9 @@ describe("a store that nobody knows", () => {
 
   test("whose conditions hold on a PUT but not on Complete is not trusted with them", async () => {
     const result = await unknown((op, { headers }) =>
-      op === "CompleteMultipartUpload" && headers["if-none-match"] !== undefined ? s3Error(501, "NotImplemented") : null,
+      op === "CompleteMultipartUpload" && headers["if-none-match"] !== undefined
+        ? s3Error(501, "NotImplemented")
+        : null,
     );
     expect(line(result, "PutObject if-none-match")?.outcome).toBe("ok");
     expect(line(result, "CompleteMultipartUpload if-none-match")?.outcome).toBe("unsupported");

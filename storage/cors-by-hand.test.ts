@@ -8,12 +8,15 @@ const ORIGIN = "https://hub.example.com";
 const place = { endpoint: "https://s3.example.com", bucket: "training", rules: [ruleFor(ORIGIN)] };
 
 describe("what is to be pasted", () => {
-  test.each(PROVIDERS.filter((provider) => provider !== "storj"))("for %s names the origin and the bucket", (provider) => {
-    const pastes = corsPastes(provider, place);
-    expect(pastes.length).toBeGreaterThan(0);
-    expect(pastes.every(({ text }) => text.includes(ORIGIN))).toBe(true);
-    expect(sayByHand(provider, "no call")).toMatch(/\.$/);
-  });
+  test.each(PROVIDERS.filter((provider) => provider !== "storj"))(
+    "for %s names the origin and the bucket",
+    (provider) => {
+      const pastes = corsPastes(provider, place);
+      expect(pastes.length).toBeGreaterThan(0);
+      expect(pastes.every(({ text }) => text.includes(ORIGIN))).toBe(true);
+      expect(sayByHand(provider, "no call")).toMatch(/\.$/);
+    },
+  );
 
   test("is one shell word where it is one, whatever is in it", () => {
     const bucket = "it's;$(touch /tmp/x)";

@@ -133,7 +133,9 @@ export async function openTestStore(flags: readonly string[] = []): Promise<Test
     "--secret-key",
     "test-secret-key",
   ];
-  const child = spawn(process.execPath, [program, ...args, "--no-fsync", ...flags], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, ...args, "--no-fsync", ...flags], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   for await (const line of createInterface({ input: child.stdout })) {
     const { endpoint } = JSON.parse(line) as { endpoint: string };
     return {

@@ -1,7 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { CorsRuleView } from "#protocol/profiles.ts";
 import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
-import { addTestProfile, callAs, openTestHub, openTestStore, type TestHub, type TestStore } from "../hub/open-test-hub.ts";
+import {
+  addTestProfile,
+  callAs,
+  openTestHub,
+  openTestStore,
+  type TestHub,
+  type TestStore,
+} from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 
 const ORIGIN = "http://hub.test";

@@ -63,7 +63,9 @@ async function planByHand(place: Place, why: "no call" | "refused"): Promise<Cor
     removed: [],
     digest: digestOf([]),
     state: isOpen ? "in place" : "by hand",
-    says: isOpen ? `${told} A browser's question for ${origin} was answered with yes, so nothing has to be done.` : told,
+    says: isOpen
+      ? `${told} A browser's question for ${origin} was answered with yes, so nothing has to be done.`
+      : told,
     pastes: isOpen ? [] : corsPastes(provider, { endpoint, bucket, rules: wanted }),
   };
 }

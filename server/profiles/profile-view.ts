@@ -19,7 +19,8 @@ function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
   const nothing = { rawCode: null, httpStatus: null, skippedBecause: null, note: null };
   const found = { checksum: null, conditionalWrites: null, foundAt: test.at };
   const checks = test.checks.map((check): ProfileCheck => ({ ...nothing, ...check }));
-  return { ...{ leftBehind: [], found }, ...test, checks };
+  const whole: ProfileTestView = Object.assign({ leftBehind: [], found }, test);
+  return { ...whole, checks };
 }
 
 const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] =>

@@ -14,7 +14,8 @@ export async function readPastedText(context: Context, input: { text: string }):
   const credentials = made.map(({ credential }) => credential);
   const hasKey = credentials.some((credential) => credential !== null);
   const held = hasKey ? await hub.imports.hold(personIdOf(context), credentials) : null;
-  if (hasKey) await audit(hub, context.caller, { action: "read keys from a text", subject: `${made.length} (${kind})` });
+  if (hasKey)
+    await audit(hub, context.caller, { action: "read keys from a text", subject: `${made.length} (${kind})` });
   return {
     handle: held?.handle ?? null,
     expiresAt: held?.expiresAt ?? null,

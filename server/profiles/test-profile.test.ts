@@ -17,17 +17,18 @@ import {
 
 const CONTROL = "test-profile-control";
 
-async function control(store: TestStore, method: string, path: string, body?: unknown): Promise<void> {
+async function control(store: TestStore, request: string, body?: unknown): Promise<void> {
+  const [method = "", path = ""] = request.split(" ");
   const answer = await fetch(`${store.endpoint}/_control${path}`, {
     method,
     headers: { authorization: `Bearer ${CONTROL}` },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  expect(answer.ok, `${method} ${path}`).toBe(true);
+  expect(answer.ok, request).toBe(true);
 }
 
 const refuse = (store: TestStore, op: string | string[]): Promise<void> =>
-  control(store, "POST", "/rules", { op, action: { kind: "error", status: 403, code: "AccessDenied" } });
+  control(store, "POST /rules", { op, action: { kind: "error", status: 403, code: "AccessDenied" } });
 
 const outcomesOf = (view: ProfileTestView, outcome: string): string[] =>
   view.checks.filter((check) => check.outcome === outcome).map(({ operation }) => operation);
@@ -49,7 +50,7 @@ describe("a policy that refuses one operation", () => {
     store = await openTestStore(["--control", CONTROL]);
   });
   afterAll(() => store.close());
-  afterEach(() => control(store, "DELETE", "/rules"));
+  afterEach(() => control(store, "DELETE /rules"));
 
   it.each([
     ["ListObjectsV2", "s3:ListBucket", []],
@@ -158,7 +159,7 @@ describe("a store with ways of its own", () => {
   it("whose clock is an hour off is told with the clock's own line", async () => {
     const store = await openTestStore(["--control", CONTROL]);
     onTestFinished(store.close);
-    await control(store, "PUT", "/clock", { offsetMs: -3_600_000 });
+    await control(store, "PUT /clock", { offsetMs: -3_600_000 });
     const view = await tested(store);
     expect(view.ok).toBe(false);
     const clock = view.checks.find(({ operation }) => operation === "Clock");

@@ -36,7 +36,14 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
     const hint = credential === null ? {} : { accessKeyHint: credential.accessKeyId.slice(-4) };
     const { count } = await tx.profile.updateMany({
       where: { id, version },
-      data: { ...profile, ...hint, ...told, ...(isElsewhere && { found: null, lastTest: null }), version: version + 1, updatedAt: at },
+      data: {
+        ...profile,
+        ...hint,
+        ...told,
+        ...(isElsewhere && { found: null, lastTest: null }),
+        version: version + 1,
+        updatedAt: at,
+      },
     });
     if (count === 0) throw new Fault("CONFLICT", { subject: before.name });
     if (sealed !== null) await tx.profileSecret.update({ where: { profileId: id }, data: { sealed, updatedAt: at } });

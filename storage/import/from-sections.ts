@@ -42,7 +42,9 @@ function s3Remote(section: Section): ReadStore {
   const style = textOf(section, "force_path_style");
   const problems: string[] = [];
   if (isOn(textOf(section, "env_auth"))) {
-    problems.push("its key is taken from the environment (env_auth): paste the AWS_ variables as well, or type the key");
+    problems.push(
+      "its key is taken from the environment (env_auth): paste the AWS_ variables as well, or type the key",
+    );
   }
   return {
     ...emptyStore(section.name),
@@ -64,12 +66,15 @@ function b2Remote(section: Section): ReadStore {
     endpoint: textOf(section, "s3_endpoint"),
     accessKeyId: textOf(section, "account"),
     secretAccessKey: textOf(section, "key"),
-    problems: ["rclone's b2 does not say the region: take the endpoint from the bucket's page, s3.REGION.backblazeb2.com"],
+    problems: [
+      "rclone's b2 does not say the region: take the endpoint from the bucket's page, s3.REGION.backblazeb2.com",
+    ],
   };
 }
 
 /** Options that say how it transfers; those that say where, and the key, are nothing to judge. */
-const TRANSFER_OPTIONS = /^(chunk_size|upload_concurrency|upload_cutoff|disable_\w+|v2_auth|no_check_bucket|leave_\w+)$/;
+const TRANSFER_OPTIONS =
+  /^(chunk_size|upload_concurrency|upload_cutoff|disable_\w+|v2_auth|no_check_bucket|leave_\w+)$/;
 
 /** The flags that a section's own options stand for. */
 const optionsOf = (section: Section): Map<string, string> =>

@@ -40,7 +40,8 @@ describe("a command of rclone", () => {
   });
 
   it("that would fill the memory is shown the sum", () => {
-    const command = "rclone copy ./a r2:b/c --transfers 8 --s3-upload-concurrency 16 --s3-chunk-size 64M --disable-http2";
+    const command =
+      "rclone copy ./a r2:b/c --transfers 8 --s3-upload-concurrency 16 --s3-chunk-size 64M --disable-http2";
     expect(about(command, "--transfers, --s3-upload-concurrency, --s3-chunk-size")?.why).toContain(
       "8 × 16 × 64.0 MiB = 8.0 GiB",
     );

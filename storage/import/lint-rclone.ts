@@ -281,7 +281,11 @@ const SWITCHES: readonly SwitchRule[] = [
   {
     name: "s3-v2-auth",
     when: isOn,
-    finding: { why: "Hardly any store takes signatures of version 2 any more.", use: "Leave it out", weight: "doubtful" },
+    finding: {
+      why: "Hardly any store takes signatures of version 2 any more.",
+      use: "Leave it out",
+      weight: "doubtful",
+    },
   },
   {
     // https://rclone.org/s3/#s3-leave-parts-on-error

@@ -75,7 +75,7 @@ function endpointOf(provider: Provider, region: string, account: string | null):
 }
 
 /** What a page of instructions has in place of a key. */
-const PLACEHOLDER = /^(?:x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
+const PLACEHOLDER = /^(?:\$.*|x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
 
 function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | null {
   const { accessKeyId, secretAccessKey } = read;
@@ -117,9 +117,11 @@ export function makeDraft(read: ReadStore): MadeDraft {
   const ofHost = place.endpoint === null ? null : regionOfHost(place.endpoint);
   const region = given.success ? given.data : (ofHost ?? preset.defaultRegion);
   const endpoint = place.endpoint ?? endpointOf(provider, region, read.account);
-  if (endpoint === null) problems.push(`its address is missing: ${preset.label} needs one like ${preset.endpointTemplate}`);
+  if (endpoint === null)
+    problems.push(`its address is missing: ${preset.label} needs one like ${preset.endpointTemplate}`);
   const bucket = shape.bucket.safeParse(place.bucket);
-  if (!bucket.success) problems.push(place.bucket === null ? "the bucket is not named: type it" : "its bucket is no name");
+  if (!bucket.success)
+    problems.push(place.bucket === null ? "the bucket is not named: type it" : "its bucket is no name");
   const prefix = shape.prefix.safeParse(read.prefix);
   if (!prefix.success) problems.push("its folder cannot be a prefix here: it is left out");
   const name = shape.name.safeParse(read.from.slice(0, 64));

@@ -68,7 +68,10 @@ token = {"access_token":"ya29"}
 
   it("that is encrypted says so", () => {
     const { kind, ignored } = readImport("# Encrypted rclone configuration File\n\nRCLONE_ENCRYPT_V0:\nabcdef==\n");
-    expect([kind, ignored]).toEqual(["nothing", ["this rclone.conf is encrypted: paste what rclone config show prints"]]);
+    expect([kind, ignored]).toEqual([
+      "nothing",
+      ["this rclone.conf is encrypted: paste what rclone config show prints"],
+    ]);
   });
 });
 
@@ -176,7 +179,7 @@ describe("a hostile text", () => {
     `"${"A".repeat(4000)}_${CANARY}\n`,
     "\u0000\u202e[x]\u0007\n",
     "[[[[]]]]\n= = =\n====\n",
-    `${"[s]\nk=v\n".repeat(200)}`,
+    "[s]\nk=v\n".repeat(200),
     "\\\n".repeat(500),
     "'".repeat(999),
     "\r\r\n\r",

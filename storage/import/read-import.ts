@@ -48,7 +48,11 @@ function applyCommand(command: RcloneCommand, remotes: RcloneRemote[]): RcloneRe
   const direct = command.operands.find((operand) => operand.startsWith(":s3"));
   if (direct === undefined || !command.flags.has("s3-secret-access-key")) return null;
   const bucket = /^:s3:([^/]+)/.exec(direct)?.[1] ?? null;
-  const made = { name: "rclone command", read: { ...storeOfFlags(command), bucket }, options: new Map<string, string>() };
+  const made = {
+    name: "rclone command",
+    read: { ...storeOfFlags(command), bucket },
+    options: new Map<string, string>(),
+  };
   remotes.push(made);
   return made;
 }
@@ -61,7 +65,11 @@ function unique(findings: readonly LintFinding[]): LintFinding[] {
   return [...seen.values()].slice(0, MOST_FINDINGS);
 }
 
-function lintAll(commands: readonly RcloneCommand[], remotes: RcloneRemote[], shared: Map<string, string>): LintFinding[] {
+function lintAll(
+  commands: readonly RcloneCommand[],
+  remotes: RcloneRemote[],
+  shared: Map<string, string>,
+): LintFinding[] {
   if (commands.length > 0) {
     return commands.flatMap((command) => {
       const remote = applyCommand(command, remotes);
