@@ -183,8 +183,8 @@ function Rule({ rule, change }: { rule: CorsRuleView; change: keyof typeof SIGN 
         <dl className="mt-1 grid gap-x-3 text-12 sm:grid-cols-[72px_minmax(0,1fr)]">
           {lines.map(([name, text]) => (
             <div key={name} className="contents">
-              <dt className="text-faint">{name}</dt>
-              <dd className="text-soft [overflow-wrap:anywhere]">{visibleText(text)}</dd>
+              <dt className="text-soft">{name}</dt>
+              <dd className="[overflow-wrap:anywhere]">{visibleText(text)}</dd>
             </div>
           ))}
         </dl>
