@@ -27,6 +27,8 @@ export interface FaultContext {
   /** One more fact that helps: a number, a limit, the store's own code. */
   detail?: string;
   status?: number;
+  /** The store's own error code. Not sent along: `detail` begins with it. */
+  storeCode?: string;
   requestId?: string;
   retryAfterMs?: number;
   cause?: unknown;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { id, runName } from "./names.ts";
+import { importedKey, profileAbout } from "./profiles.ts";
 import { transferState } from "./transfer.ts";
 
 /** What people send to the hub: the inputs of the procedures, parsed at the border. */
@@ -82,19 +83,29 @@ export const credentialDraft = z.object({
 });
 export type CredentialDraft = z.infer<typeof credentialDraft>;
 
-export const createProfileInput = z.object({ profile: profileDraft, credential: credentialDraft });
+/** A key as it is typed, or the name of one that was read from a pasted text. */
+export const keySource = z.union([credentialDraft, importedKey]);
+export type KeySource = z.infer<typeof keySource>;
+
+export const createProfileInput = z.object({
+  profile: profileDraft,
+  credential: keySource,
+  about: profileAbout.optional(),
+});
 /** `credential: null` keeps the stored one; `version` refuses an edit made on an old view. */
 export const updateProfileInput = z.object({
   id,
   version: z.number().int(),
   profile: profileDraft,
   credential: credentialDraft.nullable(),
+  /** Left out: as it is. */
+  about: profileAbout.optional(),
 });
 /** Test a stored profile by id, or a draft before it is saved (`id` then lends its stored credential when none is typed). */
 export const testProfileInput = z.object({
   id: id.nullable(),
   profile: profileDraft.nullable(),
-  credential: credentialDraft.nullable(),
+  credential: keySource.nullable(),
 });
 
 export const createTokenInput = z.object({

@@ -1,6 +1,7 @@
 import type { CheckpointState } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
+import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
 import type { Provider, ProfileDraft, Role } from "./requests.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
@@ -28,7 +29,10 @@ export interface PresetView {
   regionHint: string;
   defaultRegion: string;
   addressing: "path" | "virtual-host";
+  /** none: never charged. fair-use: free up to a multiple of what is stored. metered: per GB. own: nobody's bill but yours. */
   egress: "none" | "fair-use" | "metered" | "own";
+  /** What the provider publishes; null where there is no price list. */
+  prices: ProviderPrices | null;
   note: string;
 }
 
@@ -42,14 +46,32 @@ export interface ProfileCheck {
   /** The S3 action missing from the key's policy, when refused. */
   missingAction: string | null;
   fault: FaultData | null;
+  /** The store's own error code and the HTTP status, where there are any. */
+  rawCode: string | null;
+  httpStatus: number | null;
+  /** The operation that had to work first and did not. */
+  skippedBecause: string | null;
+  /** One more fact. */
+  note: string | null;
   tookMs: number | null;
+}
+
+/** What a test wrote and could not remove. */
+export interface LeftBehind {
+  kind: "object" | "upload";
+  key: string;
+  uploadId: string | null;
+  fault: FaultData;
 }
 
 export interface ProfileTestView {
   at: number;
   ok: boolean;
   checks: ProfileCheck[];
+  /** The store's clock minus the hub's. */
   clockSkewMs: number | null;
+  leftBehind: LeftBehind[];
+  found: FoundTraits;
 }
 
 export interface ProfileView {
@@ -60,6 +82,7 @@ export interface ProfileView {
   accessKeyHint: string;
   createdAt: number;
   updatedAt: number;
+  about: ProfileAbout;
   lastTest: ProfileTestView | null;
   nodes: number;
   runs: number;

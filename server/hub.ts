@@ -7,6 +7,7 @@ import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
 import type { Counters } from "./metrics.ts";
+import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 
 /** What every verb of the hub works with. */
@@ -15,6 +16,7 @@ export interface Hub {
   readonly db: Database;
   readonly keeper: Keeper;
   readonly stores: Stores;
+  readonly imports: Imports;
   readonly live: Live;
   readonly log: Log;
   readonly setupCode: SetupCode;

@@ -26,7 +26,16 @@ const EXPECTED: Record<Who, string[]> = {
     "restores.plan",
   ],
   operator: ["restores.create", "transfers.act", "tokens.list", "tokens.create", "tokens.revoke"],
-  admin: ["profiles.create", "profiles.update", "profiles.test", "profiles.remove", "nodes.revoke"],
+  admin: [
+    "profiles.create",
+    "profiles.update",
+    "profiles.test",
+    "profiles.remove",
+    "profiles.corsPlan",
+    "profiles.writeCors",
+    "profiles.readImport",
+    "nodes.revoke",
+  ],
   node: [
     "hello",
     "stream",

@@ -22,8 +22,10 @@ export type CheckName =
   | "CompleteMultipartUpload"
   | "AbortMultipartUpload"
   | "ListMultipartUploads"
+  | "CompleteMultipartUpload if-none-match"
   | "DeleteObject"
-  | "GetBucketCors";
+  | "GetBucketCors"
+  | "Clock";
 
 export const CHECKS: Readonly<Record<CheckName, Check>> = {
   ListObjectsV2: {
@@ -86,6 +88,12 @@ export const CHECKS: Readonly<Record<CheckName, Check>> = {
     required: true,
     after: ["UploadPart"],
   },
+  "CompleteMultipartUpload if-none-match": {
+    neededFor: "a second fence against completing one key twice",
+    action: "s3:PutObject",
+    required: false,
+    after: ["PutObject if-none-match", "CompleteMultipartUpload"],
+  },
   AbortMultipartUpload: {
     neededFor: "removing the parts of an upload that was given up",
     action: "s3:AbortMultipartUpload",
@@ -107,6 +115,12 @@ export const CHECKS: Readonly<Record<CheckName, Check>> = {
   GetBucketCors: {
     neededFor: "moving files between a browser and the bucket",
     action: "s3:GetBucketCORS",
+    required: false,
+    after: [],
+  },
+  Clock: {
+    neededFor: "signatures: a store refuses requests that are signed too far from its own time",
+    action: "",
     required: false,
     after: [],
   },

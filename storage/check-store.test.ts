@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Provider } from "#protocol/requests.ts";
 import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
 import { CHECKS } from "./check-list.ts";
 import { checkStore } from "./check-store.ts";
@@ -11,6 +12,7 @@ import { operationOf, serveSmallStore, type SmallStore } from "./testing/small-s
 
 const credential = { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "a secret that stays here" };
 const NOW = Date.UTC(2026, 10, 21, 12);
+const ORIGIN = "https://hub.example.com";
 
 interface Ran {
   view: ProfileTestView;
@@ -18,19 +20,19 @@ interface Ran {
 }
 
 /** Tests a store that answers normally but for what `override` says. */
-async function ran(override: (op: string, seen: Seen) => Canned | null): Promise<Ran> {
-  await using store = await serveSmallStore(override);
+async function ran(override: (op: string, seen: Seen) => Canned | null, provider: Provider = "minio"): Promise<Ran> {
+  await using store = await serveSmallStore(override, () => NOW);
   const access: StoreAccess = {
     endpoint: store.endpoint,
     region: "us-east-1",
     bucket: "training",
     addressing: "path",
-    traits: traitsOf("minio"),
+    traits: traitsOf(provider),
   };
   const now = () => NOW;
   const client = createControlClient({ access, credential, now });
   const source = createDirectSource({ access, credential, now });
-  const view = await checkStore({ client, access, source, fetch, prefix: "team-a/", now });
+  const view = await checkStore({ client, access, source, fetch, prefix: "team-a/", now, origin: ORIGIN });
   client.destroy();
   return { view, store };
 }
@@ -57,9 +59,12 @@ describe("a store that can do everything", () => {
     expect(result.view.ok).toBe(true);
     expect(result.view.at).toBe(NOW);
     expect(Object.keys(outcomes(result)).toSorted()).toEqual(Object.keys(CHECKS).toSorted());
-    const bad = Object.entries(outcomes(result)).filter(([, outcome]) => outcome !== "ok");
+    expect(Object.values(outcomes(result)).filter((outcome) => outcome !== "ok")).toEqual([]);
     // Having no CORS rules is told, but is no fault of the profile.
-    expect(bad).toEqual([["GetBucketCors", "unsupported"]]);
+    expect(line(result, "GetBucketCors")?.note).toBe("no rules yet");
+    expect(line(result, "Clock")?.note).toBe("within a second");
+    expect(result.view.found).toEqual({ checksum: "crc32", conditionalWrites: true, foundAt: NOW });
+    expect(result.view.leftBehind).toEqual([]);
   });
 
   test("is asked for everything under a scratch prefix of this profile, and left as it was", async () => {
@@ -74,8 +79,8 @@ describe("a store that can do everything", () => {
   test("gets bytes the way the product sends them: presigned, with their length and sum", async () => {
     const { store } = await ran(() => null);
     const parts = store.seen.filter((seen) => operationOf(seen) === "UploadPart");
-    expect(parts.map(({ body }) => body.length)).toEqual([5 * 1024 * 1024, 1000]);
-    for (const { query, headers } of parts) {
+    expect(parts.map(({ body }) => body.length).slice(0, 2)).toEqual([5 * 1024 * 1024, 1000]);
+    for (const { query, headers } of parts.slice(0, 2)) {
       expect(query.get("X-Amz-SignedHeaders")).toBe("content-length;host;x-amz-checksum-crc32");
       expect(headers["x-amz-checksum-crc32"]).toMatch(/==$/);
       expect(headers.authorization).toBeUndefined();
@@ -102,6 +107,8 @@ describe("a key that may not do everything", () => {
     expect(line(result, operation)).toMatchObject({
       outcome: "refused",
       missingAction: action,
+      rawCode: "AccessDenied",
+      httpStatus: 403,
       fault: { code: "ACCESS_DENIED" },
     });
   });
@@ -130,6 +137,59 @@ describe("a key that may not do everything", () => {
       return op === "UploadPart" && seen.query.get("partNumber") === "2" ? s3Error(400, "InvalidArgument") : null;
     });
     expect(store.uploads.size).toBe(0);
+  });
+});
+
+describe("a test that ends in the middle", () => {
+  test("removes what it wrote, also when the connection broke", async () => {
+    const { store, view } = await ran((op, seen) =>
+      op === "UploadPart" && seen.query.get("partNumber") === "2" ? { hangUp: true } : null,
+    );
+    expect(view.ok).toBe(false);
+    expect([store.objects.size, store.uploads.size]).toEqual([0, 0]);
+    expect(view.leftBehind).toEqual([]);
+  });
+
+  test("names what it could not remove, and why", async () => {
+    const { store, view } = await refusing("DeleteObject", "AbortMultipartUpload", "UploadPart");
+    const keys = view.leftBehind.map(({ kind, key }) => `${kind} ${key.replace(/^.*\//, "")}`);
+    expect(keys.toSorted()).toEqual([
+      "object once.json",
+      "object small object+~é.bin",
+      "upload dropped.bin",
+      "upload large.bin",
+    ]);
+    expect(view.leftBehind.every(({ fault }) => fault.code === "ACCESS_DENIED")).toBe(true);
+    expect(store.objects.size + store.uploads.size).toBe(4);
+  });
+
+  test("names nothing where nothing was written", async () => {
+    expect((await refusing("PutObject", "CreateMultipartUpload", "DeleteObject")).view.leftBehind).toEqual([]);
+  });
+});
+
+describe("a store that nobody knows", () => {
+  const unknown = (override: Parameters<typeof ran>[0]) => ran(override, "other");
+
+  test("is asked with the best checksum first, and what it takes is found out", async () => {
+    const refusesSums = await unknown((_op, { headers }) =>
+      Object.keys(headers).some((name) => name.startsWith("x-amz-checksum") || name === "x-amz-sdk-checksum-algorithm")
+        ? s3Error(400, "InvalidArgument")
+        : null,
+    );
+    expect(refusesSums.view.ok).toBe(true);
+    expect(refusesSums.view.found).toMatchObject({ checksum: "md5" });
+  });
+
+  test("whose conditions hold on a PUT but not on Complete is not trusted with them", async () => {
+    const result = await unknown((op, { headers }) =>
+      op === "CompleteMultipartUpload" && headers["if-none-match"] !== undefined
+        ? s3Error(501, "NotImplemented")
+        : null,
+    );
+    expect(line(result, "PutObject if-none-match")?.outcome).toBe("ok");
+    expect(line(result, "CompleteMultipartUpload if-none-match")?.outcome).toBe("unsupported");
+    expect(result.view.found.conditionalWrites).toBe(false);
   });
 });
 
@@ -202,7 +262,10 @@ describe("a store that cannot be used at all", () => {
     const result = await ran(() => canned);
     expect(result.view.ok).toBe(false);
     expect(result.view.checks[0]).toMatchObject({ operation: "ListObjectsV2", fault: { code } });
-    expect(result.view.checks.slice(1).every(({ outcome }) => outcome === "skipped")).toBe(true);
+    const rest = result.view.checks.slice(1).filter(({ operation }) => operation !== "Clock");
+    expect(rest.map(({ outcome, skippedBecause }) => `${outcome} ${skippedBecause}`)).toEqual(
+      rest.map(() => "skipped ListObjectsV2"),
+    );
     expect(result.store.seen.length).toBeLessThan(4);
   });
 
@@ -221,7 +284,16 @@ describe("the store's clock", () => {
     expect((await at("Sat, 21 Nov 2026 10:00:00 GMT")).view.clockSkewMs).toBe(-2 * 3_600_000 + 500);
   });
 
+  test("that is far off has a line of its own, with the sentence", async () => {
+    const ahead = await at("Sat, 21 Nov 2026 10:00:00 GMT");
+    const says = "this machine's clock is 2 h ahead of the store's";
+    expect(line(ahead, "Clock")).toMatchObject({ outcome: "failed", fault: { code: "CLOCK_SKEW", detail: says } });
+    expect(ahead.view.checks.filter(({ operation }) => operation === "PutObject")[0]?.outcome).toBe("ok");
+  });
+
   test("is not guessed when the store does not tell it", async () => {
-    expect((await at("around noon")).view.clockSkewMs).toBeNull();
+    const silent = await at("around noon");
+    expect(silent.view.clockSkewMs).toBeNull();
+    expect(line(silent, "Clock")).toMatchObject({ outcome: "unsupported", note: "the store does not tell its time" });
   });
 });

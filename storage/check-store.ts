@@ -1,51 +1,40 @@
-import { hash, randomBytes, randomUUID } from "node:crypto";
-import { setTimeout } from "node:timers/promises";
-import { GetBucketCorsCommand, type S3Client } from "@aws-sdk/client-s3";
+import { randomBytes, randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
+import type { FoundTraits } from "#protocol/profiles.ts";
 import type { ProfileTestView } from "#protocol/views.ts";
+import { checkRange, readHead, readPut } from "./answers.ts";
+import { readCorsRules } from "./bucket-cors.ts";
 import {
-  checkRange,
-  completeBody,
-  readAbort,
-  readComplete,
-  readCreate,
-  readHead,
-  readListParts,
-  readPart,
-  readPut,
-} from "./answers.ts";
-import {
+  addNote,
   check,
   expectFault,
+  isOk,
   measureSkew,
+  patiently,
   perform,
+  writeLine,
   type Bench,
   type CheckStoreInput,
   type Scratch,
 } from "./check-bench.ts";
-import { CHECKS } from "./check-list.ts";
-import { crc32Hex } from "./crc32.ts";
-import { faultOfSdk } from "./faults.ts";
+import { cleanUp } from "./check-clean-up.ts";
+import { CHECKS, type CheckName } from "./check-list.ts";
+import { checkAbort, checkConditionalComplete, checkMultipart, sumsOf } from "./check-multipart.ts";
+import { clockCorrectionMs, clockOffsetMs, sayClock } from "./clock-skew.ts";
+import { letsIn } from "./cors-rules.ts";
 import { listObjects, listUploads } from "./listing.ts";
 import { deleteObject, putObjectText } from "./objects.ts";
+import { startChecksumProbe } from "./probe-traits.ts";
 
 /**
  * The profile test: does every operation the product needs, the way the product does it (bytes through signed requests,
  * control through the client), under a scratch prefix of its own, and cleans up whatever happens. Each operation gets a
- * line of its own, so a key that may do only some of them still shows which.
+ * line of its own, so a key that may do only some of them still shows which. What the store turned out to take (`found`)
+ * is what signatures for it are made by from then on.
  */
 
 const DEFAULT_TIMEOUT_MS = 60_000;
-/** The smallest first part every store takes, and a last part that may be smaller. */
-const FIRST_PART_BYTES = 5 * 1024 * 1024;
-const LAST_PART_BYTES = 1000;
-/** R2 and Spaces: one write a second and key. */
-const WRITE_GAP_MS = 1100;
-const MOST_WRITES = 3;
 const WRONG_ETAG = '"00000000000000000000000000000000"';
-
-/** Both sums: which of them goes along is the store's traits' to say. */
-const sumsOf = (bytes: Uint8Array) => ({ crc32: crc32Hex(bytes), md5: hash("md5", bytes) });
 
 async function checkListing(bench: Bench): Promise<void> {
   const { client, access, prefix } = bench;
@@ -54,15 +43,27 @@ async function checkListing(bench: Bench): Promise<void> {
   });
 }
 
+/** A key that the store said no to has nothing that would have to be removed. */
+async function writing<T>(bench: Bench, key: string, work: () => Promise<T>): Promise<T> {
+  bench.written.add(key);
+  try {
+    return await work();
+  } catch (error) {
+    if (isFault(error) && error.code === "ACCESS_DENIED") bench.written.delete(key);
+    throw error;
+  }
+}
+
 async function checkSmallObject(bench: Bench): Promise<void> {
   const { small: key } = bench.scratch;
   const bytes = randomBytes(2048);
   const nonce = randomUUID();
-  const put = await check(bench, "PutObject", async () => {
-    bench.written.add(key);
-    const operation = { op: "put", key, sizeBytes: bytes.length, ...sumsOf(bytes), nonce } as const;
-    return readPut(await perform(bench, operation, bytes), key);
-  });
+  const put = await check(bench, "PutObject", () =>
+    writing(bench, key, async () => {
+      const operation = { op: "put", key, sizeBytes: bytes.length, ...sumsOf(bytes), nonce } as const;
+      return readPut(await perform(bench, operation, bytes), key);
+    }),
+  );
   await check(bench, "HeadObject", async () => {
     const head = readHead(await perform(bench, { op: "head", key }), key);
     const detail = "size or nonce differ from what was written";
@@ -84,85 +85,22 @@ async function checkSmallObject(bench: Bench): Promise<void> {
   });
 }
 
-/** Some stores take one write a second and key; a second write is what is meant here, so it waits for its turn. */
-async function putPatiently(client: S3Client, object: Parameters<typeof putObjectText>[1]): Promise<void> {
-  for (let tries = 1; ; tries++) {
-    try {
-      await putObjectText(client, object);
-      return;
-    } catch (error) {
-      if (!isFault(error) || error.code !== "THROTTLED" || tries >= MOST_WRITES) throw error;
-      await setTimeout(error.context.retryAfterMs ?? WRITE_GAP_MS);
-    }
-  }
-}
-
 async function checkConditionalPut(bench: Bench): Promise<void> {
   const { client, access, scratch } = bench;
   const object = { bucket: access.bucket, key: scratch.once, text: "{}", ifNoneMatch: "*" } as const;
   await check(bench, "PutObject if-none-match", async () => {
-    bench.written.add(scratch.once);
-    await putObjectText(client, object);
-    await expectFault("ALREADY_EXISTS", () => putPatiently(client, object));
+    await writing(bench, scratch.once, () => putObjectText(client, object));
+    await expectFault("ALREADY_EXISTS", () => patiently(() => putObjectText(client, object)));
   });
 }
 
-async function startUpload(bench: Bench, key: string, nonce: string): Promise<string> {
-  bench.written.add(key);
-  const { uploadId } = readCreate(await perform(bench, { op: "create", key, nonce }), key);
-  bench.uploadsStarted.add(uploadId);
-  return uploadId;
-}
-
-interface SentPart {
-  partNumber: number;
-  sizeBytes: number;
-  etag: string;
-  crc32: string;
-}
-
-async function checkMultipart(bench: Bench): Promise<void> {
-  const { large: key } = bench.scratch;
-  const bytes = randomBytes(FIRST_PART_BYTES + LAST_PART_BYTES);
-  const nonce = randomUUID();
-  const uploadId = (await check(bench, "CreateMultipartUpload", () => startUpload(bench, key, nonce))) ?? "";
-  const pieces = [bytes.subarray(0, FIRST_PART_BYTES), bytes.subarray(FIRST_PART_BYTES)];
-  const parts = await check(bench, "UploadPart", async () => {
-    const sent: SentPart[] = [];
-    for (const [index, piece] of pieces.entries()) {
-      const part = { partNumber: index + 1, sizeBytes: piece.length, ...sumsOf(piece) };
-      const answer = await perform(bench, { op: "part", key, uploadId, ...part }, piece);
-      sent.push({ ...part, etag: readPart(answer, key).etag });
-    }
-    return sent;
-  });
-  await check(bench, "ListParts", async () => {
-    const page = readListParts(await perform(bench, { op: "parts", key, uploadId, after: 0 }), key);
-    const told = page.parts.map(({ partNumber, sizeBytes, etag }) => `${partNumber} ${sizeBytes} ${etag}`);
-    const known = parts?.map(({ partNumber, sizeBytes, etag }) => `${partNumber} ${sizeBytes} ${etag}`);
-    if (told.join("\n") !== known?.join("\n")) {
-      const detail = "the listed parts are not those that were sent";
-      throw new Fault("UNEXPECTED_ANSWER", { op: "ListParts", subject: key, detail });
-    }
-  });
-  await check(bench, "CompleteMultipartUpload", async () => {
-    const body = completeBody(parts ?? [], bench.access.traits);
-    readComplete(await perform(bench, { op: "complete", key, uploadId }, body), key);
-    bench.uploadsStarted.delete(uploadId);
-    const head = readHead(await perform(bench, { op: "head", key }), key);
-    if (head.sizeBytes !== bytes.length || head.nonce !== nonce) {
-      throw new Fault("SIZE_MISMATCH", { op: "CompleteMultipartUpload", subject: key });
-    }
-  });
-}
-
-async function checkAbort(bench: Bench): Promise<void> {
-  const { dropped: key } = bench.scratch;
-  await check(bench, "AbortMultipartUpload", async () => {
-    const uploadId = await startUpload(bench, key, randomUUID());
-    readAbort(await perform(bench, { op: "abort", key, uploadId }), key);
-    bench.uploadsStarted.delete(uploadId);
-  });
+async function checkCors(bench: Bench): Promise<void> {
+  const { client, access, origin } = bench;
+  const rules = await check(bench, "GetBucketCors", () => readCorsRules(client, access.bucket));
+  if (rules === null) return;
+  const count = rules.length === 0 ? "no rules yet" : rules.length === 1 ? "1 rule" : `${rules.length} rules`;
+  const lets = origin === undefined ? "" : letsIn(rules, origin) ? `, ${origin} may` : `, none for ${origin}`;
+  addNote(bench, "GetBucketCors", rules.length === 0 ? count : count + lets);
 }
 
 async function checkTheRest(bench: Bench): Promise<void> {
@@ -171,33 +109,57 @@ async function checkTheRest(bench: Bench): Promise<void> {
   await check(bench, "ListMultipartUploads", async () => {
     await listUploads(client, { bucket, prefix: scratch.folder }).next();
   });
-  await check(bench, "DeleteObject", () => deleteObject(client, { bucket, key: scratch.small }));
-  await check(bench, "GetBucketCors", async () => {
-    await client.send(new GetBucketCorsCommand({ Bucket: bucket })).catch((error: unknown) => {
-      throw faultOfSdk(error, { op: "GetBucketCors", subject: bucket });
-    });
+  await check(bench, "DeleteObject", async () => {
+    await deleteObject(client, { bucket, key: scratch.small });
+    bench.written.delete(scratch.small);
   });
+  await checkCors(bench);
 }
 
-/** Removes everything this test may have left. What cannot be removed shows in the lines of the test itself. */
-async function cleanUp(bench: Bench): Promise<void> {
-  const { client, access, scratch } = bench;
-  const { bucket } = access;
-  if (bench.written.size === 0) return;
-  const open: { key: string; uploadId: string }[] = [];
-  try {
-    for await (const { key, uploadId } of listUploads(client, { bucket, prefix: scratch.folder })) {
-      open.push({ key, uploadId });
-    }
-  } catch {
-    for (const uploadId of bench.uploadsStarted) open.push({ key: scratch.large, uploadId });
-    for (const uploadId of bench.uploadsStarted) open.push({ key: scratch.dropped, uploadId });
+/** Nothing is asked for this one: the clock was read off an answer before. */
+function judgeClock(bench: Bench): void {
+  const { clock, hopeless } = bench;
+  if (hopeless !== null && hopeless.code !== "CLOCK_SKEW") {
+    writeLine(bench, "Clock", { outcome: "skipped", skippedBecause: hopeless.check });
+    return;
   }
-  const tasks = [
-    ...open.map(async ({ key, uploadId }) => readAbort(await perform(bench, { op: "abort", key, uploadId }), key)),
-    ...[...bench.written].map((key) => deleteObject(client, { bucket, key })),
-  ];
-  await Promise.allSettled(tasks);
+  if (clock === null) {
+    writeLine(bench, "Clock", { outcome: "unsupported", note: "the store does not tell its time" });
+    return;
+  }
+  const seconds = (Math.abs(clockOffsetMs(clock)) / 1000).toFixed(1);
+  const note = clock.leastMs <= 0 && clock.mostMs >= 0 ? "within a second" : `${seconds} s apart`;
+  const says = sayClock(clock);
+  if (clockCorrectionMs(clock) === 0 || says === null) {
+    writeLine(bench, "Clock", { outcome: "ok", note });
+    return;
+  }
+  const fault = new Fault("CLOCK_SKEW", { op: "Clock", detail: says }).toData();
+  writeLine(bench, "Clock", { outcome: "failed", fault, note });
+}
+
+function foundBy(bench: Bench): FoundTraits {
+  const outcomes = (["PutObject if-none-match", "CompleteMultipartUpload if-none-match"] satisfies CheckName[]).map(
+    (name) => bench.lines.get(name)?.outcome,
+  );
+  const isSafe = outcomes.every((outcome) => outcome === "ok");
+  return {
+    checksum: bench.probe.isProven ? bench.probe.checksum : null,
+    conditionalWrites: isSafe ? true : outcomes.includes("unsupported") ? false : null,
+    foundAt: bench.now(),
+  };
+}
+
+function scratchUnder(prefix: string): Scratch {
+  const folder = `${prefix}tidemark-check/${randomUUID()}/`;
+  return {
+    folder,
+    small: `${folder}small object+~é.bin`,
+    once: `${folder}once.json`,
+    large: `${folder}large.bin`,
+    onceLarge: `${folder}once.bin`,
+    dropped: `${folder}dropped.bin`,
+  };
 }
 
 /**
@@ -205,37 +167,31 @@ async function cleanUp(bench: Bench): Promise<void> {
  * and restoring needs works. Never throws.
  */
 export async function checkStore(input: CheckStoreInput): Promise<ProfileTestView> {
-  const folder = `${input.prefix}tidemark-check/${randomUUID()}/`;
-  const scratch: Scratch = {
-    folder,
-    small: `${folder}small object+~é.bin`,
-    once: `${folder}once.json`,
-    large: `${folder}large.bin`,
-    dropped: `${folder}dropped.bin`,
-  };
+  const now = input.now ?? Date.now;
+  const at = now();
   const bench: Bench = {
     ...input,
-    now: input.now ?? Date.now,
+    now,
     timeoutMs: input.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-    scratch,
+    scratch: scratchUnder(input.prefix),
     written: new Set(),
-    uploadsStarted: new Set(),
+    uploadsStarted: new Map(),
     lines: new Map(),
-    hopeless: false,
+    probe: startChecksumProbe(input.access.traits, { kept: null, nowMs: at }),
+    clock: null,
+    hopeless: null,
   };
-  const at = bench.now();
-  const clockSkewMs = await measureSkew(bench);
-  try {
-    await checkListing(bench);
-    await checkSmallObject(bench);
-    await checkConditionalPut(bench);
-    await checkMultipart(bench);
-    await checkAbort(bench);
-    await checkTheRest(bench);
-  } finally {
-    await cleanUp(bench);
-  }
-  const checks = [...bench.lines.values()];
-  const ok = [...bench.lines].every(([name, line]) => !CHECKS[name].required || line.outcome === "ok");
-  return { at, ok, checks, clockSkewMs };
+  bench.clock = await measureSkew(bench);
+  await checkListing(bench);
+  await checkSmallObject(bench);
+  await checkConditionalPut(bench);
+  await checkMultipart(bench);
+  await checkConditionalComplete(bench);
+  await checkAbort(bench);
+  await checkTheRest(bench);
+  judgeClock(bench);
+  const leftBehind = await cleanUp(bench);
+  const ok = [...bench.lines.keys()].every((name) => !CHECKS[name].required || isOk(bench, name));
+  const clockSkewMs = bench.clock === null ? null : clockOffsetMs(bench.clock);
+  return { at, ok, checks: [...bench.lines.values()], clockSkewMs, leftBehind, found: foundBy(bench) };
 }

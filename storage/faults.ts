@@ -181,6 +181,7 @@ export function faultOfAnswer(context: AnswerContext): Fault {
     op,
     status: answer.status,
     ...definedOnly({ subject, requestId, retryAfterMs: retryAfterMs(answer.headers) }),
+    ...definedOnly({ storeCode: element === null ? undefined : textOf(element, "Code") }),
     ...definedOnly({ detail: detailOf(answer, element, code) }),
   });
 }

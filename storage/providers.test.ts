@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { storeTraits } from "#protocol/operations.ts";
 import { profileDraft, PROVIDERS } from "#protocol/requests.ts";
-import { PRESETS, presetViews, traitsOf } from "./providers.ts";
+import { PRESETS, presetViews, traitsFound, traitsOf } from "./providers.ts";
 
 describe("presets", () => {
   test.each(PROVIDERS)("of %s make a profile the hub accepts once the blanks are filled", (provider) => {
@@ -60,5 +60,38 @@ describe("presets", () => {
   test("ask nothing of an unknown store that some store refuses or ignores", () => {
     expect(traitsOf("other")).toMatchObject({ checksum: "none", conditionalWrites: false, trustEtag: false });
     expect(traitsOf("gcs").conditionalWrites).toBe(false);
+  });
+});
+
+describe("what a test found of one store", () => {
+  const found = { checksum: "md5", conditionalWrites: true, foundAt: 0 } as const;
+
+  test("overrules what is said of its provider", () => {
+    expect(traitsFound("other", found)).toMatchObject({
+      checksum: "md5",
+      probeChecksum: false,
+      conditionalWrites: true,
+    });
+    expect(traitsFound("minio", { ...found, conditionalWrites: false }).conditionalWrites).toBe(false);
+  });
+
+  test("leaves alone what it could not tell", () => {
+    const nothing = { checksum: null, conditionalWrites: null, foundAt: 0 };
+    for (const provider of PROVIDERS) expect(traitsFound(provider, nothing)).toEqual(traitsOf(provider));
+    expect(traitsFound("r2", null)).toEqual(traitsOf("r2"));
+  });
+});
+
+describe("what a provider publishes", () => {
+  test.each(PROVIDERS)("for %s fits how its egress is described", (provider) => {
+    const { egress, prices } = presetViews().find((view) => view.provider === provider) ?? {};
+    if (egress === "own") {
+      expect(prices).toBeNull();
+      return;
+    }
+    expect(prices?.source).toMatch(/^https:\/\//);
+    if (egress === "none") expect(prices).toMatchObject({ egressPerGb: 0, freeEgressPerStored: 0 });
+    if (egress === "fair-use") expect(prices?.freeEgressPerStored).toBeGreaterThanOrEqual(1);
+    if (egress === "metered") expect(prices?.egressPerGb).toBeGreaterThan(0);
   });
 });

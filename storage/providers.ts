@@ -1,6 +1,8 @@
 import type { StoreTraits } from "#protocol/operations.ts";
+import type { FoundTraits } from "#protocol/profiles.ts";
 import { PROVIDERS, type Provider } from "#protocol/requests.ts";
 import type { PresetView } from "#protocol/views.ts";
+import { PRICES } from "./provider-prices.ts";
 
 /**
  * What is known about each kind of store, as data: how to reach it, and what it accepts. Safe in the browser. A trait is
@@ -14,7 +16,7 @@ import type { PresetView } from "#protocol/views.ts";
  * count on an order (Storj).
  */
 
-export type ProviderPreset = Omit<PresetView, "provider"> & { readonly traits: StoreTraits };
+export type ProviderPreset = Omit<PresetView, "provider" | "prices"> & { readonly traits: StoreTraits };
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
@@ -200,9 +202,24 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
 /** What the engine must know of a provider's stores. */
 export const traitsOf = (provider: Provider): StoreTraits => PRESETS[provider].traits;
 
+/**
+ * What the engine must know of one store: of its provider's, corrected by what a test of this very store found. A store
+ * nobody knows need not be probed by every node once that has been done.
+ */
+export function traitsFound(provider: Provider, found: FoundTraits | null): StoreTraits {
+  const traits = traitsOf(provider);
+  if (found === null) return traits;
+  const { checksum, conditionalWrites } = found;
+  return {
+    ...traits,
+    ...(checksum !== null && { checksum, probeChecksum: false }),
+    ...(conditionalWrites !== null && { conditionalWrites }),
+  };
+}
+
 /** The presets as the profile form shows them, in the order of the list of providers. */
 export const presetViews = (): PresetView[] =>
   PROVIDERS.map((provider) => {
     const { traits: _traits, ...view } = PRESETS[provider];
-    return { provider, ...view };
+    return { provider, ...view, prices: PRICES[provider] };
   });

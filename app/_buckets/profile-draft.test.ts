@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { PresetView } from "#protocol/views.ts";
-import { emptyForm, readForm, withPlace, withPreset } from "./profile-draft.ts";
+import { emptyForm, readForm, withImport, withPlace, withPreset } from "./profile-draft.ts";
 
 const r2: PresetView = {
   provider: "r2",
@@ -10,6 +10,7 @@ const r2: PresetView = {
   defaultRegion: "auto",
   addressing: "path",
   egress: "none",
+  prices: null,
   note: "",
 };
 const aws: PresetView = {
@@ -58,6 +59,43 @@ test("an endpoint typed by hand is not overwritten by the region", () => {
   const typed = { ...emptyForm(aws), endpoint: "https://minio.local", endpointTyped: true };
   expect(withPlace(typed, { region: "eu-west-1" }, aws).endpoint).toBe("https://minio.local");
   expect(withPlace(emptyForm(aws), { region: "eu-west-1" }, aws).endpoint).toBe("https://s3.eu-west-1.amazonaws.com");
+});
+
+test("a pasted store fills the form, and its key is named and not typed", () => {
+  const draft = {
+    from: "wasabi",
+    profile: {
+      name: "wasabi",
+      provider: "wasabi",
+      bucket: null,
+      region: "eu-central-1",
+      prefix: "",
+      endpoint: "https://s3.eu-central-1.wasabisys.com",
+      workerEndpoint: null,
+      browserEndpoint: null,
+      addressing: "path",
+    },
+    accessKeyHint: "Y123",
+    problems: [],
+  } as const;
+  const key = { handle: "handle-0001", index: 2 };
+  const form = withImport({ ...filled, name: "", secretAccessKey: "" }, { ...draft, problems: [] }, key);
+  expect(form).toMatchObject({ name: "wasabi", bucket: "training-eu", imported: { ...key, hint: "Y123" } });
+  expect(readForm(form)).toMatchObject({
+    ok: true,
+    profile: { provider: "wasabi", endpoint: "https://s3.eu-central-1.wasabisys.com" },
+    credential: key,
+  });
+});
+
+test("prices are numbers or nothing, with a point or a comma", () => {
+  expect(readForm(filled)).toMatchObject({ ok: true, about: { notes: "", prices: null } });
+  expect(readForm({ ...filled, egressPerGb: "0,09", notes: " a " })).toMatchObject({
+    ok: true,
+    about: { notes: "a", prices: { egressPerGb: 0.09, storagePerGbMonth: null, per1000Requests: null } },
+  });
+  const wrong = readForm({ ...filled, storagePerGbMonth: "cheap" });
+  expect(wrong).toEqual({ ok: false, errors: { storagePerGbMonth: "a price is a number, for example 0.09" } });
 });
 
 test("another provider brings its endpoint, region and addressing and keeps the names", () => {

@@ -1,4 +1,5 @@
-import { createProfileInput, type CredentialDraft, type ProfileDraft, type Provider } from "#protocol/requests.ts";
+import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
+import { credentialDraft, profileDraft, type KeySource, type ProfileDraft, type Provider } from "#protocol/requests.ts";
 import type { PresetView, ProfileView } from "#protocol/views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 
@@ -20,7 +21,15 @@ export interface ProfileForm {
   secretAccessKey: string;
   /** On edit: the stored key stays, the two fields are not asked. */
   keepKey: boolean;
+  /** A key that was pasted and lies in the hub: the two fields are not asked either. */
+  imported: (ImportedKey & { hint: string }) | null;
+  notes: string;
+  egressPerGb: string;
+  storagePerGbMonth: string;
+  per1000Requests: string;
 }
+
+const NOTHING_ABOUT = { notes: "", egressPerGb: "", storagePerGbMonth: "", per1000Requests: "" };
 
 export function emptyForm(preset: PresetView): ProfileForm {
   return {
@@ -38,11 +47,14 @@ export function emptyForm(preset: PresetView): ProfileForm {
     accessKeyId: "",
     secretAccessKey: "",
     keepKey: false,
+    imported: null,
+    ...NOTHING_ABOUT,
   };
 }
 
 export function formOf(view: ProfileView): ProfileForm {
-  const { profile } = view;
+  const { profile, about } = view;
+  const textOf = (price: number | null | undefined): string => String(price ?? "");
   return {
     ...profile,
     account: "",
@@ -52,6 +64,11 @@ export function formOf(view: ProfileView): ProfileForm {
     accessKeyId: "",
     secretAccessKey: "",
     keepKey: true,
+    imported: null,
+    notes: about.notes,
+    egressPerGb: textOf(about.prices?.egressPerGb),
+    storagePerGbMonth: textOf(about.prices?.storagePerGbMonth),
+    per1000Requests: textOf(about.prices?.per1000Requests),
   };
 }
 
@@ -76,38 +93,85 @@ export function withPlace(
   return { ...next, endpoint: fillEndpoint(preset.endpointTemplate, next) };
 }
 
+/** What was read from a pasted text, over what was typed: what the text does not say stays. */
+export function withImport(form: ProfileForm, draft: ImportedDraft, key: ImportedKey | null): ProfileForm {
+  const { profile, accessKeyHint } = draft;
+  return {
+    ...form,
+    name: form.name === "" ? (profile.name ?? "") : form.name,
+    provider: profile.provider,
+    region: profile.region ?? form.region,
+    endpoint: profile.endpoint ?? form.endpoint,
+    endpointTyped: profile.endpoint !== null,
+    addressing: profile.addressing,
+    bucket: profile.bucket ?? form.bucket,
+    prefix: profile.prefix === "" ? form.prefix : profile.prefix,
+    imported: key === null || accessKeyHint === null ? null : { ...key, hint: accessKeyHint },
+  };
+}
+
+/** Null where nothing stands; NaN for what is no number, which the rules then refuse. */
+const priceOf = (text: string): number | null => {
+  const trimmed = text.trim().replace(",", ".");
+  return trimmed === "" ? null : /^\d+(\.\d+)?$/.test(trimmed) ? Number(trimmed) : Number.NaN;
+};
+
+function aboutOf(form: ProfileForm): unknown {
+  const prices = {
+    egressPerGb: priceOf(form.egressPerGb),
+    storagePerGbMonth: priceOf(form.storagePerGbMonth),
+    per1000Requests: priceOf(form.per1000Requests),
+  };
+  const isListed = Object.values(prices).every((price) => price === null);
+  return { notes: form.notes, prices: isListed ? null : prices };
+}
+
 export type FieldErrors = Partial<Record<keyof ProfileForm, string>>;
 export type ReadForm =
-  | { ok: true; profile: ProfileDraft; credential: CredentialDraft | null }
+  | { ok: true; profile: ProfileDraft; credential: KeySource | null; about: ProfileAbout }
   | { ok: false; errors: FieldErrors };
+
+const optional = (text: string): string | null => (text.trim() === "" ? null : text.trim());
+
+const prefixOf = (text: string): string =>
+  text.trim() === "" || text.trim().endsWith("/") ? text.trim() : `${text.trim()}/`;
+
+/** The key as the hub takes it; null keeps the stored one. */
+function keyOf({ keepKey, imported, accessKeyId, secretAccessKey }: ProfileForm) {
+  if (keepKey) return { success: true, data: null, error: undefined } as const;
+  if (imported !== null) {
+    return { success: true, data: { handle: imported.handle, index: imported.index }, error: undefined } as const;
+  }
+  return credentialDraft.safeParse({ accessKeyId, secretAccessKey });
+}
 
 /** What the hub would say about each field, by the same rules, before it is asked. */
 export function readForm(form: ProfileForm): ReadForm {
   const open = openPlaces(form.endpoint);
-  const optional = (text: string): string | null => (text.trim() === "" ? null : text.trim());
-  const parsed = createProfileInput.safeParse({
-    profile: {
-      name: form.name,
-      provider: form.provider,
-      bucket: form.bucket.trim(),
-      region: form.region.trim(),
-      prefix:
-        form.prefix.trim() === "" || form.prefix.trim().endsWith("/") ? form.prefix.trim() : `${form.prefix.trim()}/`,
-      endpoint: form.endpoint.trim(),
-      workerEndpoint: optional(form.workerEndpoint),
-      browserEndpoint: optional(form.browserEndpoint),
-      addressing: form.addressing,
-    },
-    credential: form.keepKey
-      ? { accessKeyId: "kept", secretAccessKey: "kept" }
-      : { accessKeyId: form.accessKeyId, secretAccessKey: form.secretAccessKey },
+  const profile = profileDraft.safeParse({
+    name: form.name,
+    provider: form.provider,
+    bucket: form.bucket.trim(),
+    region: form.region.trim(),
+    prefix: prefixOf(form.prefix),
+    endpoint: form.endpoint.trim(),
+    workerEndpoint: optional(form.workerEndpoint),
+    browserEndpoint: optional(form.browserEndpoint),
+    addressing: form.addressing,
   });
-  if (parsed.success && open.length === 0)
-    return { ok: true, profile: parsed.data.profile, credential: form.keepKey ? null : parsed.data.credential };
+  const key = keyOf(form);
+  const about = profileAbout.safeParse(aboutOf(form));
+  if (profile.success && key.success && about.success && open.length === 0)
+    return { ok: true, profile: profile.data, credential: key.data, about: about.data };
   const errors: FieldErrors = {};
-  for (const issue of parsed.error?.issues ?? []) {
+  for (const issue of [...(profile.error?.issues ?? []), ...(key.error?.issues ?? [])]) {
     const field = issue.path.at(-1);
     if (typeof field === "string" && field in form) errors[field as keyof ProfileForm] ??= issue.message;
+  }
+  for (const { path, code, message } of about.error?.issues ?? []) {
+    const field = path.at(-1);
+    if (typeof field !== "string" || !(field in form)) continue;
+    errors[field as keyof ProfileForm] ??= code === "invalid_type" ? "a price is a number, for example 0.09" : message;
   }
   if (open.includes("account")) {
     errors.account = "needed for this provider's endpoint";

@@ -1,7 +1,9 @@
 "use client";
 import type { PresetView, ProfileView } from "#protocol/views.ts";
+import { Button } from "../_ui/button.tsx";
 import { Field, TextInput } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
+import { AboutFields } from "./about-fields.tsx";
 import { AdvancedFields } from "./advanced-fields.tsx";
 import { needsAccount } from "./endpoint-template.ts";
 import { withPlace, withPreset, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
@@ -104,6 +106,7 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
       </Field>
       <KeyFields form={form} errors={errors} edited={edited} set={set} />
       <AdvancedFields form={form} errors={errors} set={set} />
+      <AboutFields form={form} errors={errors} preset={preset} set={set} />
     </>
   );
 }
@@ -137,7 +140,21 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
           )}
         </Field>
       )}
-      {!form.keepKey && (
+      {form.imported !== null && (
+        <Field label="Key">
+          {(ids) => (
+            <span className="flex min-h-[34px] flex-wrap items-center gap-2">
+              <span id={ids.id}>
+                from the pasted text <span className="font-mono text-12 text-faint">…{form.imported?.hint}</span>
+              </span>
+              <Button size="small" onClick={() => set({ imported: null })}>
+                Type another
+              </Button>
+            </span>
+          )}
+        </Field>
+      )}
+      {!form.keepKey && form.imported === null && (
         <>
           <Field label="Access key id" error={errors.accessKeyId}>
             {(ids) => (

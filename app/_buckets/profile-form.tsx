@@ -9,7 +9,8 @@ import { presetsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
-import { emptyForm, formOf, readForm, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
+import { ImportPanel } from "./import-panel.tsx";
+import { emptyForm, formOf, readForm, withImport, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
 import { ProfileFields } from "./profile-fields.tsx";
 import { TestResult } from "./test-result.tsx";
 
@@ -61,14 +62,16 @@ function LoadedForm({
   });
   const save = useAction(async () => {
     if (!read.ok) return null;
-    if (edited === null && read.credential !== null)
-      return hub.profiles.create.mutate({ profile: read.profile, credential: read.credential });
-    if (edited === null) return null;
+    const { profile, credential, about } = read;
+    if (edited === null && credential !== null) return hub.profiles.create.mutate({ profile, credential, about });
+    // Pasted keys are for new profiles: they are sealed for a row of their own.
+    if (edited === null || (credential !== null && "handle" in credential)) return null;
     return hub.profiles.update.mutate({
       id: edited.id,
       version: edited.version,
-      profile: read.profile,
-      credential: read.credential,
+      profile,
+      credential,
+      about,
     });
   });
   const busy = test.busy || save.busy;
@@ -88,6 +91,7 @@ function LoadedForm({
         });
       }}
     >
+      {edited === null && <ImportPanel onChoose={(draft, key) => setForm((old) => withImport(old, draft, key))} />}
       <ProfileFields form={form} errors={errors} presets={presets} edited={edited} onChange={setForm} />
       <div className="flex flex-col gap-3 pt-2">
         {test.fault !== null && <FaultNote fault={test.fault} />}

@@ -22,9 +22,30 @@ const WORD: Record<ProfileCheck["outcome"], string> = {
 };
 const MUCH_SKEW_MS = 60_000;
 
+/** What the test wrote and could not remove, so that somebody else can. */
+function LeftBehindNote({ left }: { left: ProfileTestView["leftBehind"] }) {
+  const count = left.length === 1 ? "One thing" : `${left.length} things`;
+  return (
+    <Banner tone="risk" title={`${count} this test wrote could not be removed.`}>
+      Remove them by hand, or give the key s3:DeleteObject and s3:AbortMultipartUpload and test again.
+      <ul className="mt-1 text-12">
+        {left.map(({ kind, key, uploadId, fault }) => (
+          <li key={`${key} ${uploadId ?? ""}`}>
+            {kind === "upload" ? "unfinished upload " : ""}
+            <span className="font-mono [overflow-wrap:anywhere]">{visibleText(key)}</span>:{" "}
+            {visibleText(wordsOf(fault).says)}
+          </li>
+        ))}
+      </ul>
+    </Banner>
+  );
+}
+
 /** Each operation the product needs, what the store said, and which feature goes without it. */
 export function TestResult({ result }: { result: ProfileTestView }) {
-  const bad = result.checks.filter((check) => check.outcome === "refused" || check.outcome === "failed");
+  const bad = result.checks.filter(
+    ({ operation, outcome }) => (outcome === "refused" || outcome === "failed") && operation !== "Clock",
+  );
   const missing = [...new Set(bad.map((check) => check.missingAction).filter((action) => action !== null))];
   return (
     <output className="flex flex-col gap-2" aria-label="Test result">
@@ -50,22 +71,32 @@ export function TestResult({ result }: { result: ProfileTestView }) {
           Set it, for example with NTP; stores refuse requests signed too far from their own time.
         </Banner>
       )}
-      <ul className="divide-y divide-line rounded-2 border border-line">
+      {result.leftBehind.length > 0 && <LeftBehindNote left={result.leftBehind} />}
+      <ul aria-label="Operations" className="divide-y divide-line rounded-2 border border-line">
         {result.checks.map((check) => (
           <li key={check.operation} className="flex items-start gap-2.5 px-3 py-1.5">
             <Mark tone={TONE[check.outcome]} className="mt-[5px]" />
             <div className="min-w-0 flex-1">
               <span className="font-mono text-12">{visibleText(check.operation)}</span>{" "}
               <span className="text-faint">{visibleText(check.neededFor)}</span>
+              {check.note !== null && <div className="text-12 text-soft">{visibleText(check.note)}</div>}
               {check.outcome !== "ok" && check.fault !== null && (
                 <div className="text-12 text-soft">
                   {visibleText(wordsOf(check.fault).says)}
+                  {(check.rawCode !== null || check.httpStatus !== null) && (
+                    <span className="font-mono text-faint">
+                      {" "}
+                      {visibleText(check.rawCode ?? "no code")}
+                      {check.httpStatus !== null && ` · HTTP ${check.httpStatus}`}
+                    </span>
+                  )}
                   <FaultDetails fault={check.fault} />
                 </div>
               )}
             </div>
-            <span className="nums shrink-0 text-12 text-soft">
+            <span className="nums max-w-[45%] shrink-0 text-right text-12 text-soft">
               {WORD[check.outcome]}
+              {check.skippedBecause !== null && <> · {visibleText(check.skippedBecause)} failed</>}
               {check.missingAction !== null && <> · needs {visibleText(check.missingAction)}</>}
               {check.outcome === "ok" && check.tookMs !== null && (
                 <span className="text-faint"> · {Math.round(check.tookMs)} ms</span>

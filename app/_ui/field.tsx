@@ -47,6 +47,22 @@ interface TextInputProps extends ComponentProps<"input"> {
   kind?: "words" | "code";
 }
 
+interface TextAreaProps extends ComponentProps<"textarea"> {
+  kind?: "words" | "code";
+}
+
+/** Several lines; what is code is not corrected. */
+export function TextArea({ kind = "words", className, ...rest }: TextAreaProps) {
+  return (
+    <textarea
+      autoComplete="off"
+      {...(kind === "code" ? { spellCheck: false, autoCapitalize: "none", autoCorrect: "off" } : {})}
+      {...rest}
+      className={classNames(controlLook, "resize-y", kind === "code" && "font-mono sm:text-12", className)}
+    />
+  );
+}
+
 export function TextInput({ kind = "words", className, ...rest }: TextInputProps) {
   return (
     <input

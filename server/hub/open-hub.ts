@@ -14,6 +14,7 @@ import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
 import { createCounters } from "../metrics.ts";
+import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
@@ -72,6 +73,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     now,
     passwordCost,
     stores: createStores(db, keeper),
+    imports: createImports(keeper, now),
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),

@@ -119,8 +119,8 @@ export interface TestStore {
   close: () => Promise<void>;
 }
 
-/** The embedded store as a process of its own. */
-export async function openTestStore(): Promise<TestStore> {
+/** The embedded store as a process of its own; `flags` are its command line's, for quirks and faults. */
+export async function openTestStore(flags: readonly string[] = []): Promise<TestStore> {
   const folder = await folderForTests("tidemark-store-");
   const program = join(import.meta.dirname, "../../store/main.ts");
   const args = [
@@ -133,7 +133,9 @@ export async function openTestStore(): Promise<TestStore> {
     "--secret-key",
     "test-secret-key",
   ];
-  const child = spawn(process.execPath, [program, ...args, "--no-fsync"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, ...args, "--no-fsync", ...flags], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   for await (const line of createInterface({ input: child.stdout })) {
     const { endpoint } = JSON.parse(line) as { endpoint: string };
     return {

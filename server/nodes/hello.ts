@@ -2,8 +2,9 @@ import type * as z from "zod";
 import type { HelloAnswer, helloInput, NodeStore } from "#protocol/hello.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
+import { foundOf } from "../profiles/found-of.ts";
 import { draftOf } from "../profiles/open-store.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsFound } from "#storage/providers.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { hearFrom } from "./hear-from.ts";
 import { liveNodeOf } from "./live-node-of.ts";
@@ -19,7 +20,7 @@ export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStor
     bucket,
     endpoint: workerEndpoint ?? endpoint,
     prefix,
-    traits: traitsOf(provider),
+    traits: traitsFound(provider, foundOf(row)),
   };
 }
 

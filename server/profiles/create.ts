@@ -5,10 +5,9 @@ import type { ProfileView } from "#protocol/views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
-import { newId } from "../random-id.ts";
 import type { Context } from "../trpc.ts";
-import { secretPlace } from "./open-store.ts";
-import { readProfile } from "./profile-view.ts";
+import { keyOf } from "./key-of.ts";
+import { aboutColumns, readProfile } from "./profile-view.ts";
 import { refuseEndpoint } from "./refuse-endpoint.ts";
 
 /** Every endpoint of a draft that somebody of ours will talk to. @throws Fault BAD_INPUT */
@@ -28,25 +27,25 @@ export async function refuseTakenName(hub: Hub, name: string, exceptId: string |
 
 /**
  * Stores a profile; its key goes to the keeper and only the sealed text is written.
- * @throws Fault BAD_INPUT (endpoint), CONFLICT (name)
+ * @throws Fault BAD_INPUT (endpoint), CONFLICT (name), NOT_FOUND (a pasted key that is no longer kept)
  */
 export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
   const { hub } = context;
-  const { profile, credential } = input;
+  const { profile, credential, about } = input;
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, null);
-  const id = newId();
-  const { sealed } = await hub.keeper.seal({ place: secretPlace(id), credential });
+  const { rowId: id, sealed, accessKeyHint } = await keyOf(context, credential);
   const at = new Date(hub.now());
-  const accessKeyHint = credential.accessKeyId.slice(-4);
+  const told = about === undefined ? {} : aboutColumns(about);
   const event = await hub.db.$transaction(async (tx) => {
     await tx.profile.create({
-      data: { id, version: 1, ...profile, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
+      data: { id, version: 1, ...profile, ...told, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
     });
     await tx.profileSecret.create({ data: { profileId: id, sealed, updatedAt: at } });
     const text = `The bucket profile ${profile.name} was added`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
+  if ("handle" in credential) hub.imports.spend(credential);
   await audit(hub, context.caller, { action: "create profile", subject: profile.name });
   emit(hub, event, ["profiles"]);
   return readProfile(hub, id);

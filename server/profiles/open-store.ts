@@ -1,13 +1,15 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { FoundTraits } from "#protocol/profiles.ts";
 import { provider, type ProfileDraft } from "#protocol/requests.ts";
 import { createControlClient } from "#storage/client.ts";
-import { traitsOf } from "#storage/providers.ts";
+import { traitsFound } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { foundOf } from "./found-of.ts";
 
 /**
  * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
@@ -35,13 +37,16 @@ export const secretPlace = (rowId: string): string => `ProfileSecret|${rowId}|se
 
 type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
 
-/** `worker` gives the access nodes use. */
-export const accessOf = (profile: Endpoints, side: "hub" | "worker"): StoreAccess => ({
+/** `worker` gives the access nodes use; `found` is what tests of this store found out, null where none counts. */
+export const accessOf = (
+  profile: Endpoints,
+  { side, found }: { side: "hub" | "worker"; found: FoundTraits | null },
+): StoreAccess => ({
   endpoint: (side === "worker" ? profile.workerEndpoint : null) ?? profile.endpoint,
   region: profile.region,
   bucket: profile.bucket,
   addressing: profile.addressing,
-  traits: traitsOf(profile.provider),
+  traits: traitsFound(profile.provider, found),
 });
 
 /** The columns of a profile as the draft they were entered as. */
@@ -80,8 +85,9 @@ export function createStores(db: Database, keeper: Keeper): Stores {
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
     const draft = draftOf(row);
-    const workerAccess = accessOf(draft, "worker");
-    const access = accessOf(draft, "hub");
+    const found = foundOf(row);
+    const workerAccess = accessOf(draft, { side: "worker", found });
+    const access = accessOf(draft, { side: "hub", found });
     const place = secretPlace(row.id);
     const { sealed } = row.secret;
     return {

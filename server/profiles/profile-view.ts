@@ -1,4 +1,5 @@
-import type { ProfileTestView, ProfileView } from "#protocol/views.ts";
+import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
+import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/views.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Hub } from "../hub.ts";
@@ -11,6 +12,26 @@ interface Counts {
   storedBytes: number;
 }
 
+/** Written by this hub and only shown; a test from before has less in it. */
+function lastTestOf(row: Pick<Profile, "lastTest">): ProfileTestView | null {
+  if (row.lastTest === null) return null;
+  const test = JSON.parse(row.lastTest) as ProfileTestView;
+  const nothing = { rawCode: null, httpStatus: null, skippedBecause: null, note: null };
+  const found = { checksum: null, conditionalWrites: null, foundAt: test.at };
+  const checks = test.checks.map((check): ProfileCheck => ({ ...nothing, ...check }));
+  const whole: ProfileTestView = Object.assign({ leftBehind: [], found }, test);
+  return { ...whole, checks };
+}
+
+const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] =>
+  row.prices === null ? null : priceOverride.parse(JSON.parse(row.prices));
+
+/** People's notes and prices as they are stored. */
+export const aboutColumns = ({ notes, prices }: ProfileAbout) => ({
+  notes,
+  prices: prices === null ? null : JSON.stringify(prices),
+});
+
 const viewOf = (row: Profile, counts: Counts): ProfileView => ({
   id: row.id,
   version: row.version,
@@ -18,8 +39,8 @@ const viewOf = (row: Profile, counts: Counts): ProfileView => ({
   accessKeyHint: row.accessKeyHint,
   createdAt: row.createdAt.getTime(),
   updatedAt: row.updatedAt.getTime(),
-  // Written by this hub and only shown.
-  lastTest: row.lastTest === null ? null : (JSON.parse(row.lastTest) as ProfileTestView),
+  about: { notes: row.notes, prices: pricesOf(row) },
+  lastTest: lastTestOf(row),
   ...counts,
 });
 

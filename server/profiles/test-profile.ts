@@ -1,40 +1,39 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import type { CredentialDraft, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
+import type { FoundTraits } from "#protocol/profiles.ts";
+import type { KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
 import type { ProfileTestView } from "#protocol/views.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
-import { newId } from "../random-id.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints } from "./create.ts";
+import { foundOf } from "./found-of.ts";
+import { keyOf } from "./key-of.ts";
 import { accessOf, createSealedClient, draftOf, secretPlace } from "./open-store.ts";
 
-interface SealedKey {
-  rowId: string;
-  sealed: string;
-}
-
-/** A typed key gets a handle of its own that is never stored; without one the stored key of the profile is used. */
+/** A typed or pasted key is stored nowhere; without one the stored key of the profile is used. */
 async function sealedKeyOf(
-  hub: Hub,
-  input: { id: string | null; credential: CredentialDraft | null },
-): Promise<SealedKey> {
-  if (input.credential !== null) {
-    const rowId = `draft-${newId()}`;
-    return { rowId, ...(await hub.keeper.seal({ place: secretPlace(rowId), credential: input.credential })) };
-  }
+  context: Context,
+  input: { id: string | null; credential: KeySource | null },
+): Promise<{ rowId: string; sealed: string }> {
+  if (input.credential !== null) return await keyOf(context, input.credential);
+  const { hub } = context;
   const secret = input.id === null ? null : await hub.db.profileSecret.findUnique({ where: { profileId: input.id } });
   if (secret === null) throw new Fault("BAD_INPUT", { subject: "credential", detail: "the access key is missing" });
   return { rowId: secret.profileId, sealed: secret.sealed };
 }
 
-async function draftToTest(hub: Hub, input: z.infer<typeof testProfileInput>): Promise<ProfileDraft> {
-  if (input.profile !== null) return input.profile;
+/** With the version it has, when it is a stored one. */
+async function draftToTest(
+  hub: Hub,
+  input: z.infer<typeof testProfileInput>,
+): Promise<{ profile: ProfileDraft; version: number | null }> {
+  if (input.profile !== null) return { profile: input.profile, version: null };
   const row = input.id === null ? null : await hub.db.profile.findUnique({ where: { id: input.id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
-  return draftOf(row);
+  return { profile: draftOf(row), version: row.version };
 }
 
 /**
@@ -51,17 +50,50 @@ async function refuseForeignEndpoint(hub: Hub, id: string, profile: ProfileDraft
   }
 }
 
+/** What this test could not tell stays as an earlier one found it. */
+function joined(before: FoundTraits | null, found: FoundTraits): FoundTraits {
+  return {
+    checksum: found.checksum ?? before?.checksum ?? null,
+    conditionalWrites: found.conditionalWrites ?? before?.conditionalWrites ?? null,
+    foundAt: found.foundAt,
+  };
+}
+
+/** Keeps the result, and signs from now on by what was found out. */
+async function keepResult(
+  hub: Hub,
+  { id, version }: { id: string; version: number },
+  view: ProfileTestView,
+): Promise<void> {
+  const row = await hub.db.profile.findUnique({ where: { id } });
+  if (row === null) return;
+  const before = foundOf(row);
+  const found = joined(before, view.found);
+  // A profile that was changed while it was tested may be another store.
+  const { count } = await hub.db.profile.updateMany({
+    where: { id, version },
+    data: { lastTest: JSON.stringify(view), found: JSON.stringify(found) },
+  });
+  const isNew = before?.checksum !== found.checksum || before.conditionalWrites !== found.conditionalWrites;
+  if (count > 0 && isNew) {
+    hub.stores.forget(id);
+    hub.live.profileChanged(id, row.name);
+  }
+  emit(hub, null, ["profiles"]);
+}
+
 /**
  * Tries every operation the product needs and says what the store answered. The result of a stored profile is kept.
  * @throws Fault NOT_FOUND, BAD_INPUT
  */
 export async function testProfile(context: Context, input: z.infer<typeof testProfileInput>): Promise<ProfileTestView> {
   const { hub } = context;
-  const profile = await draftToTest(hub, input);
+  const { profile, version } = await draftToTest(hub, input);
   await refuseEndpoints(hub, profile);
   if (input.credential === null && input.id !== null) await refuseForeignEndpoint(hub, input.id, profile);
-  const { rowId, sealed } = await sealedKeyOf(hub, input);
-  const access = accessOf(profile, "hub");
+  const { rowId, sealed } = await sealedKeyOf(context, input);
+  // By the provider's own traits, so that what was found before is found out anew.
+  const access = accessOf(profile, { side: "hub", found: null });
   const place = secretPlace(rowId);
   const client = createSealedClient(hub.keeper, { access, rowId, sealed });
   try {
@@ -69,6 +101,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
       client,
       access,
       prefix: profile.prefix,
+      origin: context.origin,
       source: {
         sign: async (operations) => {
           const wanted = { place, sealed, access, operations: [...operations], lifetimeMs: DEFAULT_LIFETIME_MS };
@@ -78,10 +111,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
       fetch: globalThis.fetch,
       now: hub.now,
     });
-    if (input.id !== null && input.profile === null) {
-      await hub.db.profile.updateMany({ where: { id: input.id }, data: { lastTest: JSON.stringify(view) } });
-      emit(hub, null, ["profiles"]);
-    }
+    if (input.id !== null && version !== null) await keepResult(hub, { id: input.id, version }, view);
     return view;
   } finally {
     client.destroy();

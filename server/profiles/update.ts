@@ -7,7 +7,9 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
 import { secretPlace } from "./open-store.ts";
-import { readProfile } from "./profile-view.ts";
+import { aboutColumns, readProfile } from "./profile-view.ts";
+
+const PLACE = ["provider", "endpoint", "region"] as const;
 
 /**
  * Changes a profile. Bucket and prefix stay once runs lie there: their manifests name both. Nodes read the store anew.
@@ -15,12 +17,15 @@ import { readProfile } from "./profile-view.ts";
  */
 export async function updateProfile(context: Context, input: z.infer<typeof updateProfileInput>): Promise<ProfileView> {
   const { hub } = context;
-  const { id, version, profile, credential } = input;
+  const { id, version, profile, credential, about } = input;
   const before = await hub.db.profile.findUnique({ where: { id } });
   if (before === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, id);
   const moves = before.bucket !== profile.bucket || before.prefix !== profile.prefix;
+  const told = about === undefined ? {} : aboutColumns(about);
+  // What was found out was found out of another store.
+  const isElsewhere = moves || PLACE.some((name) => before[name] !== profile[name]);
   const sealed = credential === null ? null : (await hub.keeper.seal({ place: secretPlace(id), credential })).sealed;
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
@@ -31,7 +36,14 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
     const hint = credential === null ? {} : { accessKeyHint: credential.accessKeyId.slice(-4) };
     const { count } = await tx.profile.updateMany({
       where: { id, version },
-      data: { ...profile, ...hint, version: version + 1, updatedAt: at },
+      data: {
+        ...profile,
+        ...hint,
+        ...told,
+        ...(isElsewhere && { found: null, lastTest: null }),
+        version: version + 1,
+        updatedAt: at,
+      },
     });
     if (count === 0) throw new Fault("CONFLICT", { subject: before.name });
     if (sealed !== null) await tx.profileSecret.update({ where: { profileId: id }, data: { sealed, updatedAt: at } });

@@ -31,8 +31,11 @@ const document = (root: string, inner: string): Canned => ({
   body: `<?xml version="1.0" encoding="UTF-8"?><${root}>${inner}</${root}>`,
 });
 
-/** Starts one. `override` may answer a request in the store's place. */
-export async function serveSmallStore(override: (op: string, seen: Seen) => Canned | null): Promise<SmallStore> {
+/** Starts one. `override` may answer a request in the store's place; `now` is its clock. */
+export async function serveSmallStore(
+  override: (op: string, seen: Seen) => Canned | null,
+  now: () => number = Date.now,
+): Promise<SmallStore> {
   const objects: SmallStore["objects"] = new Map();
   const uploads: SmallStore["uploads"] = new Map();
 
@@ -88,6 +91,7 @@ export async function serveSmallStore(override: (op: string, seen: Seen) => Cann
       const inner = `<UploadId>${uploadId}</UploadId><IsTruncated>false</IsTruncated>${listed.join("")}`;
       return document("ListPartsResult", inner);
     }
+    if (headers["if-none-match"] === "*" && objects.has(key)) return s3Error(412, "PreconditionFailed");
     const whole = Buffer.concat(parts.map(([, part]) => part));
     objects.set(key, { body: whole, etag: `"whole-${parts.length}"`, nonce: upload.nonce });
     uploads.delete(uploadId);
@@ -105,6 +109,11 @@ export async function serveSmallStore(override: (op: string, seen: Seen) => Cann
   }
 
   const server = await serveCanned((seen) => {
+    const answer = answerTo(seen);
+    return { ...answer, headers: { date: new Date(now()).toUTCString(), ...answer.headers } };
+  });
+
+  function answerTo(seen: Seen): Canned {
     const op = operationOf(seen);
     const instead = override(op, seen);
     if (instead !== null) return instead;
@@ -112,6 +121,6 @@ export async function serveSmallStore(override: (op: string, seen: Seen) => Cann
     if (key === "") return onBucket(op, seen);
     const onWhole = op === "PutObject" || op === "DeleteObject" || op === "HeadObject" || op === "GetObject";
     return onWhole ? onObject(op, seen, key) : onUpload(op, seen, key);
-  });
+  }
   return Object.assign(server, { objects, uploads });
 }

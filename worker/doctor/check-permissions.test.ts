@@ -12,8 +12,10 @@ const access = {
 } as const;
 
 function judge(check: Pick<ProfileCheck, "operation" | "outcome">, region = "us-east-1") {
-  const whole = { neededFor: "a reason", missingAction: null, fault: null, tookMs: 1, ...check };
-  const view = { at: 0, ok: true, clockSkewMs: 0, checks: [whole] };
+  const told = { rawCode: null, httpStatus: null, skippedBecause: null, note: null };
+  const whole = { neededFor: "a reason", missingAction: null, fault: null, tookMs: 1, ...told, ...check };
+  const found = { checksum: null, conditionalWrites: null, foundAt: 0 };
+  const view = { at: 0, ok: true, clockSkewMs: 0, checks: [whole], leftBehind: [], found };
   return judgeStore({ view, region }, { access, prefix: "team/" });
 }
 
@@ -30,6 +32,7 @@ test("what a store does not have is done without where that is possible, and fai
   expect(judge({ operation: "ListParts", outcome: "unsupported" })[0]).toMatchObject({ outcome: "failed" });
 });
 
-test("what only browsers need is left out", () => {
+test("what only browsers need, and the clock, are left out", () => {
+  expect(judge({ operation: "Clock", outcome: "failed" })).toEqual([]);
   expect(judge({ operation: "GetBucketCors", outcome: "refused" })).toEqual([]);
 });

@@ -88,7 +88,7 @@ describe("of a bucket the doctor", () => {
     expect(made.length).toBeGreaterThan(0);
   });
 
-  const operations = Object.entries(CHECKS).filter(([name]) => !name.includes(" ") && name !== "GetBucketCors");
+  const operations = Object.entries(CHECKS).filter(([name]) => !/ |^GetBucketCors$|^Clock$/.test(name));
   test.each(operations)("names the right that is missing for %s, and where to give it", async (operation, check) => {
     await refuse(operation);
     const seen = await doctor(["s3://trial/team"], keys());

@@ -16,12 +16,13 @@ import { visibleText } from "../../_ui/visible-text.ts";
 
 interface BucketCardProps {
   view: ProfileView;
+  onCors: () => void;
   onEdit: () => void;
   onRemove: () => void;
 }
 
 /** One bucket profile: where it is, what lies in it, whether it works. */
-export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
+export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");
   const { profile } = view;
@@ -54,6 +55,15 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
             onClick={() => test.run(undefined, () => void client.invalidateQueries({ queryKey: ["profiles"] }))}
           >
             {test.busy ? "Testing" : "Test"}
+          </Button>
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`CORS of ${profile.name}`}
+            onClick={onCors}
+          >
+            CORS…
           </Button>
           <Button
             size="small"
@@ -111,6 +121,11 @@ export function BucketCard({ view, onEdit, onRemove }: BucketCardProps) {
           </dd>
         </div>
       </dl>
+      {view.about.notes !== "" && (
+        <p className="border-t border-line px-4 py-2.5 whitespace-pre-line text-soft [overflow-wrap:anywhere]">
+          {view.about.notes.split("\n").map(visibleText).join("\n")}
+        </p>
+      )}
       {(test.fault !== null || result !== null) && (
         <div className="border-t border-line px-4 py-3">
           {test.fault !== null && <FaultNote fault={test.fault} />}

@@ -14,6 +14,7 @@ import { BucketCard } from "./bucket-card.tsx";
 import { onDemand } from "../../_ui/on-demand.tsx";
 
 const ProfileDialog = onDemand(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog));
+const CorsDialog = onDemand(() => import("../../_buckets/cors-dialog.tsx").then((module) => module.CorsDialog));
 const RemoveDialog = onDemand(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog));
 
 /** The buckets nodes save into. Which dialog is open stands in the address. */
@@ -22,9 +23,11 @@ export function BucketsView() {
   const [adding, setAdding] = useAddressWord("add", "");
   const [editing, setEditing] = useAddressWord("edit", "");
   const [removing, setRemoving] = useAddressWord("remove", "");
+  const [letting, setLetting] = useAddressWord("cors", "");
   const whyNot = useWhyNot("admin");
   const all = profiles.data ?? [];
   const edited = all.find((profile) => profile.id === editing);
+  const opened = all.find((profile) => profile.id === letting);
   const removed = all.find((profile) => profile.id === removing);
   const stored = all.reduce((sum, profile) => sum + profile.storedBytes, 0);
   const add = (
@@ -62,6 +65,7 @@ export function BucketsView() {
           <BucketCard
             key={profile.id}
             view={profile}
+            onCors={() => setLetting(profile.id)}
             onEdit={() => setEditing(profile.id)}
             onRemove={() => setRemoving(profile.id)}
           />
@@ -70,6 +74,9 @@ export function BucketsView() {
       {adding !== "" && whyNot === null && <ProfileDialog edited={null} onClose={() => setAdding("")} />}
       {edited !== undefined && whyNot === null && (
         <ProfileDialog key={edited.id} edited={edited} onClose={() => setEditing("")} />
+      )}
+      {opened !== undefined && whyNot === null && (
+        <CorsDialog key={opened.id} view={opened} onClose={() => setLetting("")} />
       )}
       {removed !== undefined && whyNot === null && <RemoveDialog view={removed} onClose={() => setRemoving("")} />}
     </>

@@ -1,0 +1,58 @@
+import { AxeBuilder } from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, signInByPage, test } from "./story.ts";
+
+async function seriousFaults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter((one) => one.impact === "serious" || one.impact === "critical")
+    .map((one) => `${one.id} ${one.nodes.map((node) => node.target).join(" ")}`);
+}
+
+test("the CORS rule is shown, written and answers a browser, on a wide and on a narrow page", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(180_000);
+  await signInByPage(page, stage);
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width: theme === "light" ? 1440 : 390, height: 900 });
+    await page.goto(`${stage.hub.url}/buckets`);
+    await page.getByRole("button", { name: "CORS of stage bucket" }).click();
+    await expect(page.getByRole("list", { name: "CORS rules" })).toContainText(stage.hub.url);
+    expect(await seriousFaults(page)).toEqual([]);
+    if (theme === "dark") continue;
+    await page.getByRole("button", { name: "Write CORS" }).click();
+    await expect(page.getByText("Written, read back, and a browser's question was answered with yes.")).toBeVisible();
+    await page.getByRole("button", { name: "Close" }).last().click();
+  }
+  await expect(page.getByText("The bucket already lets")).toBeVisible();
+});
+
+test("a pasted configuration becomes a bucket, and its secret never comes back", async ({ page, stage }) => {
+  test.setTimeout(180_000);
+  const { endpoint, accessKey, secretKey, bucket } = stage.store;
+  const text = `[lab]\ntype = s3\nprovider = Minio\nendpoint = ${endpoint}\naccess_key_id = ${accessKey}\nsecret_access_key = ${secretKey}\n\nrclone copyto ./x lab:${bucket}/x --transfers 10\n`;
+  await signInByPage(page, stage);
+  const answers: string[] = [];
+  page.on("response", (answer) => {
+    if (answer.url().includes("/api/trpc/profiles.")) void answer.text().then((body) => answers.push(body));
+  });
+  await page.setViewportSize({ width: 390, height: 900 });
+  await page.goto(`${stage.hub.url}/buckets?add=1`);
+  await page.getByText("Import from rclone, AWS files or variables").click();
+  await page.getByLabel("Text").fill(text);
+  await page.getByRole("button", { name: "Read", exact: true }).click();
+  await expect(page.getByRole("list", { name: "About the rclone flags" })).toContainText("--s3-upload-concurrency");
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.getByRole("button", { name: "Use lab" }).click();
+  await expect(page.getByText("from the pasted text")).toBeVisible();
+  await expect(page.getByLabel("Bucket", { exact: true })).toHaveValue(bucket);
+  await page.getByRole("button", { name: "Test", exact: true }).click();
+  await expect(page.getByText("Everything Tidemark needs works.")).toBeVisible({ timeout: 60_000 });
+  await page.getByRole("button", { name: "Add bucket", exact: true }).last().click();
+  await expect(page.getByRole("region", { name: "lab" })).toBeVisible();
+  expect(answers.length).toBeGreaterThan(2);
+  expect(answers.join("\n")).not.toContain(secretKey);
+});

@@ -1,0 +1,160 @@
+import type { Provider } from "#protocol/requests.ts";
+import { emptyStore, type ReadStore } from "./make-draft.ts";
+import { remoteOf } from "./read-command.ts";
+import type { Section } from "./read-text.ts";
+
+/** Stores out of the sections of rclone.conf (https://rclone.org/s3/) and of the AWS files. Pure. */
+
+/** rclone's names. What is not here is told by its host, or is "other". */
+const RCLONE_PROVIDERS: Readonly<Record<string, Provider>> = {
+  aws: "aws",
+  cloudflare: "r2",
+  wasabi: "wasabi",
+  gcs: "gcs",
+  digitalocean: "spaces",
+  minio: "minio",
+  ceph: "ceph",
+  seaweedfs: "seaweedfs",
+  storj: "storj",
+  scaleway: "scaleway",
+};
+
+export interface RcloneRemote {
+  name: string;
+  read: ReadStore;
+  /** Options that say how it transfers, by the name of their flag. */
+  options: Map<string, string>;
+}
+
+const textOf = (section: Section, ...keys: string[]): string | null => {
+  for (const key of keys) {
+    const value = section.values.get(key);
+    if (value !== undefined && value !== "") return value;
+  }
+  return null;
+};
+
+const isOn = (value: string | null): boolean => value !== null && /^(1|true|yes|on)$/i.test(value);
+
+function s3Remote(section: Section): ReadStore {
+  const named = textOf(section, "provider")?.toLowerCase() ?? "";
+  const provider = Object.hasOwn(RCLONE_PROVIDERS, named) ? (RCLONE_PROVIDERS[named] ?? null) : null;
+  const style = textOf(section, "force_path_style");
+  const problems: string[] = [];
+  if (isOn(textOf(section, "env_auth"))) {
+    problems.push(
+      "its key is taken from the environment (env_auth): paste the AWS_ variables as well, or type the key",
+    );
+  }
+  return {
+    ...emptyStore(section.name),
+    provider: named === "" || provider !== null ? provider : "other",
+    endpoint: textOf(section, "endpoint"),
+    region: textOf(section, "region"),
+    accessKeyId: textOf(section, "access_key_id"),
+    secretAccessKey: textOf(section, "secret_access_key"),
+    sessionToken: textOf(section, "session_token"),
+    addressing: style === null ? null : isOn(style) ? "path" : "virtual-host",
+    problems,
+  };
+}
+
+function b2Remote(section: Section): ReadStore {
+  return {
+    ...emptyStore(section.name),
+    provider: "b2",
+    endpoint: textOf(section, "s3_endpoint"),
+    accessKeyId: textOf(section, "account"),
+    secretAccessKey: textOf(section, "key"),
+    problems: [
+      "rclone's b2 does not say the region: take the endpoint from the bucket's page, s3.REGION.backblazeb2.com",
+    ],
+  };
+}
+
+/** Options that say how it transfers; those that say where, and the key, are nothing to judge. */
+const TRANSFER_OPTIONS =
+  /^(chunk_size|upload_concurrency|upload_cutoff|disable_\w+|v2_auth|no_check_bucket|leave_\w+)$/;
+
+/** The flags that a section's own options stand for. */
+const optionsOf = (section: Section): Map<string, string> =>
+  new Map(
+    [...section.values]
+      .filter(([key]) => TRANSFER_OPTIONS.test(key))
+      .map(([key, value]) => [`s3-${key.replaceAll("_", "-")}`, value]),
+  );
+
+export interface RcloneFound {
+  remotes: RcloneRemote[];
+  ignored: string[];
+}
+
+/** Remotes of rclone. What stands before another remote (alias) tells that one's bucket. */
+export function readRclone(sections: readonly Section[]): RcloneFound {
+  const remotes: RcloneRemote[] = [];
+  const ignored: string[] = [];
+  for (const section of sections) {
+    const type = section.values.get("type")?.toLowerCase();
+    if (type === "s3") remotes.push({ name: section.name, read: s3Remote(section), options: optionsOf(section) });
+    else if (type === "b2") remotes.push({ name: section.name, read: b2Remote(section), options: new Map() });
+  }
+  for (const section of sections) {
+    const type = section.values.get("type")?.toLowerCase() ?? "";
+    if (type === "s3" || type === "b2") continue;
+    const at = remoteOf(section.values.get("remote") ?? "");
+    const behind = at === null ? undefined : remotes.find(({ name }) => name === at.remote);
+    if (type === "alias" && at !== null && behind !== undefined && behind.read.bucket === null) {
+      behind.read = { ...behind.read, bucket: at.bucket, prefix: at.prefix };
+    } else if (type === "storj") {
+      ignored.push(`${section.name}: an access grant of Storj is no S3 key; make one with uplink share --register`);
+    } else if (type === "crypt") {
+      ignored.push(`${section.name}: what rclone encrypts only rclone can read`);
+    } else if (type !== "alias") ignored.push(`${section.name}: no store that speaks S3`);
+  }
+  return { remotes, ignored };
+}
+
+/** `profile NAME` of the config file is `NAME` of the credentials file. */
+const awsName = (name: string): string => name.replace(/^profile\s+/, "");
+
+function awsRead(name: string, section: Section): ReadStore {
+  const style = textOf(section, "s3.addressing_style");
+  const problems: string[] = [];
+  const comesFrom = ["role_arn", "sso_session", "sso_start_url", "credential_process"].find((key) =>
+    section.values.has(key),
+  );
+  if (comesFrom !== undefined) {
+    problems.push(`it gets its key from elsewhere (${comesFrom}): make a key that stays, for this bucket alone`);
+  }
+  return {
+    ...emptyStore(name),
+    endpoint: textOf(section, "s3.endpoint_url", "endpoint_url"),
+    region: textOf(section, "region"),
+    accessKeyId: textOf(section, "aws_access_key_id"),
+    secretAccessKey: textOf(section, "aws_secret_access_key"),
+    sessionToken: textOf(section, "aws_session_token"),
+    addressing: style === "path" ? "path" : style === "virtual" ? "virtual-host" : null,
+    problems,
+  };
+}
+
+/**
+ * Profiles of the AWS files. Both files may be pasted one behind the other: sections of one name are one. Source:
+ * https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+ */
+export function readAws(sections: readonly Section[]): ReadStore[] {
+  const joined = new Map<string, Section>();
+  const services = new Map<string, Section>();
+  for (const { name, values } of sections) {
+    const service = /^services\s+(.+)$/.exec(name)?.[1];
+    if (service !== undefined) services.set(service, { name, values });
+    else if (!name.startsWith("sso-session ")) {
+      const known = joined.get(awsName(name))?.values ?? [];
+      joined.set(awsName(name), { name, values: new Map([...known, ...values]) });
+    }
+  }
+  return [...joined].map(([name, { values }]) => {
+    const shared = services.get(values.get("services") ?? "")?.values ?? [];
+    return awsRead(name, { name, values: new Map([...shared, ...values]) });
+  });
+}

@@ -1,0 +1,109 @@
+import type { Provider } from "#protocol/requests.ts";
+import { emptyStore, type ReadStore } from "./make-draft.ts";
+import type { Section } from "./read-text.ts";
+
+/** Stores out of variables: the names that tools and providers' own pages use. Pure. */
+
+interface Family {
+  /** Several names where providers' pages differ; the first that is set counts. */
+  prefixes: readonly string[];
+  provider: Provider | null;
+}
+
+const FAMILIES: readonly Family[] = [
+  { prefixes: ["AWS"], provider: null },
+  { prefixes: ["R2", "CLOUDFLARE_R2", "CF_R2", "CLOUDFLARE", "CF"], provider: "r2" },
+  { prefixes: ["B2", "BACKBLAZE", "BACKBLAZE_B2"], provider: "b2" },
+  { prefixes: ["STORJ"], provider: "storj" },
+  { prefixes: ["WASABI"], provider: "wasabi" },
+  { prefixes: ["SPACES", "DO_SPACES", "DIGITALOCEAN_SPACES"], provider: "spaces" },
+  { prefixes: ["TIGRIS"], provider: "tigris" },
+  { prefixes: ["SCW", "SCALEWAY"], provider: "scaleway" },
+  { prefixes: ["GCS", "GOOGLE"], provider: "gcs" },
+  { prefixes: ["MINIO"], provider: "minio" },
+  { prefixes: ["S3"], provider: null },
+];
+
+const NAMES = {
+  accessKeyId: ["ACCESS_KEY_ID", "ACCESS_KEY", "KEY_ID", "APPLICATION_KEY_ID", "KEY", "ROOT_USER", "HMAC_ACCESS_ID"],
+  secretAccessKey: [
+    "SECRET_ACCESS_KEY",
+    "SECRET_KEY",
+    "APPLICATION_KEY",
+    "APP_KEY",
+    "SECRET",
+    "ROOT_PASSWORD",
+    "HMAC_SECRET",
+  ],
+  sessionToken: ["SESSION_TOKEN", "SECURITY_TOKEN"],
+  endpoint: ["ENDPOINT_URL_S3", "ENDPOINT_URL", "S3_ENDPOINT", "ENDPOINT", "S3_ENDPOINT_URL", "URL", "SERVER_URL"],
+  region: ["REGION", "DEFAULT_REGION", "S3_REGION"],
+  bucket: ["BUCKET", "BUCKET_NAME", "S3_BUCKET", "S3_BUCKET_NAME", "STORAGE_BUCKET_NAME"],
+  account: ["ACCOUNT_ID"],
+} as const;
+
+/** Sections that variables stand for: `RCLONE_CONFIG_NAME_OPTION`, see https://rclone.org/docs/#environment-variables. */
+export function sectionsOf(variables: ReadonlyMap<string, string>): Section[] {
+  const found = new Map<string, Section>();
+  const names = [...variables.keys()]
+    .map((name) => /^RCLONE_CONFIG_([A-Z0-9_]+)_TYPE$/.exec(name)?.[1])
+    .filter((name) => name !== undefined);
+  for (const name of names) {
+    const start = `RCLONE_CONFIG_${name}_`;
+    const values = [...variables].filter(([variable]) => variable.startsWith(start));
+    const options = values.map(([variable, value]): [string, string] => [
+      variable.slice(start.length).toLowerCase(),
+      value,
+    ]);
+    found.set(name, { name: name.toLowerCase(), values: new Map(options) });
+  }
+  return [...found.values()];
+}
+
+/** `RCLONE_TRANSFERS` is `--transfers`. */
+export const flagsOf = (variables: ReadonlyMap<string, string>): Map<string, string> =>
+  new Map(
+    [...variables]
+      .filter(([name]) => name.startsWith("RCLONE_") && !name.startsWith("RCLONE_CONFIG"))
+      .map(([name, value]) => [name.slice(7).toLowerCase().replaceAll("_", "-"), value]),
+  );
+
+function readFamily(variables: ReadonlyMap<string, string>, { prefixes, provider }: Family): ReadStore | null {
+  const valueOf = (names: readonly string[]): string | null => {
+    for (const prefix of prefixes) {
+      for (const name of names) {
+        const value = variables.get(`${prefix}_${name}`);
+        if (value !== undefined && value !== "") return value;
+      }
+    }
+    return null;
+  };
+  const read: ReadStore = {
+    ...emptyStore(prefixes[0] ?? ""),
+    provider,
+    endpoint: valueOf(NAMES.endpoint),
+    region: valueOf(NAMES.region),
+    bucket: valueOf(NAMES.bucket),
+    accessKeyId: valueOf(NAMES.accessKeyId),
+    secretAccessKey: valueOf(NAMES.secretAccessKey),
+    sessionToken: valueOf(NAMES.sessionToken),
+    account: provider === "r2" ? valueOf(NAMES.account) : null,
+  };
+  const isNothing = read.accessKeyId === null && read.secretAccessKey === null;
+  return isNothing ? null : { ...read, from: `${prefixes[0] ?? ""}_ variables` };
+}
+
+/** One store for each family of names that has a key. A bucket that is named without a family belongs to all. */
+export function readVariables(variables: ReadonlyMap<string, string>): ReadStore[] {
+  const shared = (names: readonly string[]): string | null =>
+    names.map((name) => variables.get(name)).find((value) => value !== undefined && value !== "") ?? null;
+  const bucket = shared(["BUCKET", "BUCKET_NAME", "S3_BUCKET", "S3_BUCKET_NAME"]);
+  const endpoint = shared(["S3_ENDPOINT", "S3_ENDPOINT_URL", "ENDPOINT_URL"]);
+  return FAMILIES.map((family) => readFamily(variables, family))
+    .filter((read) => read !== null)
+    .map((read) => ({
+      ...read,
+      bucket: read.bucket ?? bucket,
+      endpoint: read.endpoint ?? (read.provider === null ? endpoint : null),
+    }));
+}

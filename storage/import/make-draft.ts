@@ -1,0 +1,148 @@
+import type { ImportedDraft } from "#protocol/profiles.ts";
+import { credentialDraft, profileDraft, type CredentialDraft, type Provider } from "#protocol/requests.ts";
+import { providerOfHost, regionOfHost } from "../provider-hosts.ts";
+import { PRESETS } from "../providers.ts";
+
+/** What was read of one store, as a draft of a profile: only what the form itself would take, and a sentence for the rest. */
+
+export interface ReadStore {
+  /** Where it was read. */
+  from: string;
+  /** What the text calls the provider; null when it does not say. */
+  provider: Provider | null;
+  endpoint: string | null;
+  region: string | null;
+  bucket: string | null;
+  prefix: string;
+  accessKeyId: string | null;
+  secretAccessKey: string | null;
+  sessionToken: string | null;
+  /** R2: the endpoint is made of it. */
+  account: string | null;
+  addressing: "path" | "virtual-host" | null;
+  problems: string[];
+}
+
+export interface MadeDraft {
+  draft: ImportedDraft;
+  /** Null when the text has no whole key. */
+  credential: CredentialDraft | null;
+}
+
+/** Nothing read yet. */
+export const emptyStore = (from: string): ReadStore => ({
+  from,
+  provider: null,
+  endpoint: null,
+  region: null,
+  bucket: null,
+  prefix: "",
+  accessKeyId: null,
+  secretAccessKey: null,
+  sessionToken: null,
+  account: null,
+  addressing: null,
+  problems: [],
+});
+
+interface Place {
+  endpoint: string | null;
+  bucket: string | null;
+}
+
+/**
+ * An endpoint as people write it: without a scheme, with a slash behind it, or with the bucket as its path (as R2 shows
+ * it). Null when it can be none.
+ */
+function placeOf(written: string | null, bucket: string | null): Place {
+  if (written === null || written === "") return { endpoint: null, bucket };
+  const url = URL.parse(/^https?:\/\//i.test(written) ? written : `https://${written}`);
+  if (url === null || url.username !== "" || url.password !== "") return { endpoint: null, bucket };
+  const [folder, ...deeper] = url.pathname.split("/").filter((piece) => piece !== "");
+  if (deeper.length > 0) return { endpoint: null, bucket };
+  const parsed = profileDraft.shape.endpoint.safeParse(url.origin);
+  return { endpoint: parsed.success ? parsed.data : null, bucket: bucket ?? folder ?? null };
+}
+
+/** The provider's own address where it has one for a region; null where an account or a host of one's own is needed. */
+function endpointOf(provider: Provider, region: string, account: string | null): string | null {
+  const { endpointTemplate } = PRESETS[provider];
+  const filled = endpointTemplate
+    .replace("{region}", region)
+    .replace("{account}", account !== null && /^[a-z0-9-]{1,64}$/i.test(account) ? account.toLowerCase() : "{account}");
+  const isWhole = !filled.includes("{") && !new URL(filled).hostname.endsWith("example.com");
+  return isWhole ? filled : null;
+}
+
+/** What a page of instructions has in place of a key. */
+const PLACEHOLDER = /^(?:\$.*|x{3,}|\*{3,}|\.{3,}|<.*>|\[.*\]|your[-_ ]?.*|change[-_ ]?me|redacted|secret|none|null)$/i;
+
+function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | null {
+  const { accessKeyId, secretAccessKey } = read;
+  if (accessKeyId === null && secretAccessKey === null) {
+    problems.push("it has no key: type one");
+    return null;
+  }
+  const isStandIn = PLACEHOLDER.test(accessKeyId ?? "") || PLACEHOLDER.test(secretAccessKey ?? "");
+  const parsed = credentialDraft.safeParse({ accessKeyId, secretAccessKey });
+  const isWhole = parsed.success && /^[\x21-\x7e]+$/.test(parsed.data.accessKeyId + parsed.data.secretAccessKey);
+  if (isStandIn || !isWhole) {
+    problems.push(isStandIn ? "its key is a stand-in: type the real one" : "its key is not whole: type it");
+    return null;
+  }
+  if (read.sessionToken !== null && read.sessionToken !== "") {
+    problems.push(
+      "its key is a temporary one with a session token, which ends within hours: make a key that stays, for this bucket alone",
+    );
+    return null;
+  }
+  return parsed.data;
+}
+
+/** Pure. */
+export function makeDraft(read: ReadStore): MadeDraft {
+  const problems = [...read.problems];
+  const { shape } = profileDraft;
+  const place = placeOf(read.endpoint, read.bucket);
+  if (read.endpoint !== null && read.endpoint !== "" && place.endpoint === null) {
+    problems.push("its endpoint is none: an endpoint looks like https://s3.example.com");
+  }
+  const byHost = place.endpoint === null ? null : providerOfHost(place.endpoint);
+  const provider = byHost ?? read.provider ?? (place.endpoint === null && read.account === null ? "aws" : "other");
+  const preset = PRESETS[provider];
+  const given = shape.region.safeParse(read.region);
+  if (read.region !== null && read.region !== "" && !given.success) {
+    problems.push("its region is none: a region looks like us-east-1, or auto");
+  }
+  const ofHost = place.endpoint === null ? null : regionOfHost(place.endpoint);
+  const region = given.success ? given.data : (ofHost ?? preset.defaultRegion);
+  const endpoint = place.endpoint ?? endpointOf(provider, region, read.account);
+  if (endpoint === null)
+    problems.push(`its address is missing: ${preset.label} needs one like ${preset.endpointTemplate}`);
+  const bucket = shape.bucket.safeParse(place.bucket);
+  if (!bucket.success)
+    problems.push(place.bucket === null ? "the bucket is not named: type it" : "its bucket is no name");
+  const prefix = shape.prefix.safeParse(read.prefix);
+  if (!prefix.success) problems.push("its folder cannot be a prefix here: it is left out");
+  const name = shape.name.safeParse(read.from.slice(0, 64));
+  const credential = credentialOf(read, problems);
+  return {
+    credential,
+    draft: {
+      from: read.from,
+      profile: {
+        name: name.success ? name.data : null,
+        provider,
+        bucket: bucket.success ? bucket.data : null,
+        region,
+        prefix: prefix.success ? prefix.data : "",
+        endpoint,
+        workerEndpoint: null,
+        browserEndpoint: null,
+        addressing: read.addressing ?? preset.addressing,
+      },
+      accessKeyHint: credential === null ? null : credential.accessKeyId.slice(-4),
+      problems,
+    },
+  };
+}

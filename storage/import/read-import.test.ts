@@ -1,0 +1,232 @@
+import { describe, expect, it } from "vitest";
+import { MOST_IMPORT_CHARACTERS } from "#protocol/profiles.ts";
+import { readImport } from "./read-import.ts";
+
+const one = (text: string) => {
+  const { made } = readImport(text);
+  expect(made).toHaveLength(1);
+  const [first] = made;
+  if (first === undefined) throw new Error("nothing was found");
+  return { ...first.draft.profile, ...first };
+};
+const problemsOf = (text: string): string => one(text).draft.problems.join("; ");
+
+const R2 = `[r2]
+type = s3
+provider = Cloudflare
+access_key_id = abcdef0123456789
+secret_access_key = R2+secret/with=signs
+region = auto
+endpoint = https://0123456789abcdef.r2.cloudflarestorage.com
+`;
+
+describe("rclone.conf", () => {
+  it("gives a profile for each remote that speaks S3, with its key apart", () => {
+    const { kind, made, ignored } = readImport(`${R2}
+[wasabi-eu]
+type = s3
+provider = Wasabi
+access_key_id = WASABIKEY
+secret_access_key = wasabisecret
+endpoint = s3.eu-central-1.wasabisys.com
+
+[drive]
+type = drive
+token = {"access_token":"ya29"}
+`);
+    expect(kind).toBe("rclone.conf");
+    expect(made.map(({ draft }) => [draft.from, draft.profile.provider, draft.profile.region])).toEqual([
+      ["r2", "r2", "auto"],
+      ["wasabi-eu", "wasabi", "eu-central-1"],
+    ]);
+    expect(made[1]?.draft.profile.endpoint).toBe("https://s3.eu-central-1.wasabisys.com");
+    expect(made[0]?.credential).toEqual({
+      accessKeyId: "abcdef0123456789",
+      secretAccessKey: "R2+secret/with=signs",
+    });
+    expect(made[0]?.draft.accessKeyHint).toBe("6789");
+    expect(JSON.stringify([made.map(({ draft }) => draft), ignored])).not.toMatch(/secret\/with|wasabisecret|ya29/);
+    expect(ignored).toEqual(["drive: no store that speaks S3"]);
+  });
+
+  it("takes the bucket from an alias, from a command, and from R2's own way of writing the address", () => {
+    expect(one(`${R2}[runs]\ntype = alias\nremote = r2:training/llama\n`)).toMatchObject({
+      bucket: "training",
+      prefix: "llama/",
+    });
+    expect(one(`${R2}\nrclone copy ./out r2:checkpoints/llama --transfers 4\n`).bucket).toBe("checkpoints");
+    expect(one(R2.replace("storage.com", "storage.com/from-url")).bucket).toBe("from-url");
+  });
+
+  it("says what is missing, in words", () => {
+    expect(problemsOf(R2)).toBe("the bucket is not named: type it");
+    expect(problemsOf("[x]\ntype = s3\nprovider = AWS\nenv_auth = true\nregion = eu-west-1")).toMatch(/env_auth/);
+    expect(problemsOf("[x]\ntype = b2\naccount = 0012\nkey = K001\n")).toMatch(/s3\.REGION\.backblazeb2\.com/);
+    expect(problemsOf(`${R2}session_token = abc`)).toMatch(/temporary/);
+    expect(problemsOf(R2.replace("R2+secret/with=signs", "XXXXXXXX"))).toMatch(/stand-in/);
+  });
+
+  it("that is encrypted says so", () => {
+    const { kind, ignored } = readImport("# Encrypted rclone configuration File\n\nRCLONE_ENCRYPT_V0:\nabcdef==\n");
+    expect([kind, ignored]).toEqual([
+      "nothing",
+      ["this rclone.conf is encrypted: paste what rclone config show prints"],
+    ]);
+  });
+});
+
+describe("the AWS files", () => {
+  it("pasted one behind the other are one profile", () => {
+    const found = one(`[default]
+aws_access_key_id = AKIAIOSFODNN7EXAMPLE
+aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY
+
+[default]
+region = eu-central-1
+`);
+    expect(found).toMatchObject({
+      provider: "aws",
+      region: "eu-central-1",
+      endpoint: "https://s3.eu-central-1.amazonaws.com",
+      addressing: "virtual-host",
+    });
+    expect(found.credential?.secretAccessKey).toBe("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY");
+  });
+
+  it("tell endpoints of services, styles of addresses, and keys that are not theirs", () => {
+    const text = `[profile tigris]
+aws_access_key_id = tid_abc
+aws_secret_access_key = tsec_abc
+services = t
+s3 =
+  addressing_style = path
+
+[services t]
+s3 =
+  endpoint_url = https://t3.storage.dev
+`;
+    expect(one(text)).toMatchObject({ provider: "tigris", addressing: "path", name: "tigris" });
+    expect(problemsOf("[profile x]\nrole_arn = arn:aws:iam::1:role/a\nregion = us-east-1")).toMatch(/role_arn/);
+  });
+});
+
+describe("variables", () => {
+  it.each([
+    ["export AWS_ACCESS_KEY_ID=AKIA1\nexport AWS_SECRET_ACCESS_KEY='s e'", "key is not whole"],
+    ["AWS_ACCESS_KEY_ID=$OTHER\nAWS_SECRET_ACCESS_KEY=abc", "key is not whole"],
+  ])("%j is refused with a sentence", (text, words) => {
+    expect(problemsOf(text)).toContain(words);
+  });
+
+  it.each([
+    "export AWS_ACCESS_KEY_ID=AKIA1\nexport AWS_SECRET_ACCESS_KEY=se/cret\nexport AWS_REGION=eu-west-1",
+    'AWS_ACCESS_KEY_ID="AKIA1"\nAWS_SECRET_ACCESS_KEY="se/cret" # mine\nAWS_DEFAULT_REGION=eu-west-1',
+    '$env:AWS_ACCESS_KEY_ID = "AKIA1"\r\n$env:AWS_SECRET_ACCESS_KEY = "se/cret"\r\n$env:AWS_REGION = "eu-west-1"',
+    "set AWS_ACCESS_KEY_ID=AKIA1\nset AWS_SECRET_ACCESS_KEY=se/cret\nset AWS_REGION=eu-west-1",
+    "ENV AWS_ACCESS_KEY_ID=AKIA1\nENV AWS_SECRET_ACCESS_KEY=se/cret\nENV AWS_REGION eu-west-1",
+    "environment:\n  - AWS_ACCESS_KEY_ID=AKIA1\n  - AWS_SECRET_ACCESS_KEY=se/cret\n  - AWS_REGION=eu-west-1",
+    "  AWS_ACCESS_KEY_ID: AKIA1\n  AWS_SECRET_ACCESS_KEY: 'se/cret'\n  AWS_REGION: eu-west-1",
+  ])("are read as %j", (text) => {
+    const found = one(text);
+    expect(found.credential).toEqual({ accessKeyId: "AKIA1", secretAccessKey: "se/cret" });
+    expect(found).toMatchObject({ region: "eu-west-1", provider: "aws" });
+  });
+
+  it("of R2, B2 and Storj are known by their own names", () => {
+    const { made, kind } = readImport(`R2_ACCOUNT_ID=ABCDEF01
+R2_ACCESS_KEY_ID=r2key
+R2_SECRET_ACCESS_KEY=r2secret
+B2_APPLICATION_KEY_ID=0012345
+B2_APPLICATION_KEY=K0012345
+B2_ENDPOINT=s3.us-west-004.backblazeb2.com
+STORJ_ACCESS_KEY=jwkey
+STORJ_SECRET_KEY=jwsecret
+BUCKET_NAME=training
+`);
+    expect(kind).toBe("environment");
+    expect(made.map(({ draft: { profile, problems } }) => [profile.provider, profile.endpoint, problems])).toEqual([
+      ["r2", "https://abcdef01.r2.cloudflarestorage.com", []],
+      ["b2", "https://s3.us-west-004.backblazeb2.com", []],
+      ["storj", "https://gateway.storjshare.io", []],
+    ]);
+  });
+
+  it("of rclone are remotes and flags", () => {
+    const text = `RCLONE_CONFIG_MINE_TYPE=s3
+RCLONE_CONFIG_MINE_PROVIDER=Storj
+RCLONE_CONFIG_MINE_ACCESS_KEY_ID=jw1
+RCLONE_CONFIG_MINE_SECRET_ACCESS_KEY=jw2
+RCLONE_CONFIG_MINE_ENDPOINT=gateway.storjshare.io
+RCLONE_S3_CHUNK_SIZE=5M
+`;
+    expect(one(text)).toMatchObject({ provider: "storj", name: "mine" });
+    expect(readImport(text).findings[0]).toMatchObject({ what: "--s3-chunk-size", weight: "wrong" });
+  });
+});
+
+describe("a hostile text", () => {
+  const CANARY = "planted-canary-value";
+  const pieces = [
+    `[__proto__]\ntype = s3\nsecret_access_key = ${CANARY}\naccess_key_id = AKIA\n`,
+    `[constructor]\naws_secret_access_key=${CANARY}\naws_access_key_id=x\n`,
+    `AWS_SECRET_ACCESS_KEY=${CANARY}\n`,
+    `${CANARY}\n`,
+    `[a]\ntype=s3\nendpoint = http://user:${CANARY}@169.254.169.254/\n`,
+    `rclone copy a :s3:b --s3-secret-access-key=${CANARY} --s3-chunk-size=${CANARY}\n`,
+    `rclone ${"-".repeat(3000)}${CANARY}\n`,
+    `[${"x".repeat(5000)}]\n`,
+    `k${" ".repeat(5000)}= ${CANARY}\n`,
+    `"${"A".repeat(4000)}_${CANARY}\n`,
+    "\u0000\u202e[x]\u0007\n",
+    "[[[[]]]]\n= = =\n====\n",
+    "[s]\nk=v\n".repeat(200),
+    "\\\n".repeat(500),
+    "'".repeat(999),
+    "\r\r\n\r",
+    "[alias]\ntype=alias\nremote=alias:x/../../y\n",
+  ];
+  /** A small generator, so that a failure can be repeated. */
+  function shuffled(seed: number): string {
+    let state = seed;
+    const next = (below: number): number => {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      return state % below;
+    };
+    let text = "";
+    for (let index = 0; index < 12; index++) {
+      const piece = pieces[next(pieces.length)] ?? "";
+      const cut = next(piece.length + 1);
+      text += next(3) === 0 ? piece.slice(cut) : next(2) === 0 ? piece : piece.slice(0, cut) + piece;
+    }
+    return text;
+  }
+
+  it("is read to its end, keeps to the caps, and nothing of a key is shown", () => {
+    for (let seed = 1; seed <= 300; seed++) {
+      const { made, findings, ignored } = readImport(shuffled(seed));
+      const shown = JSON.stringify([made.map(({ draft }) => draft), findings, ignored]);
+      expect(shown.includes(CANARY), `seed ${seed}: ${shown}`).toBe(false);
+      expect(made.length).toBeLessThanOrEqual(32);
+      expect(ignored.length).toBeLessThanOrEqual(20);
+    }
+  });
+
+  it("that is as long as can be takes no time to speak of", () => {
+    for (const piece of ["[", "a=", "'", " ", "\\\n", "rclone --", "A_=", "x: ", "$env:", '"']) {
+      const text = piece.repeat(Math.floor(MOST_IMPORT_CHARACTERS / piece.length));
+      expect(readImport(text).made.length).toBeLessThanOrEqual(32);
+    }
+  });
+
+  it("that is longer is refused", () => {
+    expect(readImport("x".repeat(MOST_IMPORT_CHARACTERS + 1))).toMatchObject({
+      kind: "nothing",
+      ignored: ["the text is longer than any such file"],
+    });
+  });
+
+  it("cannot make an endpoint with a key in it, nor a bucket that is a path", () => {
+    expect(problemsOf("[a]\ntype=s3\nendpoint = http://u:p@s3.example.com\n")).toMatch(/endpoint is none/);
+    expect(problemsOf(`${R2}\nrclone ls r2:../../etc`)).toMatch(/its bucket is no name/);
+  });
+});

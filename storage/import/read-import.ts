@@ -1,0 +1,114 @@
+import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/profiles.ts";
+import type { Provider } from "#protocol/requests.ts";
+import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
+import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
+import { lintRclone } from "./lint-rclone.ts";
+import { emptyStore, makeDraft, type MadeDraft, type ReadStore } from "./make-draft.ts";
+import { readCommand, remoteOf, type RcloneCommand } from "./read-command.ts";
+import { takeApart } from "./read-text.ts";
+
+/**
+ * From a pasted text to drafts of profiles: rclone.conf, the AWS files, variables, commands of rclone, or several of them
+ * one behind the other. Keys come back apart from what may be shown. Pure, capped and never throws: the text is a
+ * stranger's.
+ */
+
+export interface ReadImport extends Pick<ImportView, "kind" | "findings" | "ignored"> {
+  made: MadeDraft[];
+}
+
+const MOST_DRAFTS = 32;
+const MOST_FINDINGS = 60;
+const MOST_IGNORED = 20;
+
+const nothing = (why: string): ReadImport => ({ kind: "nothing", made: [], findings: [], ignored: [why] });
+
+/** `:s3:bucket` with everything in flags. */
+function storeOfFlags({ flags }: RcloneCommand): ReadStore {
+  const textOf = (name: string): string | null => flags.get(`s3-${name}`) ?? null;
+  return {
+    ...emptyStore("rclone command"),
+    endpoint: textOf("endpoint"),
+    region: textOf("region"),
+    accessKeyId: textOf("access-key-id"),
+    secretAccessKey: textOf("secret-access-key"),
+    sessionToken: textOf("session-token"),
+  };
+}
+
+/** The bucket that a command names is the one its remote is used for. */
+function applyCommand(command: RcloneCommand, remotes: RcloneRemote[]): RcloneRemote | null {
+  for (const operand of command.operands) {
+    const at = remoteOf(operand);
+    const remote = at === null ? undefined : remotes.find(({ name }) => name === at.remote);
+    if (at === null || remote === undefined) continue;
+    if (remote.read.bucket === null) remote.read = { ...remote.read, bucket: at.bucket };
+    return remote;
+  }
+  const direct = command.operands.find((operand) => operand.startsWith(":s3"));
+  if (direct === undefined || !command.flags.has("s3-secret-access-key")) return null;
+  const bucket = /^:s3:([^/]+)/.exec(direct)?.[1] ?? null;
+  const made = {
+    name: "rclone command",
+    read: { ...storeOfFlags(command), bucket },
+    options: new Map<string, string>(),
+  };
+  remotes.push(made);
+  return made;
+}
+
+const providerOf = (remote: RcloneRemote | null): Provider =>
+  remote === null ? "other" : makeDraft(remote.read).draft.profile.provider;
+
+function unique(findings: readonly LintFinding[]): LintFinding[] {
+  const seen = new Map(findings.map((finding) => [JSON.stringify(finding), finding]));
+  return [...seen.values()].slice(0, MOST_FINDINGS);
+}
+
+function lintAll(
+  commands: readonly RcloneCommand[],
+  remotes: RcloneRemote[],
+  shared: Map<string, string>,
+): LintFinding[] {
+  if (commands.length > 0) {
+    return commands.flatMap((command) => {
+      const remote = applyCommand(command, remotes);
+      const flags = new Map<string, string | null>([...shared, ...(remote?.options ?? []), ...command.flags]);
+      return lintRclone({ flags, provider: providerOf(remote), verb: command.verb });
+    });
+  }
+  return remotes.flatMap((remote) => {
+    const flags = new Map<string, string | null>([...shared, ...remote.options]);
+    return flags.size > 0 ? lintRclone({ flags, provider: providerOf(remote), verb: "" }) : [];
+  });
+}
+
+/** Reads a pasted text. */
+export function readImport(text: string): ReadImport {
+  if (text.length > MOST_IMPORT_CHARACTERS) return nothing("the text is longer than any such file");
+  if (/^RCLONE_ENCRYPT_V\d:/m.test(text)) {
+    return nothing("this rclone.conf is encrypted: paste what rclone config show prints");
+  }
+  const { sections, variables, commands: lines, ignored } = takeApart(text);
+  const isRclone = (values: ReadonlyMap<string, string>): boolean => values.has("type");
+  const own = [...sections.filter(({ values }) => isRclone(values)), ...sectionsOf(variables)];
+  const rclone = readRclone(own);
+  const aws = readAws(sections.filter(({ values }) => !isRclone(values)));
+  const commands = lines.map(readCommand);
+  const findings = lintAll(commands, rclone.remotes, flagsOf(variables));
+  const fromVariables = readVariables(variables);
+  // A section of settings alone (the config file without the credentials file) still says where.
+  const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...fromVariables];
+  const kinds = [
+    ...(rclone.remotes.length + rclone.ignored.length > 0 ? (["rclone.conf"] as const) : []),
+    ...(aws.length > 0 ? (["AWS files"] as const) : []),
+    ...(fromVariables.length > 0 ? (["environment"] as const) : []),
+    ...(commands.length > 0 ? (["rclone command"] as const) : []),
+  ];
+  return {
+    kind: kinds.length > 1 ? "mixed" : (kinds[0] ?? "nothing"),
+    made: reads.slice(0, MOST_DRAFTS).map(makeDraft),
+    findings: unique(findings),
+    ignored: [...rclone.ignored, ...ignored].slice(0, MOST_IGNORED),
+  };
+}

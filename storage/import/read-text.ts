@@ -1,0 +1,152 @@
+/**
+ * A pasted text taken apart, whatever it is: sections of rclone.conf and the AWS files, variables in the ways shells,
+ * Docker and compose write them, and commands of rclone. Strict and capped: a line that is none of these is counted and
+ * left aside, and nothing of it is repeated, as it may be a key that was pasted alone. Pure.
+ */
+
+/** More than anybody has; what is beyond is left aside and said. */
+const MOST_LINES = 4000;
+const MOST_SECTIONS = 64;
+const MOST_VARIABLES = 500;
+const MOST_COMMANDS = 16;
+const LONGEST_VALUE = 4096;
+
+export interface Section {
+  name: string;
+  /** Keys in lower case; an indented key stands as `outer.inner`. */
+  values: Map<string, string>;
+}
+
+export interface TakenApart {
+  sections: Section[];
+  variables: Map<string, string>;
+  /** Each in one line, without its continuations. */
+  commands: string[];
+  ignored: string[];
+}
+
+const SECTION = /^\[([^[\]]{1,128})\]$/;
+const COMMAND = /^(?:\$ |# |> )?(?:sudo |time |nohup )?(?:\.\/|\/(?:[\w.-]{1,64}\/){1,8})?rclone(?:\.exe)?(?: |$)/;
+const ASSIGNMENTS: readonly RegExp[] = [
+  /^(?:export |set |ENV |env |- |-e |--env )?"?([A-Z][A-Z0-9_]{1,100})=(.*)$/,
+  /^\$env:([A-Za-z][A-Za-z0-9_]{1,100})\s*=\s*(.*)$/,
+  /^(?:setx|ENV) ([A-Z][A-Z0-9_]{1,100}) (.*)$/,
+  /^(?:- )?"?([A-Z][A-Z0-9_]{1,100})"?\s*:\s+(.*)$/,
+];
+const OPTION = /^([A-Za-z][A-Za-z0-9_-]{0,64})\s*=(.*)$/;
+// Tabs are spaces here; all other characters without a shape of their own have no place in such a file.
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/u;
+
+/** Without the quotes around it, and without a comment behind it; null when the quotes do not close. */
+function bareValue(text: string): string | null {
+  const value = text.trim();
+  const quote = value[0];
+  if (quote !== '"' && quote !== "'") return value.replace(/\s[#;].*$/, "").trimEnd();
+  const end = value.indexOf(quote, 1);
+  return end < 0 ? null : value.slice(1, end);
+}
+
+const isReference = (value: string): boolean => /^\$\{?[A-Za-z_(]|^%[A-Za-z_]+%$|^\{\{/.test(value);
+
+function assignmentOf(line: string): [name: string, value: string] | null {
+  for (const pattern of ASSIGNMENTS) {
+    const [, name, value] = pattern.exec(line) ?? [];
+    if (name !== undefined && value !== undefined) return [name.toUpperCase(), value];
+  }
+  return null;
+}
+
+/** Lines that end in a sign of continuation are one with what follows. */
+function joinLines(text: string): string[] {
+  const joined: string[] = [];
+  let open = false;
+  for (const line of text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/)) {
+    const last = joined.at(-1);
+    const goesOn = /\s[\\^`]$/.test(line);
+    const bare = goesOn ? line.slice(0, -1) : line;
+    if (open && last !== undefined) joined[joined.length - 1] = `${last} ${bare.trim()}`;
+    else joined.push(bare);
+    open = goesOn;
+  }
+  return joined;
+}
+
+interface Reading extends TakenApart {
+  section: Section | null;
+  /** The key that indented lines belong to. */
+  outer: string | null;
+  notUnderstood: number;
+  isTooMuch: boolean;
+}
+
+function openSection(reading: Reading, name: string): void {
+  reading.outer = null;
+  reading.section = { name, values: new Map() };
+  if (reading.sections.length < MOST_SECTIONS) reading.sections.push(reading.section);
+  else reading.isTooMuch = true;
+}
+
+function takeVariable(reading: Reading, [name, written]: [name: string, value: string]): void {
+  const value = bareValue(written);
+  if (value === null || value.length > LONGEST_VALUE) reading.notUnderstood++;
+  else if (isReference(value)) reading.ignored.push(`${name} takes its value from elsewhere`);
+  else if (reading.variables.size >= MOST_VARIABLES) reading.isTooMuch = true;
+  else reading.variables.set(name, value);
+}
+
+function takeOption(reading: Reading, line: string): void {
+  const text = line.trimStart();
+  const isIndented = text !== line;
+  const [, key, written] = OPTION.exec(text) ?? [];
+  const value = written === undefined ? null : bareValue(written);
+  if (reading.section === null || key === undefined || value === null || value.length > LONGEST_VALUE) {
+    reading.notUnderstood++;
+    return;
+  }
+  const name = key.toLowerCase();
+  const isInner = isIndented && reading.outer !== null;
+  if (!isInner) reading.outer = value === "" ? name : null;
+  reading.section.values.set(isInner ? `${reading.outer}.${name}` : name, value);
+}
+
+function takeLine(reading: Reading, raw: string): void {
+  const line = raw.replaceAll("\t", " ").trimEnd();
+  const text = line.trim();
+  if (COMMAND.test(text)) {
+    if (reading.commands.length < MOST_COMMANDS) reading.commands.push(text);
+    else reading.isTooMuch = true;
+    return;
+  }
+  if (text === "" || text.startsWith("#") || text.startsWith(";") || text.startsWith("//")) return;
+  if (UNSEEN.test(text)) {
+    reading.notUnderstood++;
+    return;
+  }
+  const section = SECTION.exec(text)?.[1];
+  const assignment = assignmentOf(text);
+  if (section !== undefined) openSection(reading, section.trim());
+  else if (assignment !== null) takeVariable(reading, assignment);
+  else takeOption(reading, line);
+}
+
+/** Takes a pasted text apart. Never throws. */
+export function takeApart(text: string): TakenApart {
+  const reading: Reading = {
+    sections: [],
+    variables: new Map(),
+    commands: [],
+    ignored: [],
+    section: null,
+    outer: null,
+    notUnderstood: 0,
+    isTooMuch: false,
+  };
+  const lines = joinLines(text);
+  for (const line of lines.slice(0, MOST_LINES)) takeLine(reading, line);
+  const { sections, variables, commands, ignored, notUnderstood: count } = reading;
+  if (count > 0) ignored.push(`${count === 1 ? "1 line was" : `${count} lines were`} not understood`);
+  if (reading.isTooMuch || lines.length > MOST_LINES) {
+    ignored.push("the text holds more than is read at once; what is beyond was left aside");
+  }
+  return { sections, variables, commands, ignored };
+}
