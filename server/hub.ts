@@ -2,12 +2,14 @@ import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { HubSettings } from "./env.ts";
+import type { KeyUses } from "./events/key-uses.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
 import type { Counters } from "./metrics.ts";
 import type { Stores } from "./profiles/open-store.ts";
+import type { Workloads } from "./workloads/verify-salad.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -16,6 +18,8 @@ export interface Hub {
   readonly keeper: Keeper;
   readonly stores: Stores;
   readonly live: Live;
+  readonly keyUses: KeyUses;
+  readonly workloads: Workloads;
   readonly log: Log;
   readonly setupCode: SetupCode;
   readonly throttle: Throttle;

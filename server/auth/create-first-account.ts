@@ -14,7 +14,7 @@ export async function createFirstAccount(hub: Hub, draft: { email: string; passw
   const { person, event } = await hub.db.$transaction(async (tx) => {
     if ((await tx.user.count()) > 0) throw new Fault("SETUP_CLOSED");
     const created = { id: newId(), email: draft.email, role: "admin" as const };
-    await tx.user.create({ data: { ...created, passwordHash, createdAt: new Date(hub.now()) } });
+    await tx.user.create({ data: { ...created, passwordHash, createdAt: new Date(hub.now()), disabledAt: null } });
     const event = await recordEvent(tx, {
       at: hub.now(),
       kind: "account-created",

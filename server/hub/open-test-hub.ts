@@ -81,6 +81,7 @@ const contextOf = (hub: Hub, caller: Caller): Context => ({
   hub,
   caller,
   address: "192.0.2.1",
+  agent: "",
   origin: "http://hub.test",
   crossSite: null,
   refusal: null,

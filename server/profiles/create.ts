@@ -47,7 +47,7 @@ export async function createProfile(context: Context, input: z.infer<typeof crea
     const text = `The bucket profile ${profile.name} was added`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
-  await audit(hub, context.caller, { action: "create profile", subject: profile.name });
+  await audit(hub, context.caller, { action: "create profile", subject: profile.name, subjectId: id });
   emit(hub, event, ["profiles"]);
   return readProfile(hub, id);
 }

@@ -4,6 +4,7 @@ import type { CredentialDraft, ProfileDraft, testProfileInput } from "#protocol/
 import type { ProfileTestView } from "#protocol/views.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
+import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
@@ -64,6 +65,8 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   const access = accessOf(profile, "hub");
   const place = secretPlace(rowId);
   const client = createSealedClient(hub.keeper, { access, rowId, sealed });
+  const about = { action: "test profile", subject: profile.name };
+  await audit(hub, context.caller, input.id === null ? about : { ...about, subjectId: input.id });
   try {
     const view = await checkStore({
       client,
