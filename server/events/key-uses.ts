@@ -66,12 +66,18 @@ export function createKeyUses(db: Pick<Database, "audit">, now: () => number): K
       for (const [key, row] of rows) {
         const { more, lastAt } = row;
         row.more = 0;
-        if (more > 0) {
-          const id = await row.id;
-          await db.audit.updateMany({ where: { id }, data: { times: { increment: more }, lastAt: new Date(lastAt) } });
+        try {
+          if (more > 0) await add(await row.id, { more, lastAt });
+        } catch (error) {
+          row.more += more;
+          throw error;
         }
         if (row.more === 0 && at - row.beganAt >= WINDOW_MS) rows.delete(key);
       }
     },
   };
+
+  async function add(id: number, { more, lastAt }: { more: number; lastAt: number }): Promise<void> {
+    await db.audit.updateMany({ where: { id }, data: { times: { increment: more }, lastAt: new Date(lastAt) } });
+  }
 }

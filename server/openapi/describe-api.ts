@@ -23,7 +23,8 @@ interface Definition {
 
 /** What people call; what nodes say to their hub is no part of the API. */
 export function peoplesProcedures(): Procedure[] {
-  const { procedures } = Reflect.get(hubRouter as object, "_def") as Definition;
+  const router: object = hubRouter;
+  const { procedures } = Reflect.get(router, "_def") as Definition;
   return Object.entries(procedures).flatMap(([path, { _def: definition }]) => {
     const { type, meta, inputs } = definition;
     if (meta === undefined || meta.who === "node" || path.startsWith("node.")) return [];

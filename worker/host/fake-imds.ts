@@ -4,7 +4,8 @@ import type { AddressInfo } from "node:net";
 
 /**
  * For tests: the metadata service of SaladCloud as its interface is described. It refuses what does not carry its header,
- * and remembers what it was asked. Started as a program it says where it is, and tells at `/asked` what it was asked.
+ * and remembers what it was asked. Started as a program it says where it is, tells at `/asked` what it was asked, and takes
+ * at `/identify` who the container is.
  */
 export interface FakeImds {
   url: string;
@@ -41,6 +42,12 @@ export async function startFakeImds(): Promise<FakeImds> {
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
     if (url === "/asked") {
       answer(200, asked);
+      return;
+    }
+    if (url === "/identify") {
+      const given = await readJson(request);
+      jwt = typeof given === "string" ? given : null;
+      answer(200, {});
       return;
     }
     const metadata = typeof headers["metadata"] === "string" ? headers["metadata"] : null;
