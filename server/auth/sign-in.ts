@@ -3,6 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { role, type signInInput } from "#protocol/requests.ts";
 import type { HubStatus } from "#protocol/views.ts";
 import type { Context } from "../trpc.ts";
+import { audit } from "../events/audit.ts";
 import { passwordFits } from "./password.ts";
 import { welcome } from "./welcome.ts";
 
@@ -25,5 +26,9 @@ export async function signIn(context: Context, input: z.infer<typeof signInInput
   if (user.disabledAt !== null) throw new Fault("ACCOUNT_DISABLED");
   hub.throttle.clear(`account:${email}`);
   hub.throttle.clear(`address:${context.address}`);
-  return welcome(context, { id: user.id, email: user.email, role: role.parse(user.role) });
+  const person = { id: user.id, email: user.email, role: role.parse(user.role) };
+  const caller = { kind: "person" as const, person, sessionHash: "" };
+  const about = { action: "sign in", subject: user.email, subjectId: user.id, address: context.address };
+  await audit(hub, caller, about);
+  return welcome(context, person);
 }

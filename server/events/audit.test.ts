@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { announce, keyOf, upload } from "../checkpoints/stage-checkpoint.ts";
 import { claim, node, other, pairForEach, test } from "../checkpoints/pair-for-each.ts";
-import { addTestPerson, callAs } from "../hub/open-test-hub.ts";
+import { addTestPerson, callAs, NOBODY, openTestHub, signedIn, TEST_PASSWORD } from "../hub/open-test-hub.ts";
 
 pairForEach();
 
@@ -42,6 +42,24 @@ describe("the record of who did what", () => {
     await test.hub.db.user.update({ where: { id: root.id }, data: { email: "renamed@example.com" } });
     const { rows } = await list({ actorId: root.id, action: "create API token (viewer)" });
     expect(rows).toMatchObject([{ actor: "root@example.com", actorNow: "renamed@example.com" }]);
+  });
+
+  it("has the first account, and who signs in and out, with the address", async () => {
+    const first = await openTestHub({ firstAdmin: { email: "ada@example.com", password: TEST_PASSWORD } });
+    const person = await signedIn(first.hub, (overrides) =>
+      callAs(first.hub, NOBODY, { ...overrides, address: "198.51.100.7" }).auth.signIn({
+        email: "ada@example.com",
+        password: TEST_PASSWORD,
+      }),
+    );
+    await callAs(first.hub, person.caller).auth.signOut();
+    const { rows } = await callAs(first.hub, "admin").audit.list({ actorId: person.id });
+    expect(rows.map(({ action, address }) => [action, address])).toEqual([
+      ["sign out", null],
+      ["sign in", "198.51.100.7"],
+      ["create first account", null],
+    ]);
+    await first.close();
   });
 
   it("has what nodes had signed as one row of a kind and an hour, with how often", async () => {

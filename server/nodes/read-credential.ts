@@ -5,8 +5,8 @@ import type { Hub } from "../hub.ts";
 import { hashOf } from "../random-id.ts";
 import type { NodeCaller } from "../trpc.ts";
 
-/** The old credential of a node is over from now on; streams that were opened with it end. */
-function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): void {
+/** Only the credential with the hash `good` is good from now on; streams that were opened with the old one end. */
+export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): void {
   for (const mailbox of hub.live.nodes.get(nodeId)?.mailboxes ?? []) {
     if (mailbox.credentialHash === null || mailbox.credentialHash === good) continue;
     mailbox.isOver = true;

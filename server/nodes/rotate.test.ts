@@ -4,7 +4,7 @@ import { fault } from "../hub/match-fault.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
 import { hashOf, newId } from "../random-id.ts";
 import { readNodeCredential } from "./read-credential.ts";
-import { askForRotation } from "./rotate.ts";
+import { askForRotation, endOverlaps } from "./rotate.ts";
 
 let test: TestHub;
 let node: TestNode;
@@ -103,6 +103,20 @@ describe("a new credential is asked for", () => {
     await askForRotation(test.hub);
     expect(await untilRotate(read)).toEqual({ type: "rotate" });
   });
+});
+
+it("a stream that was opened with the old credential ends with the overlap", async () => {
+  const read = await openStream(node.credential);
+  await read();
+  const untilItEnds = async (): Promise<never> => {
+    for (;;) await read();
+  };
+  const waiting = untilItEnds();
+  const { overlapUntil } = await offer();
+  await endOverlaps(test.hub);
+  test.advance(overlapUntil - test.hub.now());
+  await endOverlaps(test.hub);
+  await expect(waiting).rejects.toEqual(fault("CREDENTIAL_REPLACED"));
 });
 
 it("a stream that was opened with the old credential ends at the first use of the new one", async () => {

@@ -5,6 +5,7 @@ import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { liveNodeOf } from "./live-node-of.ts";
+import { endOld } from "./read-credential.ts";
 
 /**
  * A node's credential is replaced when a person asks for it or when it is old. The node makes the new one, has it on its
@@ -39,6 +40,13 @@ export async function askForRotation(hub: Hub): Promise<void> {
     select: { id: true },
   });
   for (const { id } of rows) hub.live.send(id, { type: "rotate" });
+}
+
+/** Ends the streams that an old credential opened before its overlap was over. */
+export async function endOverlaps(hub: Hub): Promise<void> {
+  const over = { overlapUntil: { lte: new Date(hub.now()) }, nextHash: { not: null } };
+  const rows = await hub.db.node.findMany({ where: over, select: { id: true, nextHash: true } });
+  for (const { id, nextHash } of rows) endOld(hub, id, nextHash ?? "");
 }
 
 /** A person wants the credential of one node replaced. @throws Fault NOT_FOUND, NODE_REVOKED */
