@@ -33,6 +33,8 @@ export const nodeMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("command"), command }),
   /** The profile changed: say hello again to read the new store. */
   z.object({ type: z.literal("refresh") }),
+  /** The node makes itself a new credential. */
+  z.object({ type: z.literal("rotate") }),
 ]);
 export type NodeMessage = z.infer<typeof nodeMessage>;
 

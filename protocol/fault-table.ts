@@ -331,6 +331,47 @@ export const FAULTS = {
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
   CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),
+  ACCOUNT_DISABLED: row("never", 403, {
+    exit: 4,
+    says: "This account is disabled.",
+    next: "Ask an admin of this hub.",
+  }),
+  LAST_ADMIN: row("never", 409, {
+    exit: 4,
+    says: "This is the last admin that can sign in.",
+    next: "Make somebody else an admin first.",
+  }),
+  PASSWORD_WRONG: row("never", 403, { exit: 4, says: "The old password is wrong.", next: "Try again." }),
+  CODE_REFUSED: row("never", 401, {
+    exit: 4,
+    says: "This link is not good, or not any more.",
+    next: "Ask an admin of this hub for a new one.",
+  }),
+  API_TOKEN_REFUSED: row("never", 401, {
+    exit: 4,
+    says: "This API token is not good, or not any more.",
+    next: "Make a new one.",
+  }),
+  PERSON_REQUIRED: row("never", 403, {
+    exit: 4,
+    says: "An API token may not do this.",
+    next: "Sign in at the hub's pages and do it there.",
+  }),
+  CREDENTIAL_REPLACED: row("now", 401, {
+    exit: 4,
+    says: "A newer credential took the place of this one.",
+    next: "The worker goes on with the new one.",
+  }),
+  WORKLOAD_REFUSED: row("never", 401, {
+    exit: 4,
+    says: "The hub does not take this workload in.",
+    next: "Name its organization and container group in the hub's settings, or enrol with a join token.",
+  }),
+  WORKLOAD_KEYS_AWAY: row("backoff", 503, {
+    exit: 5,
+    says: "The hub could not fetch the keys that the platform signs with.",
+    next: "It is tried again; check TIDEMARK_SALAD_JWKS_URL at the hub.",
+  }),
   INTERNAL: row("never", 500, {
     exit: 1,
     says: "Something unexpected went wrong.",

@@ -20,12 +20,26 @@ export const nodeFacts = z.object({
 });
 export type NodeFacts = z.infer<typeof nodeFacts>;
 
-export const enrolInput = z.object({
-  token: z.string().min(16).max(256),
-  name: nodeName,
-  protocol: z.number().int(),
-  facts: nodeFacts,
-});
+/** What lets a node in: a join token, or the word of its platform about the workload that it is. One of them. */
+export const enrolInput = z
+  .object({
+    token: z.string().min(16).max(256).optional(),
+    saladJwt: z.string().min(16).max(4096).optional(),
+    name: nodeName,
+    protocol: z.number().int(),
+    facts: nodeFacts,
+  })
+  .refine(
+    ({ token, saladJwt }) => (token === undefined) !== (saladJwt === undefined),
+    "a node enrols with a join token or with a workload's identity",
+  );
+
+/** A node's credential is made by the node when it is replaced; the hub is told its SHA-256, in hex, and never itself. */
+export const rotateInput = z.object({ hash: z.string().regex(/^[0-9a-f]{64}$/, "not a SHA-256") });
+export interface RotateAnswer {
+  /** Epoch ms by the hub's clock: from then on only the new one is good. At its first use the old one ends at once. */
+  overlapUntil: number;
+}
 export interface EnrolAnswer {
   nodeId: string;
   /** May differ from the wished name when that one is taken: a number is appended. */

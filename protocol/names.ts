@@ -20,6 +20,13 @@ export const nodeName = z
   .brand<"NodeName">();
 export type NodeName = z.infer<typeof nodeName>;
 
+/** What the nodes of one kind or place are called together: given by the join token, shown, filtered by. */
+export const fleetName = z
+  .string()
+  .regex(NAME, "a fleet's name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit");
+/** The fleet of a node that nobody put into another. */
+export const FLEET = "default";
+
 /** Ids are made by us (UUIDs or 128-bit hex); the length cap keeps strangers' ids out of indexes. */
 export const id = z.string().regex(/^[A-Za-z0-9-]{8,64}$/, "not an id");
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { id, runName } from "./names.ts";
+import { FLEET, fleetName, id, runName } from "./names.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
 import { transferState } from "./transfer.ts";
 
@@ -110,6 +110,7 @@ export const testProfileInput = z.object({
 
 export const createTokenInput = z.object({
   label: z.string().trim().max(64),
+  fleet: fleetName.default(FLEET),
   profileId: id,
   maxUses: z.number().int().min(1).max(10_000),
   validMs: z

@@ -94,6 +94,7 @@ export interface ProfileView {
 export interface TokenView {
   id: string;
   label: string;
+  fleet: string;
   profileId: string;
   profileName: string;
   /** First characters, to recognise it by. */
@@ -135,6 +136,9 @@ export interface NodeRow {
   enrolledAt: number;
   /** The join token it came with; null when that is not known any more. */
   tokenId: string | null;
+  fleet: string;
+  /** Who its platform said it is, for example `salad:organization/workload/machine`; null when it came with a token. */
+  identity: string | null;
   profileId: string | null;
   profileName: string | null;
   facts: NodeFacts;

@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { email, password } from "#protocol/requests.ts";
 import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
+import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -27,6 +28,10 @@ export interface HubSettings {
   firstAdmin: { email: string; password: string } | null;
   /** How often machines may be given back to their platform. */
   governor: GovernorLimits;
+  /** Workloads that come in without a join token; null: none. */
+  salad: SaladSettings | null;
+  /** How old a node's credential gets before the hub asks for a new one. */
+  rotateAfterMs: number;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -90,6 +95,13 @@ function logLevelOf(variables: Variables): HubSettings["logLevel"] {
   throw refuse("TIDEMARK_LOG", "it is debug, info, warn, error or silent");
 }
 
+function rotateAfterOf(variables: Variables): number {
+  const text = textOf(variables, "TIDEMARK_ROTATE_CREDENTIALS") ?? "30d";
+  const days = Number(/^(\d{1,4})d$/.exec(text)?.[1] ?? 0);
+  if (days < 1) throw refuse("TIDEMARK_ROTATE_CREDENTIALS", "it is a number of days: 30d");
+  return days * 86_400_000;
+}
+
 const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 /**
@@ -108,6 +120,8 @@ export function readSettings(variables: Variables): HubSettings {
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
+    salad: readSaladSettings((name) => secretOf(variables, name)),
+    rotateAfterMs: rotateAfterOf(variables),
     logLevel: logLevelOf(variables),
   };
 }

@@ -2,6 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { HubSettings } from "./env.ts";
+import type { KeyUses } from "./events/key-uses.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
@@ -9,6 +10,7 @@ import type { Log } from "./log.ts";
 import type { Counters } from "./metrics.ts";
 import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
+import type { Workloads } from "./workloads/verify-salad.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -18,6 +20,8 @@ export interface Hub {
   readonly stores: Stores;
   readonly imports: Imports;
   readonly live: Live;
+  readonly keyUses: KeyUses;
+  readonly workloads: Workloads;
   readonly log: Log;
   readonly setupCode: SetupCode;
   readonly throttle: Throttle;

@@ -1,6 +1,8 @@
+import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
+import { sessionsRouter } from "./auth/sessions.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
-import { eventsRouter } from "./events/router.ts";
+import { auditRouter, eventsRouter } from "./events/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
@@ -8,6 +10,7 @@ import { profilesRouter } from "./profiles/router.ts";
 import { restoresRouter } from "./restores/router.ts";
 import { transfersRouter } from "./transfers/router.ts";
 import { router } from "./trpc.ts";
+import { invitationsRouter, usersRouter } from "./users/router.ts";
 
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
@@ -24,6 +27,11 @@ export const hubRouter = router({
   restores: restoresRouter,
   tokens: tokensRouter,
   node: nodeRouter,
+  users: usersRouter,
+  invitations: invitationsRouter,
+  sessions: sessionsRouter,
+  apiTokens: apiTokensRouter,
+  audit: auditRouter,
 });
 
 export type HubRouter = typeof hubRouter;

@@ -3,11 +3,12 @@ import { isFault } from "#protocol/fault.ts";
 import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 import { addTestNode, addTestProfile, callAs, NOBODY, openTestHub, type TestHub } from "./hub/open-test-hub.ts";
 import { hubRouter } from "./router.ts";
+import { ROLES, type Role } from "#protocol/requests.ts";
 import type { Caller, Meta, Who } from "./trpc.ts";
 
 /** Who may call what, written down a second time: a changed declaration has to be changed here on purpose. */
 const EXPECTED: Record<Who, string[]> = {
-  open: ["auth.status", "auth.setup", "auth.signIn", "node.enrol"],
+  open: ["auth.status", "auth.setup", "auth.signIn", "auth.acceptInvitation", "auth.resetPassword", "node.enrol"],
   viewer: [
     "auth.signOut",
     "live.watch",
@@ -24,6 +25,13 @@ const EXPECTED: Record<Who, string[]> = {
     "events.list",
     "losses.list",
     "restores.plan",
+    "auth.changePassword",
+    "sessions.list",
+    "sessions.end",
+    "sessions.endOthers",
+    "apiTokens.list",
+    "apiTokens.create",
+    "apiTokens.revoke",
   ],
   operator: ["restores.create", "transfers.act", "tokens.list", "tokens.create", "tokens.revoke"],
   admin: [
@@ -35,6 +43,17 @@ const EXPECTED: Record<Who, string[]> = {
     "profiles.writeCors",
     "profiles.readImport",
     "nodes.revoke",
+    "nodes.rotateCredential",
+    "users.list",
+    "users.setRole",
+    "users.disable",
+    "users.enable",
+    "users.remove",
+    "users.resetPassword",
+    "invitations.list",
+    "invitations.create",
+    "invitations.revoke",
+    "audit.list",
   ],
   node: [
     "hello",
@@ -50,9 +69,24 @@ const EXPECTED: Record<Who, string[]> = {
     "probeTarget",
     "probed",
     "mayReallocate",
+    "rotate",
     "goodbye",
   ].map((name) => `node.${name}`),
 };
+
+/** What no API token does, whatever its role: sessions and passwords, and all that opens another way in. */
+const NOT_FOR_TOKENS = [
+  "auth.signOut",
+  "auth.changePassword",
+  "sessions.list",
+  "sessions.end",
+  "sessions.endOthers",
+  "apiTokens.create",
+  "users.setRole",
+  "users.enable",
+  "users.resetPassword",
+  "invitations.create",
+];
 
 interface Definition {
   procedures: Record<string, { _def: { meta?: Meta } }>;
@@ -63,7 +97,13 @@ const declared = Object.entries((Reflect.get(hubRouter as object, "_def") as Def
     who: procedure._def.meta?.who,
   }),
 );
-const REFUSALS: readonly FaultCode[] = ["NOT_SIGNED_IN", "ROLE_REQUIRED", "NODE_UNKNOWN"];
+const REFUSALS: readonly FaultCode[] = [
+  "NOT_SIGNED_IN",
+  "ROLE_REQUIRED",
+  "NODE_UNKNOWN",
+  "PERSON_REQUIRED",
+  "API_TOKEN_REFUSED",
+];
 
 let test: TestHub;
 let node: Caller;
@@ -73,6 +113,13 @@ beforeAll(async () => {
   node = (await addTestNode(test.hub, profileId, "gpu-1")).caller;
 });
 afterAll(() => test.close());
+
+const tokenAs = (role: Role): Caller => ({
+  kind: "token",
+  person: { id: `id-${role}`, email: `${role}@example.com`, role },
+  tokenId: `token-${role}`,
+  tokenName: "a program",
+});
 
 /** The code a call without any input ends with; null when it got past the guard. */
 async function refusalOf(path: string, who: Parameters<typeof callAs>[1]): Promise<FaultCode | null> {
@@ -106,6 +153,16 @@ describe("who may call", () => {
       who === "operator" || who === "admin" ? "ROLE_REQUIRED" : refusedForPeople,
     );
     expect(await refusalOf(path, "operator")).toBe(who === "admin" ? "ROLE_REQUIRED" : refusedForPeople);
+    expect(await refusalOf(path, "admin")).toBe(refusedForPeople);
+    if (NOT_FOR_TOKENS.includes(path)) {
+      for (const role of ROLES) expect(await refusalOf(path, tokenAs(role))).toBe("PERSON_REQUIRED");
+      return;
+    }
+    expect(await refusalOf(path, tokenAs("viewer"))).toBe(
+      who === "operator" || who === "admin" ? "ROLE_REQUIRED" : refusedForPeople,
+    );
+    expect(await refusalOf(path, tokenAs("operator"))).toBe(who === "admin" ? "ROLE_REQUIRED" : refusedForPeople);
+    expect(await refusalOf(path, tokenAs("admin"))).toBe(refusedForPeople);
   });
 
   it("gives every code an HTTP status tRPC can carry", () => {

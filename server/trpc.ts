@@ -15,13 +15,19 @@ import type { Hub } from "./hub.ts";
 export type Who = "open" | Role | "node";
 export interface Meta {
   who: Who;
+  /** API tokens are refused: it is about a session, or it opens another way in. */
+  needsSession?: true;
 }
 
 export type Caller =
   | { kind: "nobody" }
   | { kind: "person"; person: Person; sessionHash: string }
-  | { kind: "node"; nodeId: string; name: string; profileId: string };
-export type PersonCaller = Extract<Caller, { kind: "person" }>;
+  /** A program of a person: `person.role` is the lesser of the token's role and its owner's. */
+  | { kind: "token"; person: Person; tokenId: string; tokenName: string }
+  /** `credentialHash` is null where a test made the caller. */
+  | { kind: "node"; nodeId: string; name: string; profileId: string; credentialHash?: string };
+export type SessionCaller = Extract<Caller, { kind: "person" }>;
+export type PersonCaller = SessionCaller | Extract<Caller, { kind: "token" }>;
 export type NodeCaller = Extract<Caller, { kind: "node" }>;
 
 export interface Context {
@@ -29,6 +35,8 @@ export interface Context {
   caller: Caller;
   /** Address of the other end, for throttling. */
   address: string;
+  /** What the caller says it is: a stranger's word. */
+  agent: string;
   /** The hub's address as this caller reaches it, for example `https://tidemark.example.com`. */
   origin: string;
   /** Fault of a change that did not come from the hub's own pages: thrown by the guard for every mutation. */
@@ -110,8 +118,9 @@ const TRPC_CODES: Record<number, TRPCError["code"]> = {
 export const trpcError = (fault: Fault): TRPCError =>
   new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
 
-/** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, or the reason the credentials were refused for. */
-function allow(who: Who | undefined, context: Pick<Context, "caller" | "refusal">): void {
+/** @throws Fault NOT_SIGNED_IN, NODE_UNKNOWN, ROLE_REQUIRED, PERSON_REQUIRED, or the reason the credentials were refused for. */
+function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusal">): void {
+  const who = meta?.who;
   if (who === "open") return;
   if (context.refusal !== null) throw context.refusal;
   if (who === undefined) throw new Fault("INTERNAL", { detail: "the procedure does not say who may call it" });
@@ -120,14 +129,15 @@ function allow(who: Who | undefined, context: Pick<Context, "caller" | "refusal"
     if (caller.kind !== "node") throw new Fault("NODE_UNKNOWN");
     return;
   }
-  if (caller.kind !== "person") throw new Fault("NOT_SIGNED_IN");
+  if (caller.kind !== "person" && caller.kind !== "token") throw new Fault("NOT_SIGNED_IN");
+  if (meta?.needsSession === true && caller.kind === "token") throw new Fault("PERSON_REQUIRED");
   if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
 }
 
 const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
   try {
     if (type === "mutation" && ctx.crossSite !== null) throw ctx.crossSite;
-    allow(meta?.who, ctx);
+    allow(meta, ctx);
   } catch (error) {
     throw isFault(error) ? trpcError(error) : error;
   }
@@ -138,6 +148,13 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
 
 const forPeople = (role: Role) =>
   guarded.meta({ who: role }).use(({ ctx, next }) => {
+    const { caller } = ctx;
+    if (caller.kind !== "person" && caller.kind !== "token") throw trpcError(new Fault("NOT_SIGNED_IN"));
+    return next({ ctx: { ...ctx, caller } });
+  });
+
+const forSessions = (role: Role) =>
+  guarded.meta({ who: role, needsSession: true }).use(({ ctx, next }) => {
     if (ctx.caller.kind !== "person") throw trpcError(new Fault("NOT_SIGNED_IN"));
     return next({ ctx: { ...ctx, caller: ctx.caller } });
   });
@@ -147,6 +164,9 @@ export const open = guarded.meta({ who: "open" });
 export const viewer = forPeople("viewer");
 export const operator = forPeople("operator");
 export const admin = forPeople("admin");
+/** Those of a role who sit at a browser: no API token. */
+export const viewerHere = forSessions("viewer");
+export const adminHere = forSessions("admin");
 export const node = guarded.meta({ who: "node" }).use(({ ctx, next }) => {
   if (ctx.caller.kind !== "node") throw trpcError(new Fault("NODE_UNKNOWN"));
   return next({ ctx: { ...ctx, caller: ctx.caller } });

@@ -32,6 +32,8 @@ export interface Agent {
   narrator: Narrator;
   hub: Hub;
   session: Session;
+  /** Replaces this node's credential. */
+  rotate(): Promise<void>;
   outbox: Outbox;
   ledger: Ledger;
   memory: CommandMemory;
@@ -63,6 +65,7 @@ export interface Beginning {
   facts: NodeFacts;
   hub: Hub;
   credential: NodeCredential;
+  rotate(): Promise<void>;
   narrator: Narrator;
 }
 
@@ -139,6 +142,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     narrator,
     hub,
     session,
+    rotate: beginning.rotate,
     outbox,
     ledger,
     memory,

@@ -10,6 +10,8 @@ import { usage } from "./verbs/verb.ts";
 export interface AgentOptions {
   hub: string;
   token: string | null;
+  /** Join with what the platform says this container is. */
+  withSaladIdentity: boolean;
   name: string;
   watches: Watch[];
   settleMs: number;
@@ -40,6 +42,7 @@ export function readAgentOptions(config: Config): AgentOptions {
   return {
     hub: readHubAddress(config.text("hub"), { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }),
     token: config.text("token"),
+    withSaladIdentity: config.isOn("salad-identity"),
     name: wishedName(config.text("name")),
     watches: readWatches({
       folders: config.list("watch"),

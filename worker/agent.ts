@@ -11,12 +11,14 @@ import { assemble, type Agent, type Beginning } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "./config.ts";
 import { systemClock } from "./engine/clock.ts";
 import { readFacts } from "./host/facts.ts";
+import { createImds } from "./host/imds.ts";
 import { lockFolder } from "./host/lock.ts";
 import { stepAside } from "./host/step-aside.ts";
 import { stateFolder } from "./host/state-folder.ts";
 import { enrol } from "./link/enrol.ts";
 import { connectHub, type Hub } from "./link/hub.ts";
-import { readCredential, type NodeCredential } from "./link/node-credential.ts";
+import { readCredential, type Held } from "./link/node-credential.ts";
+import { rotateCredential, takeOther } from "./link/rotate-credential.ts";
 import { answerLocal } from "./local/answer-local.ts";
 import { serveLocal } from "./local/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
@@ -52,28 +54,32 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   const narrator = createNarrator(terminal);
   try {
     const lifetime = new AbortController();
-    const credential: { held: NodeCredential | null } = { held: await readCredential(state) };
-    if (credential.held !== null && credential.held.hub !== options.hub) {
+    const held: Held = { credential: await readCredential(state) };
+    if (held.credential !== null && held.credential.hub !== options.hub) {
       // Another hub than the one this node belongs to: it has to be enrolled there.
-      credential.held = null;
+      held.credential = null;
     }
     const hub = connectHub(options.hub, {
-      credential: () => credential.held?.credential ?? null,
+      credential: () => held.credential?.credential ?? null,
       signal: lifetime.signal,
+      takeOther: (used) => takeOther(held, used, state),
     });
-    if (credential.held !== null && options.token !== null && !(await isKnown(hub, facts))) credential.held = null;
-    const isNew = credential.held === null;
-    credential.held ??= await enrol(hub, {
+    const canEnrol = options.token !== null || options.withSaladIdentity;
+    if (held.credential !== null && canEnrol && !(await isKnown(hub, facts))) held.credential = null;
+    const isNew = held.credential === null;
+    const credential = (held.credential ??= await enrol(hub, {
       ...options,
+      identity: options.withSaladIdentity ? createImds(command.platform.imdsUrl).identity : null,
       base: options.hub,
       facts,
       state,
       clock: systemClock,
       signal: command.signal,
-    });
-    narrator.joined(credential.held, { isNew });
+    }));
+    narrator.joined(credential, { isNew });
     await probeFirst(command, { hub, options, facts });
-    const beginning = { options, state, facts, hub, credential: credential.held, narrator };
+    const rotate = () => rotateCredential(hub, held, state);
+    const beginning = { options, state, facts, hub, credential, rotate, narrator };
     await live(command, { ...beginning, end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();
@@ -213,6 +219,10 @@ async function keepListening(agent: Agent): Promise<void> {
             await session.hello();
             await uploader.retryFailed();
           });
+          return;
+        case "rotate":
+          inTurn(agent.rotate);
+          return;
       }
     },
     onLost: narrator.hubLost,

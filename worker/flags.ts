@@ -1,4 +1,5 @@
 import type { CommandName } from "./commands.ts";
+import { IDENTITY_FLAGS } from "./link/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 
 /**
@@ -60,6 +61,7 @@ export const FLAGS = {
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
+  ...IDENTITY_FLAGS,
   name: {
     kind: "text",
     commands: [...WORKING, "save"],

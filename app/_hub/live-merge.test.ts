@@ -9,6 +9,8 @@ const node = (id: string, upBytesPerSecond = 0): NodeRow => ({
   state: "online",
   lastSeenAt: 1,
   enrolledAt: 1,
+  fleet: "default",
+  identity: null,
   tokenId: null,
   profileId: null,
   profileName: null,

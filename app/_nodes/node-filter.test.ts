@@ -9,6 +9,8 @@ const node = (over: Partial<NodeRow>): NodeRow => ({
   state: "online",
   lastSeenAt: 0,
   enrolledAt: 0,
+  fleet: "default",
+  identity: null,
   tokenId: null,
   profileId: null,
   profileName: "training-eu",

@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import type { Person } from "#protocol/views.ts";
+import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
@@ -14,7 +15,10 @@ export async function createFirstAccount(hub: Hub, draft: { email: string; passw
   const { person, event } = await hub.db.$transaction(async (tx) => {
     if ((await tx.user.count()) > 0) throw new Fault("SETUP_CLOSED");
     const created = { id: newId(), email: draft.email, role: "admin" as const };
-    await tx.user.create({ data: { ...created, passwordHash, createdAt: new Date(hub.now()) } });
+    await tx.user.create({ data: { ...created, passwordHash, createdAt: new Date(hub.now()), disabledAt: null } });
+    const caller = { kind: "person" as const, person: created, sessionHash: "" };
+    const about = { action: "create first account", subject: created.email, subjectId: created.id };
+    await audit({ db: tx, now: hub.now }, caller, about);
     const event = await recordEvent(tx, {
       at: hub.now(),
       kind: "account-created",

@@ -1,5 +1,9 @@
+import { changePasswordInput, takeCodeInput } from "#protocol/people.ts";
 import { setupInput, signInInput } from "#protocol/requests.ts";
-import { open, router, viewer } from "../trpc.ts";
+import { open, router, viewerHere } from "../trpc.ts";
+import { acceptInvitation } from "../users/accept-invitation.ts";
+import { resetPassword } from "../users/reset-password.ts";
+import { changePassword } from "./change-password.ts";
 import { setup } from "./setup.ts";
 import { signIn } from "./sign-in.ts";
 import { signOut } from "./sign-out.ts";
@@ -9,5 +13,8 @@ export const authRouter = router({
   status: open.query(({ ctx }) => status(ctx)),
   setup: open.input(setupInput).mutation(({ ctx, input }) => setup(ctx, input)),
   signIn: open.input(signInInput).mutation(({ ctx, input }) => signIn(ctx, input)),
-  signOut: viewer.mutation(({ ctx }) => signOut(ctx)),
+  signOut: viewerHere.mutation(({ ctx }) => signOut(ctx)),
+  acceptInvitation: open.input(takeCodeInput).mutation(({ ctx, input }) => acceptInvitation(ctx, input)),
+  resetPassword: open.input(takeCodeInput).mutation(({ ctx, input }) => resetPassword(ctx, input)),
+  changePassword: viewerHere.input(changePasswordInput).mutation(({ ctx, input }) => changePassword(ctx, input)),
 });

@@ -1,8 +1,11 @@
+import type { SessionView } from "#protocol/people.ts";
 import { role } from "#protocol/requests.ts";
 import type { Person } from "#protocol/views.ts";
 import type { HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
-import { hashOf, newSecret } from "../random-id.ts";
+import { hashOf, newId, newSecret } from "../random-id.ts";
+import type { Context } from "../trpc.ts";
+import { readAgent } from "./read-agent.ts";
 
 /**
  * A signed-in browser holds a random secret in a cookie no script can read; the hub holds its hash. A session ends by
@@ -13,6 +16,7 @@ const IDLE_MS = 7 * 86_400_000;
 const LONGEST_MS = 30 * 86_400_000;
 /** How stale the record of the last use may be: one write per five minutes at most. */
 const SEEN_STEP_MS = 300_000;
+const LONGEST_AGENT = 256;
 
 export interface OpenSession {
   person: Person;
@@ -27,14 +31,20 @@ const cookieName = (settings: HubSettings): string => (isSecure(settings) ? "__H
 const attributes = (settings: HubSettings): string =>
   `Path=/; HttpOnly; SameSite=Lax${isSecure(settings) ? "; Secure" : ""}`;
 
+type From = Pick<Context, "address" | "agent">;
+const NOWHERE: From = { address: "", agent: "" };
+
 /** Opens a session; returns the value of the Set-Cookie header. */
-export async function openSession(hub: Hub, userId: string): Promise<string> {
+export async function openSession(hub: Hub, userId: string, from: From = NOWHERE): Promise<string> {
   const secret = newSecret("tms");
   const now = hub.now();
   await hub.db.session.create({
     data: {
       hash: hashOf(secret),
+      id: newId(),
       userId,
+      address: from.address,
+      agent: from.agent.slice(0, LONGEST_AGENT),
       createdAt: new Date(now),
       seenAt: new Date(now),
       expiresAt: new Date(now + LONGEST_MS),
@@ -61,6 +71,7 @@ export async function readSession(hub: Hub, hash: string): Promise<OpenSession |
   const row = await hub.db.session.findUnique({ where: { hash }, include: { user: true } });
   const now = hub.now();
   if (row === null) return null;
+  if (row.user.disabledAt !== null) return null;
   if (now >= row.expiresAt.getTime() || now >= row.seenAt.getTime() + IDLE_MS) {
     await hub.db.session.deleteMany({ where: { hash } });
     return null;
@@ -74,5 +85,24 @@ export async function readSession(hub: Hub, hash: string): Promise<OpenSession |
 
 export async function endSession(hub: Hub, hash: string): Promise<void> {
   await hub.db.session.deleteMany({ where: { hash } });
-  hub.live.endSession(hub.now());
+  hub.live.endSession();
+}
+
+/** The sessions of an account that are still good, last used first. */
+export async function listSessions(hub: Hub, userId: string, thisHash: string): Promise<SessionView[]> {
+  const now = hub.now();
+  const rows = await hub.db.session.findMany({
+    where: { userId, expiresAt: { gt: new Date(now) }, seenAt: { gt: new Date(now - IDLE_MS) } },
+    orderBy: { seenAt: "desc" },
+    take: 200,
+  });
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.createdAt.getTime(),
+    seenAt: row.seenAt.getTime(),
+    expiresAt: row.expiresAt.getTime(),
+    address: row.address,
+    ...readAgent(row.agent),
+    isThis: row.hash === thisHash,
+  }));
 }

@@ -2,10 +2,9 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { setupInput } from "#protocol/requests.ts";
 import type { HubStatus } from "#protocol/views.ts";
-import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Context } from "../trpc.ts";
 import { createFirstAccount } from "./create-first-account.ts";
-import { openSession } from "./session.ts";
+import { welcome } from "./welcome.ts";
 
 /** @throws Fault TOO_MANY_TRIES, SETUP_CLOSED, SETUP_CODE_WRONG */
 export async function setup(context: Context, input: z.infer<typeof setupInput>): Promise<HubStatus> {
@@ -15,6 +14,5 @@ export async function setup(context: Context, input: z.infer<typeof setupInput>)
   if (!hub.setupCode.fits(input.code)) throw new Fault("SETUP_CODE_WRONG");
   const person = await createFirstAccount(hub, input);
   hub.throttle.clear(`setup:${context.address}`);
-  context.setCookie(await openSession(hub, person.id));
-  return { needsSetup: false, person, version: PRODUCT_VERSION };
+  return welcome(context, person);
 }

@@ -1,8 +1,11 @@
-import type { Context, PersonCaller } from "../trpc.ts";
+import type { Context, SessionCaller } from "../trpc.ts";
+import { audit } from "../events/audit.ts";
 import { clearedCookie, endSession } from "./session.ts";
 
 /** Ends the session of the caller; its open streams end within a second. */
-export async function signOut(context: Context & { caller: PersonCaller }): Promise<{ ok: true }> {
+export async function signOut(context: Context & { caller: SessionCaller }): Promise<{ ok: true }> {
+  const { id, email } = context.caller.person;
+  await audit(context.hub, context.caller, { action: "sign out", subject: email, subjectId: id });
   await endSession(context.hub, context.caller.sessionHash);
   context.setCookie(clearedCookie(context.hub.settings));
   return { ok: true };

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/fault.ts";
 import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
+import type { KeyUse } from "../events/key-uses.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -109,6 +110,19 @@ async function allow(batch: Batch, operation: Operation, prefix: string): Promis
   }
 }
 
+const READS: ReadonlySet<Operation["op"]> = new Set(["get", "head", "parts"]);
+
+/** What the key is used for, and how often. */
+const usesOf = (operations: readonly Operation[]): [KeyUse, number][] => {
+  const reads = operations.filter(({ op }) => READS.has(op)).length;
+  const deletes = operations.filter(({ op }) => op === "delete").length;
+  return [
+    ["sign reads", reads],
+    ["sign deletes", deletes],
+    ["sign writes", operations.length - reads - deletes],
+  ];
+};
+
 /** @throws Fault NODE_REVOKED, NOT_THIS_NODES, EPOCH_OVER */
 export async function sign(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -118,6 +132,9 @@ export async function sign(
   const store = await hub.stores.open(node.profileId);
   const batch: Batch = { hub, node, checkpoints: new Map(), writable: new Set(), readable: new Map() };
   for (const operation of input.operations) await allow(batch, operation, store.prefix);
+  for (const [action, times] of usesOf(input.operations)) {
+    await hub.keyUses.note({ caller, profileId: store.profileId, profileName: store.profileName, action, times });
+  }
   const requests = await store.signForNode(input.operations);
   hub.counters.signatures += requests.length;
   return { requests };

@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { readToken } from "../api-tokens/read-token.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";
 import type { HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
+import { readNodeCredential } from "../nodes/read-credential.ts";
 import { hashOf } from "../random-id.ts";
 import type { Caller, Context } from "../trpc.ts";
 
@@ -68,13 +70,15 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
   const nobody: Caller = { kind: "nobody" };
   const authorization = headerOf(request, "authorization");
   if (authorization !== null) {
-    const credential = /^Bearer ([A-Za-z0-9_-]{16,128})$/.exec(authorization)?.[1];
-    if (credential === undefined) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
-    const node = await hub.db.node.findUnique({ where: { credentialHash: hashOf(credential) } });
-    if (node === null) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
-    if (node.revokedAt !== null) return { caller: nobody, refusal: new Fault("NODE_REVOKED") };
-    const { id, name, profileId } = node;
-    return { caller: { kind: "node", nodeId: id, name, profileId }, refusal: null };
+    const secret = /^Bearer ([A-Za-z0-9_-]{16,128})$/.exec(authorization)?.[1];
+    if (secret === undefined) return { caller: nobody, refusal: new Fault("NODE_UNKNOWN") };
+    try {
+      const caller = await (secret.startsWith("tmk_") ? readToken(hub, secret) : readNodeCredential(hub, secret));
+      return { caller, refusal: null };
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      return { caller: nobody, refusal: error };
+    }
   }
   const secret = secretInCookie(hub.settings, request.headers.cookie);
   const session = secret === null ? null : await readSession(hub, hashOf(secret));
@@ -88,6 +92,7 @@ export async function createContext(hub: Hub, request: IncomingMessage, response
     hub,
     ...(await callerOf(hub, request)),
     address: addressOf(request, hub.settings),
+    agent: headerOf(request, "user-agent") ?? "",
     origin,
     crossSite: crossSiteFault(request, origin),
     setCookie: (value) => response.appendHeader("set-cookie", value),

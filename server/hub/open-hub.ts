@@ -7,6 +7,7 @@ import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
 import type { HubSettings } from "../env.ts";
+import { createKeyUses } from "../events/key-uses.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
@@ -16,6 +17,7 @@ import type { Log } from "../log.ts";
 import { createCounters } from "../metrics.ts";
 import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
+import { createWorkloads } from "../workloads/verify-salad.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -65,6 +67,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   await chmod(file, 0o600);
   await checkMasterKey(db, keeper, now());
   const closing = new AbortController();
+  const keyUses = createKeyUses(db, now);
   const hub: Hub = {
     settings,
     db,
@@ -72,8 +75,10 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     log,
     now,
     passwordCost,
-    stores: createStores(db, keeper),
     imports: createImports(keeper, now),
+    stores: createStores(db, keeper, keyUses),
+    keyUses,
+    workloads: createWorkloads(settings, now),
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),

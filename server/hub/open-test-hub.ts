@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import type { EnrolAnswer, NodeFacts } from "#protocol/hello.ts";
 import { nodeName } from "#protocol/names.ts";
 import type { ProfileDraft, Role } from "#protocol/requests.ts";
+import { readSession, secretInCookie } from "../auth/session.ts";
 import { readSettings, type HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
 import { createKeeper } from "../keeper/answer.ts";
@@ -15,7 +16,7 @@ import type { Keeper } from "../keeper/messages.ts";
 import { createLog } from "../log.ts";
 import { hashOf, newId } from "../random-id.ts";
 import { hubRouter } from "../router.ts";
-import type { Caller, Context } from "../trpc.ts";
+import type { Caller, Context, SessionCaller } from "../trpc.ts";
 import { openHub } from "./open-hub.ts";
 
 /** Tests wait for no disk where a folder in memory is at hand: what they test is not the disk. */
@@ -81,6 +82,7 @@ const contextOf = (hub: Hub, caller: Caller): Context => ({
   hub,
   caller,
   address: "192.0.2.1",
+  agent: "",
   origin: "http://hub.test",
   crossSite: null,
   refusal: null,
@@ -112,6 +114,34 @@ export const facts: NodeFacts = {
   machineId: null,
   workerVersion: "0.1.0",
 };
+
+export const TEST_PASSWORD = "correct horse battery";
+
+export interface TestPerson {
+  id: string;
+  caller: SessionCaller;
+  /** What its browser sends: `tidemark=...`. */
+  cookie: string;
+}
+
+/** What a call that signs somebody in left: the cookie, and the caller that it makes. */
+export async function signedIn(hub: Hub, call: (overrides: Partial<Context>) => Promise<unknown>): Promise<TestPerson> {
+  let cookie = "";
+  await call({ setCookie: (value) => (cookie = value.split(";", 1)[0] ?? "") });
+  const session = await readSession(hub, hashOf(secretInCookie(hub.settings, cookie) ?? ""));
+  if (session === null) throw new Error("nobody was signed in");
+  const { person, hash } = session;
+  return { id: person.id, cookie, caller: { kind: "person", person, sessionHash: hash } };
+}
+
+/** An account that was invited and has taken the invitation, with one open session. */
+export async function addTestPerson(hub: Hub, email: string, role: Role): Promise<TestPerson> {
+  const { link } = await callAs(hub, "admin").invitations.create({ email, role });
+  const code = link.slice(link.indexOf("#") + 1);
+  return signedIn(hub, (overrides) =>
+    callAs(hub, NOBODY, overrides).auth.acceptInvitation({ code, password: TEST_PASSWORD }),
+  );
+}
 
 export interface TestStore {
   endpoint: string;

@@ -3,13 +3,14 @@ import type { AddressInfo } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
+import { describeApi } from "../openapi/describe-api.ts";
 import { countAnswer, metricsText } from "../metrics.ts";
 import { API_PATH, createApi } from "./api.ts";
 import type { Pages } from "./pages.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
- * The hub's one http server: the API, /metrics, /healthz, and everything else is a page. At the end open streams are told
+ * The hub's one http server: the API and its description, /metrics, /healthz, and everything else is a page. At the end open streams are told
  * to come back, answers under way are finished, and what lingers is cut off.
  */
 
@@ -66,6 +67,7 @@ const HEALTH = {
 /** @throws Fault PORT_IN_USE, BAD_INPUT (an address that cannot be listened on) */
 export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
   const api = createApi(hub);
+  const description = JSON.stringify(describeApi());
   const server = createServer((request, response) => {
     hardenAnswer(hub, response);
     if (hub.closing.aborted) response.setHeader("connection", "close");
@@ -78,6 +80,11 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
     if (path === "/healthz") {
       response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
       response.end(JSON.stringify(HEALTH));
+      return;
+    }
+    if (path === "/api/openapi.json") {
+      response.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache" });
+      response.end(description);
       return;
     }
     if (path === "/metrics") {

@@ -1,5 +1,6 @@
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
+import { FLEET } from "#protocol/names.ts";
 import type { ProgressReport } from "#protocol/reports.ts";
 import { riskOf, type Risk } from "#protocol/risk.ts";
 import type { NodeState } from "#protocol/views.ts";
@@ -9,6 +10,10 @@ import { createSignal, type Signal } from "./signal.ts";
 export interface Mailbox {
   messages: NodeMessage[];
   signal: Signal;
+  /** SHA-256 of the credential it was opened with; null where there is none (tests). */
+  credentialHash: string | null;
+  /** That credential was replaced: the stream ends. */
+  isOver: boolean;
 }
 
 /** Mean of what was added since it was last taken. */
@@ -23,6 +28,8 @@ export interface LiveNode {
   readonly enrolledAt: number;
   /** The join token it came with, when that is known. */
   readonly tokenId: string | null;
+  readonly fleet: string;
+  readonly identity: string | null;
   name: string;
   profileId: string;
   profileName: string;
@@ -56,11 +63,18 @@ export const SILENT_AFTER_MS = 30_000;
 export const HISTORY_POINTS = 30;
 
 export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profileId" | "profileName" | "facts"> &
-  Partial<Pick<LiveNode, "tokenId" | "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent">>;
+  Partial<
+    Pick<
+      LiveNode,
+      "tokenId" | "fleet" | "identity" | "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent"
+    >
+  >;
 
 export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
   return {
     tokenId: null,
+    fleet: FLEET,
+    identity: null,
     revokedAt: null,
     leftAt: null,
     lastSeenAt: null,
@@ -83,7 +97,12 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
 /** The graphics card by the node's own facts, or by the label its owner gave it. */
 export const gpuOf = (facts: NodeFacts): string | null => facts.gpu ?? facts.labels["gpu"] ?? null;
 
-export const createMailbox = (): Mailbox => ({ messages: [], signal: createSignal() });
+export const createMailbox = (credentialHash: string | null): Mailbox => ({
+  messages: [],
+  signal: createSignal(),
+  credentialHash,
+  isOver: false,
+});
 
 export function post(node: LiveNode, message: NodeMessage): void {
   for (const mailbox of node.mailboxes) {

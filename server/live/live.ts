@@ -45,8 +45,8 @@ export class Live {
   revision = 0;
   /** When the progress of transfers was last written down. */
   transfersWrittenAt = 0;
-  /** When somebody last signed out: streams look at their session again. */
-  sessionEndedAt = 0;
+  /** How often something that opens a stream was taken away: streams look at theirs again. */
+  sessionEnds = 0;
   #watchers = 0;
   #watchedUntil = 0;
   #reportEveryMs = UNWATCHED_MS;
@@ -67,8 +67,9 @@ export class Live {
     return this.revision;
   }
 
-  endSession(now: number): void {
-    this.sessionEndedAt = now;
+  /** A session or an API token is over, or an account. */
+  endSession(): void {
+    this.sessionEnds++;
     this.sessionsChanged.ring();
     this.changed.ring();
   }

@@ -38,6 +38,8 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
         id: row.id,
         enrolledAt: row.enrolledAt.getTime(),
         tokenId: row.tokenId,
+        fleet: row.fleet,
+        identity: row.identity,
         name: row.name,
         profileId: row.profileId,
         profileName: row.profile.name,

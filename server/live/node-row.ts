@@ -52,6 +52,8 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     lastSeenAt: node.lastSeenAt,
     enrolledAt: node.enrolledAt,
     tokenId: node.tokenId,
+    fleet: node.fleet,
+    identity: node.identity,
     profileId: node.profileId,
     profileName: node.profileName,
     facts: { ...node.facts, gpu: gpuOf(node.facts) },

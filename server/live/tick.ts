@@ -3,6 +3,7 @@ import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
 import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
 import { writeDown } from "./write-down.ts";
@@ -15,8 +16,11 @@ import { writeDown } from "./write-down.ts";
 const TICK_MS = 1_000;
 const HISTORY_EVERY_MS = 10_000;
 const SAMPLES_EVERY_MS = 60_000;
+const KEY_USES_EVERY_MS = 15_000;
 const TOTALS_EVERY_MS = 10_000;
 const PRUNE_EVERY_MS = 3_600_000;
+const ROTATION_EVERY_MS = 600_000;
+const OVERLAPS_EVERY_MS = 60_000;
 /** A transfer that ended stays in view this long, so that every watcher sees its end. */
 const ENDED_IN_VIEW_MS = 60_000;
 const EVENTS_KEPT_MS = 90 * 86_400_000;
@@ -90,6 +94,9 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
     { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },
+    { everyMs: KEY_USES_EVERY_MS, run: () => hub.keyUses.flush() },
+    { everyMs: ROTATION_EVERY_MS, run: () => askForRotation(hub) },
+    { everyMs: OVERLAPS_EVERY_MS, run: () => endOverlaps(hub) },
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => prune(hub) },
@@ -115,6 +122,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
       clearInterval(timer);
       await running;
       await writeDown(hub, "everything");
+      await hub.keyUses.flush();
     },
   };
 }

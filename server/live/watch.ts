@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { LiveMessage } from "#protocol/views.ts";
+import { isTokenGood } from "../api-tokens/read-token.ts";
 import { readSession } from "../auth/session.ts";
 import type { Hub } from "../hub.ts";
 import { trpcError, type Context, type PersonCaller } from "../trpc.ts";
@@ -40,9 +41,13 @@ function* changes(hub: Hub, seen: number, lastEvent: number): Generator<LiveMess
   if (topics.length > 0) yield { type: "stale", topics };
 }
 
-/** Ends the stream of a session that is over. */
-async function checkSession(hub: Hub, sessionHash: string): Promise<void> {
-  if ((await readSession(hub, sessionHash)) === null) throw trpcError(new Fault("NOT_SIGNED_IN"));
+/** Ends the stream of a session or an API token that is over. */
+async function checkCaller(hub: Hub, caller: PersonCaller): Promise<void> {
+  const isGood =
+    caller.kind === "person"
+      ? (await readSession(hub, caller.sessionHash)) !== null
+      : await isTokenGood(hub, caller.tokenId);
+  if (!isGood) throw trpcError(new Fault(caller.kind === "person" ? "NOT_SIGNED_IN" : "API_TOKEN_REFUSED"));
 }
 
 /** @throws SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
@@ -58,6 +63,8 @@ export async function* watch(
     let lastEvent = live.events.at(-1)?.id ?? 0;
     yield* whole(hub);
     let checkedAt = hub.now();
+    // None: what was taken away before the stream began is noticed in the first round.
+    let sessionEnds = -1;
     while (!abort.aborted) {
       const isFresh = live.revision > seen;
       if (isFresh) {
@@ -66,15 +73,19 @@ export async function* watch(
         lastEvent = live.events.at(-1)?.id ?? 0;
         yield* changes(hub, from, fromEvent);
       }
-      // Between two rounds only the end of a session is heard; then the next change, or a beat.
-      if (isFresh) await live.sessionsChanged.wait({ timeoutMs: PACE_MS, abort });
+      // Between two rounds only the end of a session is heard; then the next change, or a beat. One that ended while this
+      // stream was busy rang a bell that nobody heard.
+      if (live.sessionEnds !== sessionEnds) {
+        // It is looked at below.
+      } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: PACE_MS, abort });
       else {
         await live.changed.wait({ timeoutMs: BEAT_MS, abort });
         if (!abort.aborted && live.revision === seen) yield { type: "beat", at: hub.now() };
       }
-      if (hub.now() - checkedAt < SESSION_CHECK_MS && live.sessionEndedAt < checkedAt) continue;
+      if (hub.now() - checkedAt < SESSION_CHECK_MS && live.sessionEnds === sessionEnds) continue;
       checkedAt = hub.now();
-      await checkSession(hub, caller.sessionHash);
+      sessionEnds = live.sessionEnds;
+      await checkCaller(hub, caller);
     }
   } finally {
     leave();

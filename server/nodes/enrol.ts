@@ -3,11 +3,14 @@ import { Fault } from "#protocol/fault.ts";
 import type { EnrolAnswer, enrolInput } from "#protocol/hello.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
 import { hashOf, newId, newSecret } from "../random-id.ts";
 import type { Context } from "../trpc.ts";
 
 const FREE_TRIES = 20;
+const FREE_PER_MACHINE = 20;
 const LONGEST_NAME = 64;
 const LONGEST_SUFFIX = 10;
 
@@ -25,33 +28,56 @@ async function freeName(tx: Transaction, name: string): Promise<string> {
   return candidate(number);
 }
 
+/** What lets a node in, and what it is given with that. */
+interface Admission {
+  profile: { id: string; name: string };
+  fleet: string;
+  tokenId: string | null;
+  identity: string | null;
+}
+
+/** @throws Fault TOKEN_WRONG, TOKEN_EXPIRED */
+async function useToken(tx: Transaction, secret: string, now: number): Promise<Admission> {
+  const token = await tx.joinToken.findUnique({ where: { hash: hashOf(secret) }, include: { profile: true } });
+  if (token === null) throw new Fault("TOKEN_WRONG");
+  if (token.revokedAt !== null || now >= token.expiresAt.getTime() || token.uses >= token.maxUses) {
+    throw new Fault("TOKEN_EXPIRED");
+  }
+  await tx.joinToken.update({ where: { id: token.id }, data: { uses: token.uses + 1 } });
+  return { profile: token.profile, fleet: token.fleet, tokenId: token.id, identity: null };
+}
+
 /**
- * Takes a node in with a join token, which is counted in the same transaction, and gives it a credential of its own.
- * @throws Fault TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, TOO_MANY_TRIES
+ * Takes a node in with a join token, which is counted in the same transaction, or with the word of its platform about it,
+ * and gives it a credential of its own.
+ * @throws Fault TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, TOO_MANY_TRIES, WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY
  */
 export async function enrol({ hub, address }: Context, input: z.infer<typeof enrolInput>): Promise<EnrolAnswer> {
   if (input.protocol < OLDEST_ACCEPTED_PROTOCOL || input.protocol > PROTOCOL_VERSION) {
     throw new Fault("PROTOCOL_MISMATCH", { detail: `worker ${input.protocol}, hub ${PROTOCOL_VERSION}` });
   }
   hub.throttle.take(`enrol:${address}`, FREE_TRIES);
+  const workload = input.saladJwt === undefined ? null : await admitWorkload(hub, input.saladJwt);
   const credential = newSecret("tmn");
   const now = hub.now();
   const { node, event } = await hub.db.$transaction(async (tx) => {
-    const token = await tx.joinToken.findUnique({ where: { hash: hashOf(input.token) }, include: { profile: true } });
-    if (token === null) throw new Fault("TOKEN_WRONG");
-    if (token.revokedAt !== null || now >= token.expiresAt.getTime() || token.uses >= token.maxUses) {
-      throw new Fault("TOKEN_EXPIRED");
-    }
-    await tx.joinToken.update({ where: { id: token.id }, data: { uses: token.uses + 1 } });
+    const admission = workload ?? (await useToken(tx, input.token ?? "", now));
+    const { profile, fleet, tokenId, identity } = admission;
     const row = await tx.node.create({
       data: {
         id: newId(),
         name: await freeName(tx, input.name),
         credentialHash: hashOf(credential),
-        profileId: token.profileId,
+        credentialAt: new Date(now),
+        nextHash: null,
+        overlapUntil: null,
+        rotateAskedAt: null,
+        fleet,
+        identity,
+        profileId: profile.id,
         facts: JSON.stringify(input.facts),
         enrolledAt: new Date(now),
-        tokenId: token.id,
+        tokenId,
         lastSeenAt: new Date(now),
         leftAt: null,
         revokedAt: null,
@@ -59,15 +85,39 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
         lastReport: null,
       },
     });
-    const text = `joined and keeps its checkpoints in ${token.profile.name}`;
+    const caller = { kind: "node" as const, nodeId: row.id, name: row.name, profileId: profile.id };
+    const action = identity === null ? "enrol with join token" : "enrol with workload identity";
+    const about = { action, subject: identity ?? `fleet ${fleet}`, subjectId: tokenId ?? row.id, address };
+    await audit({ db: tx, now: hub.now }, caller, about);
+    const text = `joined and keeps its checkpoints in ${profile.name}`;
     const event = await recordEvent(tx, { at: now, kind: "node-joined", work: "safe", node: row, text });
-    return { node: { ...row, profileName: token.profile.name }, event };
+    return { node: { ...row, profileName: profile.name }, event };
   });
   // What succeeded was no guess.
   hub.throttle.clear(`enrol:${address}`);
-  const { id, name, profileId, profileName, tokenId } = node;
-  const { facts } = input;
-  hub.live.addNode({ id, name, profileId, profileName, tokenId, facts, enrolledAt: now, lastSeenAt: now }, now);
+  const { id, name, profileId, profileName, tokenId, fleet, identity } = node;
+  const known = { id, name, profileId, profileName, tokenId, fleet, identity, facts: input.facts };
+  hub.live.addNode({ ...known, enrolledAt: now, lastSeenAt: now }, now);
   emit(hub, event, ["tokens", "profiles"]);
   return { nodeId: id, name, credential };
+}
+
+/** @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY, TOO_MANY_TRIES */
+async function admitWorkload(hub: Hub, jwt: string): Promise<Admission> {
+  const { organizationId, workloadId, machineId } = await hub.workloads.verify(jwt);
+  // Such a word is good for minutes and says nothing of how often it was shown: a machine comes a few times, not a thousand.
+  hub.throttle.take(`salad:${machineId}`, FREE_PER_MACHINE);
+  const { profileName, fleet } = hub.workloads;
+  const rows = await hub.db.profile.findMany({
+    where: profileName === null ? {} : { name: profileName },
+    select: { id: true, name: true },
+    take: 2,
+  });
+  const [profile, another] = rows;
+  if (profile === undefined || another !== undefined) {
+    const detail = "TIDEMARK_SALAD_PROFILE does not name a bucket profile of this hub";
+    throw new Fault("WORKLOAD_REFUSED", { detail });
+  }
+  const identity = `salad:${organizationId}/${workloadId}/${machineId}`;
+  return { profile, fleet, tokenId: null, identity };
 }

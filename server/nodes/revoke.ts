@@ -38,7 +38,7 @@ export async function revokeNode(context: Context, input: { id: string }): Promi
   }
   for (const mailbox of node.mailboxes) mailbox.signal.ring();
   hub.live.touchNode(node);
-  await audit(hub, context.caller, { action: "revoke node", subject: node.name });
+  await audit(hub, context.caller, { action: "revoke node", subject: node.name, subjectId: node.id });
   emit(hub, event, ["transfers", "checkpoints", "runs", "profiles"]);
   return { ok: true };
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { manifest } from "#protocol/checkpoint.ts";
-import { claimEpochInput, enrolInput, findCheckpointInput, helloInput } from "#protocol/hello.ts";
+import { claimEpochInput, enrolInput, findCheckpointInput, helloInput, rotateInput } from "#protocol/hello.ts";
 import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
@@ -25,6 +25,7 @@ import { hello } from "./hello.ts";
 import { listNodes, readNode } from "./list.ts";
 import { record } from "./record.ts";
 import { revokeNode } from "./revoke.ts";
+import { askOne, rotate } from "./rotate.ts";
 import { streamToNode } from "./stream.ts";
 import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -38,6 +39,7 @@ export const nodesRouter = router({
     .input(z.object({ id, minutes }))
     .query(({ ctx, input }) => listSamples(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
   revoke: admin.input(byId).mutation(({ ctx, input }) => revokeNode(ctx, input)),
+  rotateCredential: admin.input(byId).mutation(({ ctx, input }) => askOne(ctx, input)),
 });
 
 export const tokensRouter = router({
@@ -64,5 +66,6 @@ export const nodeRouter = router({
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),
   mayReallocate: node.input(reallocateInput).mutation(({ ctx, input }) => mayReallocate(ctx, input)),
+  rotate: node.input(rotateInput).mutation(({ ctx, input }) => rotate(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

@@ -1,10 +1,11 @@
 import { command, type Command, type NodeMessage } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Hub } from "../hub.ts";
-import { createMailbox, type LiveNode } from "../live/live-node.ts";
+import { createMailbox, type LiveNode, type Mailbox } from "../live/live-node.ts";
 import { trpcError, type Context, type NodeCaller } from "../trpc.ts";
 import { hearFrom } from "./hear-from.ts";
 import { liveNodeOf } from "./live-node-of.ts";
+import { isRotationDue } from "./rotate.ts";
 
 /**
  * The hub's word to a node: settings, then every command that has not ended (again at each reconnection: the node keeps
@@ -20,26 +21,28 @@ async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
   return rows.map((row) => command.parse(JSON.parse(row.body)));
 }
 
-const refuseRevoked = (node: LiveNode): void => {
+function refuseOver(node: LiveNode, mailbox: Mailbox): void {
   if (node.revokedAt !== null) throw trpcError(new Fault("NODE_REVOKED"));
-};
+  if (mailbox.isOver) throw trpcError(new Fault("CREDENTIAL_REPLACED"));
+}
 
-/** @throws SHUTTING_DOWN when the hub ends, NODE_REVOKED (as tRPC errors: they end the stream) */
+/** @throws SHUTTING_DOWN when the hub ends, NODE_REVOKED, CREDENTIAL_REPLACED (as tRPC errors: they end the stream) */
 export async function* streamToNode(
   { hub, caller }: Context & { caller: NodeCaller },
   signal: AbortSignal,
 ): AsyncGenerator<NodeMessage> {
   const node = liveNodeOf(hub, caller.nodeId);
-  const mailbox = createMailbox();
+  const mailbox = createMailbox(caller.credentialHash ?? null);
   const abort = AbortSignal.any([signal, hub.closing]);
   // Before the commands are read, so that none falls between; one may come twice.
   node.mailboxes.add(mailbox);
   try {
     await hearFrom(hub, node);
     yield { type: "settings", settings: hub.live.settings };
+    if (await isRotationDue(hub, node.id)) yield { type: "rotate" };
     for (const open of await openCommands(hub, node.id)) yield { type: "command", command: open };
     while (!abort.aborted) {
-      refuseRevoked(node);
+      refuseOver(node, mailbox);
       const message = mailbox.messages.shift();
       if (message !== undefined) {
         yield message;

@@ -16,6 +16,7 @@ const HINT_LENGTH = 10;
 const viewOf = (row: JoinToken & { profile: Pick<Profile, "name"> }): TokenView => ({
   id: row.id,
   label: row.label,
+  fleet: row.fleet,
   profileId: row.profileId,
   profileName: row.profile.name,
   hint: row.hint,
@@ -52,6 +53,7 @@ export async function createToken(
       hash: hashOf(token),
       hint: token.slice(0, HINT_LENGTH),
       label: input.label,
+      fleet: input.fleet,
       profileId: profile.id,
       uses: 0,
       maxUses: input.maxUses,
@@ -61,7 +63,7 @@ export async function createToken(
     },
     include: { profile: true },
   });
-  await audit(hub, context.caller, { action: "create join token", subject: row.hint });
+  await audit(hub, context.caller, { action: "create join token", subject: row.hint, subjectId: row.id });
   emit(hub, null, ["tokens"]);
   return { view: viewOf(row), token, hubUrl: context.origin };
 }
@@ -75,7 +77,8 @@ export async function revokeToken(context: Context, input: { id: string }): Prom
   });
   const row = await hub.db.joinToken.findUnique({ where: { id: input.id } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this join token" });
-  if (count > 0) await audit(hub, context.caller, { action: "revoke join token", subject: row.hint });
+  if (count > 0)
+    await audit(hub, context.caller, { action: "revoke join token", subject: row.hint, subjectId: row.id });
   emit(hub, null, ["tokens"]);
   return { ok: true };
 }

@@ -46,7 +46,7 @@ export async function createProfile(context: Context, input: z.infer<typeof crea
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
   if ("handle" in credential) hub.imports.spend(credential);
-  await audit(hub, context.caller, { action: "create profile", subject: profile.name });
+  await audit(hub, context.caller, { action: "create profile", subject: profile.name, subjectId: id });
   emit(hub, event, ["profiles"]);
   return readProfile(hub, id);
 }

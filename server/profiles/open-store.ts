@@ -8,6 +8,7 @@ import { traitsFound } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
+import type { KeyUses } from "../events/key-uses.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { foundOf } from "./found-of.ts";
 
@@ -65,14 +66,15 @@ export const draftOf = (row: Profile): ProfileDraft => ({
 /** A control client whose every request is signed by the keeper with the key sealed for `rowId`. */
 export function createSealedClient(
   keeper: Keeper,
-  input: { access: StoreAccess; rowId: string; sealed: string },
+  input: { access: StoreAccess; rowId: string; sealed: string; onUse?: () => Promise<void> },
 ): S3Client {
-  const { access, rowId, sealed } = input;
+  const { access, rowId, sealed, onUse } = input;
   return createControlClient({
     access,
     signer: {
       sign: async (request) => {
         const place = secretPlace(rowId);
+        await onUse?.();
         const { headers } = await keeper.signRequest({ place, sealed, region: access.region, request });
         return { ...request, headers };
       },
@@ -80,7 +82,8 @@ export function createSealedClient(
   });
 }
 
-export function createStores(db: Database, keeper: Keeper): Stores {
+/** `keyUses` is told of every request that the hub itself signs; what is signed for somebody else, its caller tells. */
+export function createStores(db: Database, keeper: Keeper, keyUses: KeyUses): Stores {
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -95,7 +98,13 @@ export function createStores(db: Database, keeper: Keeper): Stores {
       profileName: row.name,
       prefix: row.prefix,
       access,
-      client: createSealedClient(keeper, { access, rowId: row.id, sealed }),
+      client: createSealedClient(keeper, {
+        access,
+        rowId: row.id,
+        sealed,
+        onUse: () =>
+          keyUses.note({ caller: "hub", profileId: row.id, profileName: row.name, action: "use key", times: 1 }),
+      }),
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;

@@ -24,7 +24,7 @@ export async function removeProfile(context: Context, input: { id: string }): Pr
     return { event, name: row.name };
   });
   hub.stores.forget(id);
-  await audit(hub, context.caller, { action: "remove profile", subject: name });
+  await audit(hub, context.caller, { action: "remove profile", subject: name, subjectId: id });
   emit(hub, event, ["profiles", "tokens"]);
   return { ok: true };
 }

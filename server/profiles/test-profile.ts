@@ -5,6 +5,7 @@ import type { KeySource, ProfileDraft, testProfileInput } from "#protocol/reques
 import type { ProfileTestView } from "#protocol/views.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
+import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { Context } from "../trpc.ts";
@@ -96,6 +97,8 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   const access = accessOf(profile, { side: "hub", found: null });
   const place = secretPlace(rowId);
   const client = createSealedClient(hub.keeper, { access, rowId, sealed });
+  const about = { action: "test profile", subject: profile.name };
+  await audit(hub, context.caller, input.id === null ? about : { ...about, subjectId: input.id });
   try {
     const view = await checkStore({
       client,

@@ -52,7 +52,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   });
   hub.stores.forget(id);
   hub.live.profileChanged(id, profile.name);
-  await audit(hub, context.caller, { action: "change profile", subject: profile.name });
+  await audit(hub, context.caller, { action: "change profile", subject: profile.name, subjectId: id });
   emit(hub, event, ["profiles"]);
   return readProfile(hub, id);
 }

@@ -108,7 +108,7 @@ export async function createRestore(
   if (row === null) return { transferId: made };
   hub.live.putTransfer(transferRowOf(row, node.name), { toWrite: "now" });
   hub.live.send(node.id, { type: "command", command: order });
-  await audit(hub, context.caller, { action: "restore", subject: `${what} on ${node.name}` });
+  await audit(hub, context.caller, { action: "restore", subject: `${what} on ${node.name}`, subjectId: transferId });
   emit(hub, event, ["transfers"]);
   return { transferId };
 }

@@ -95,7 +95,11 @@ export async function act(context: Context, input: z.infer<typeof transferAction
     if (isOutOfStep) hub.live.putTransfer(transferRowOf(row, name), { toWrite: "now" });
   }
   hub.live.send(row.nodeId, { type: "command", command: order });
-  await audit(hub, context.caller, { action: input.action, subject: `step ${row.step} of ${row.run}` });
+  await audit(hub, context.caller, {
+    action: input.action,
+    subject: `step ${row.step} of ${row.run}`,
+    subjectId: row.id,
+  });
   emit(hub, null, ["transfers"]);
   return { ok: true };
 }

@@ -4,11 +4,14 @@ import type { AddressInfo } from "node:net";
 
 /**
  * For tests: the metadata service of SaladCloud as its interface is described. It refuses what does not carry its header,
- * and remembers what it was asked. Started as a program it says where it is, and tells at `/asked` what it was asked.
+ * and remembers what it was asked. Started as a program it says where it is, tells at `/asked` what it was asked, and takes
+ * at `/identify` who the container is.
  */
 export interface FakeImds {
   url: string;
   asked: AskedOfImds[];
+  /** Who the container is from now on; it has no identity until then. */
+  identify(jwt: string): void;
   /** From now on it answers every call with this status; null: as it should. */
   failWith(status: number | null): void;
   close(): Promise<void>;
@@ -21,11 +24,18 @@ export interface AskedOfImds {
   body: unknown;
 }
 
-const ROUTES = ["GET /v1/status", "GET /v1/deletion-cost", "PUT /v1/deletion-cost", "POST /v1/reallocate"];
+const ROUTES = [
+  "GET /v1/status",
+  "GET /v1/token",
+  "GET /v1/deletion-cost",
+  "PUT /v1/deletion-cost",
+  "POST /v1/reallocate",
+];
 
 export async function startFakeImds(): Promise<FakeImds> {
   const asked: AskedOfImds[] = [];
   let failure: number | null = null;
+  let jwt: string | null = null;
   const take = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = "", url = "", headers } = request;
     const answer = (status: number, body: unknown) =>
@@ -34,11 +44,18 @@ export async function startFakeImds(): Promise<FakeImds> {
       answer(200, asked);
       return;
     }
+    if (url === "/identify") {
+      const given = await readJson(request);
+      jwt = typeof given === "string" ? given : null;
+      answer(200, {});
+      return;
+    }
     const metadata = typeof headers["metadata"] === "string" ? headers["metadata"] : null;
     asked.push({ method, path: url, metadata, body: await readJson(request) });
     if (failure !== null) answer(failure, {});
     else if (metadata !== "true") answer(403, {});
     else if (!ROUTES.includes(`${method} ${url}`)) answer(404, {});
+    else if (url === "/v1/token") answer(jwt === null ? 404 : 200, jwt === null ? {} : { jwt });
     else if (method === "GET")
       answer(200, url === "/v1/status" ? { ready: true, started: true } : { deletion_cost: 0 });
     else answer(method === "POST" ? 204 : 200, {});
@@ -49,6 +66,9 @@ export async function startFakeImds(): Promise<FakeImds> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
+    identify: (given) => {
+      jwt = given;
+    },
     failWith: (status) => {
       failure = status;
     },

@@ -50,6 +50,17 @@ test("a refusal is a fault that says which call it was", async () => {
   });
 });
 
+test("it says who the container is, and what is no token is a fault", async () => {
+  fake.identify("header.claims.signature");
+  expect(await createImds(fake.url).identity()).toBe("header.claims.signature");
+  expect(fake.asked).toEqual([{ method: "GET", path: "/v1/token", metadata: "true", body: null }]);
+  fake.identify("x");
+  await expect(createImds(fake.url).identity()).rejects.toMatchObject({
+    code: "PLATFORM_FAILED",
+    context: { subject: "/v1/token", detail: "there is no token in its answer" },
+  });
+});
+
 test("one that never answers is not waited for", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1");
   await expect.poll(() => silent.listening).toBe(true);

@@ -9,6 +9,8 @@ import { Fault } from "#protocol/fault.ts";
 export interface Imds {
   /** Null when nobody answers there as SaladCloud does. No faults. */
   status(): Promise<Status | null>;
+  /** Who this container is, by the word of the platform: a JWT that is good for minutes. Faults: PLATFORM_FAILED. */
+  identity(): Promise<string>;
   /** Asks for another machine; this one is left out for two days. Faults: PLATFORM_FAILED. */
   reallocate(reason: string): Promise<void>;
   /** The higher, the later this container is chosen when some have to go. Faults: PLATFORM_FAILED. */
@@ -22,6 +24,7 @@ const MOST_REASON = 1_000;
 const MOST_COST = 2_147_483_647;
 
 const status = z.object({ ready: z.boolean(), started: z.boolean() });
+const identity = z.object({ jwt: z.string().min(16).max(4096) });
 type Status = z.infer<typeof status>;
 
 /** `base` is another address in tests only. */
@@ -36,12 +39,29 @@ export function createImds(base: string | null): Imds {
         return null;
       }
     },
+    identity: async () => {
+      const parsed = identity.safeParse(parseJson(await ask("GET", "/v1/token")));
+      if (parsed.success) return parsed.data.jwt;
+      throw new Fault("PLATFORM_FAILED", {
+        op: "GET",
+        subject: "/v1/token",
+        detail: "there is no token in its answer",
+      });
+    },
     reallocate: async (reason) => void (await ask("POST", "/v1/reallocate", { reason: reason.slice(0, MOST_REASON) })),
     setDeletionCost: async (cost) => {
       const whole = Math.round(Math.min(MOST_COST, Math.max(0, cost)));
       await ask("PUT", "/v1/deletion-cost", { deletion_cost: whole });
     },
   };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }
 
 function askOnce(url: string, asked: { method: string; body: string | null }): Promise<string> {

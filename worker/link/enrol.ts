@@ -13,6 +13,8 @@ const FIRST_TRY_MS = 10_000;
 export interface Enrolment {
   base: string;
   token: string | null;
+  /** Gives the platform's word about this container, which counts instead of a token; null: a token is needed. */
+  identity: (() => Promise<string>) | null;
   name: string;
   facts: NodeFacts;
   state: string;
@@ -20,25 +22,36 @@ export interface Enrolment {
   signal: AbortSignal;
 }
 
-/**
- * Exchanges the join token for this node's own credential and stores it.
- * Faults: BAD_INPUT without a token, TOKEN_WRONG, TOKEN_EXPIRED, PROTOCOL_MISMATCH, HUB_UNREACHABLE, HUB_NOT_TIDEMARK.
- */
-export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential> {
-  const { token, clock } = input;
+type Proof = { token: string } | { saladJwt: string };
+
+/** Faults: BAD_INPUT without a token, TOKEN_WRONG, PLATFORM_FAILED. */
+async function proofOf({ token, identity }: Enrolment): Promise<Proof> {
+  if (identity !== null) return { saladJwt: await identity() };
   if (token === null) {
     const detail =
       "this node is not enrolled yet and needs a join token: --token, TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE";
     throw new Fault("BAD_INPUT", { op: "enrol", subject: "--token", detail });
   }
   if (token.length < 16 || token.length > 256) throw new Fault("TOKEN_WRONG", { op: "enrol" });
+  return { token };
+}
+
+/**
+ * Exchanges the join token, or the platform's word, for this node's own credential and stores it.
+ * Faults: BAD_INPUT without a token, TOKEN_WRONG, TOKEN_EXPIRED, PLATFORM_FAILED, WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY,
+ * PROTOCOL_MISMATCH, HUB_UNREACHABLE, HUB_NOT_TIDEMARK.
+ */
+export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential> {
+  const { clock } = input;
   const startedAt = clock.now();
   for (let tries = 0; ; tries++) {
     try {
       const { base, facts, state } = input;
       const name = nodeName.parse(input.name);
+      // Asked for at every try: the platform's word is good for minutes only.
+      const proof = await proofOf(input);
       const answer = await hub.ask("enrol", (client, signal) =>
-        client.node.enrol.mutate({ token, name, protocol: PROTOCOL_VERSION, facts }, { signal }),
+        client.node.enrol.mutate({ ...proof, name, protocol: PROTOCOL_VERSION, facts }, { signal }),
       );
       const credential = { hub: base, ...answer };
       await storeCredential(state, credential);

@@ -43,6 +43,7 @@ const tryEnrol = async (change: Partial<Enrolment> = {}) => {
   return enrol(hub, {
     base,
     token: "a-token-of-some-length",
+    identity: null,
     name: "gpu-1",
     facts,
     state,

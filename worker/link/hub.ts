@@ -11,12 +11,13 @@ import { codeOf } from "../engine/disk-fault.ts";
  */
 export interface Hub {
   /** Faults: those of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED. */
-  ask<T>(op: string, work: (client: HubClient, signal: AbortSignal) => Promise<T>): Promise<T>;
+  ask<T>(op: string, work: Work<T>): Promise<T>;
   readonly client: HubClient;
   /** Whether the last call reached the hub. */
   readonly isUp: boolean;
 }
 
+type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;
 type HubClient = ReturnType<typeof createClient>;
 
 const CALL_MS = 30_000;
@@ -73,7 +74,14 @@ export function notSaidByHub(base: string, status: number): Fault {
   return new Fault(code, { subject: base, status, detail: `HTTP ${status}` });
 }
 
-export function connectHub(base: string, options: { credential: () => string | null; signal: AbortSignal }): Hub {
+export interface HubOptions {
+  credential: () => string | null;
+  signal: AbortSignal;
+  /** The credential `used` is not known: whether another is at hand now. Such a call has done nothing and is made again. */
+  takeOther?(used: string | null): Promise<boolean>;
+}
+
+export function connectHub(base: string, options: HubOptions): Hub {
   const client = createClient(base, options.credential);
   let isUp = false;
   return {
@@ -82,19 +90,30 @@ export function connectHub(base: string, options: { credential: () => string | n
       return isUp;
     },
     ask: async (op, work) => {
-      const limit = AbortSignal.timeout(SLOW.has(op) ? SLOW_MS : CALL_MS);
+      const used = options.credential();
       try {
-        const result = await work(client, AbortSignal.any([limit, options.signal]));
-        isUp = true;
-        return result;
+        return await once(op, work);
       } catch (error) {
-        if (options.signal.aborted) throw new Fault("CANCELLED", { op });
-        const fault = hubFault(error, { op, base });
-        isUp = fault.code !== "HUB_UNREACHABLE" && fault.code !== "HUB_NOT_TIDEMARK";
-        throw fault;
+        const isRefused = isFault(error) && error.code === "NODE_UNKNOWN";
+        if (!isRefused || (await options.takeOther?.(used)) !== true) throw error;
+        return once(op, work);
       }
     },
   };
+
+  async function once<T>(op: string, work: Work<T>): Promise<T> {
+    const limit = AbortSignal.timeout(SLOW.has(op) ? SLOW_MS : CALL_MS);
+    try {
+      const result = await work(client, AbortSignal.any([limit, options.signal]));
+      isUp = true;
+      return result;
+    } catch (error) {
+      if (options.signal.aborted) throw new Fault("CANCELLED", { op });
+      const fault = hubFault(error, { op, base });
+      isUp = fault.code !== "HUB_UNREACHABLE" && fault.code !== "HUB_NOT_TIDEMARK";
+      throw fault;
+    }
+  }
 }
 
 /** What went wrong between this node and the hub, as a Fault. */

@@ -1,0 +1,126 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "next/navigation";
+import { useState, useSyncExternalStore } from "react";
+import type { CodeKind } from "#protocol/people.ts";
+import { hub } from "../../_hub/client.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { statusQuery } from "../../_hub/queries.ts";
+import { useAction } from "../../_hub/use-action.ts";
+import { Button } from "../../_ui/button.tsx";
+import { Field, TextInput } from "../../_ui/field.tsx";
+import { Panel } from "../../_ui/panel.tsx";
+
+const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {
+  invitation: {
+    title: "You were invited.",
+    about: "Choose a password, and the account is yours.",
+    button: "Create account",
+    busy: "Creating",
+  },
+  reset: {
+    title: "A new password.",
+    about: "It ends every session of the account, wherever it is open.",
+    button: "Set password",
+    busy: "Setting",
+  },
+};
+
+const SHORTEST = 12;
+
+/** What is wrong with the two passwords, or nothing. The hub says the rest. */
+function wrongWith({ password, again }: { password: string; again: string }): { password?: string; again?: string } {
+  if (password.length < SHORTEST) return { password: `a password has at least ${SHORTEST} characters` };
+  if (password !== again) return { again: "the two are not the same" };
+  return {};
+}
+
+const codeInHash = (): string => window.location.hash.slice(1);
+
+function onHashChange(tell: () => void): () => void {
+  window.addEventListener("hashchange", tell);
+  return () => window.removeEventListener("hashchange", tell);
+}
+
+/** Where the link of an invitation or a reset leads. Its code stands behind the `#`, which no browser sends anywhere. */
+export function CodeForm({ kind }: { kind: CodeKind }) {
+  const router = useRouter();
+  const client = useQueryClient();
+  /** Null until the page has looked: the server never sees what stands behind the `#`. */
+  const code = useSyncExternalStore<string | null>(onHashChange, codeInHash, () => null);
+  const [typed, setTyped] = useState({ password: "", again: "" });
+  const [wrong, setWrong] = useState<{ password?: string; again?: string }>({});
+  const take = useAction((input: { code: string; password: string }) =>
+    kind === "invitation" ? hub.auth.acceptInvitation.mutate(input) : hub.auth.resetPassword.mutate(input),
+  );
+  const words = WORDS[kind];
+  const set = (part: Partial<typeof typed>): void => {
+    setTyped((old) => ({ ...old, ...part }));
+    setWrong({});
+  };
+  const submit = (): void => {
+    const found = wrongWith(typed);
+    setWrong(found);
+    if (Object.keys(found).length > 0 || code === null) return;
+    take.run({ code, password: typed.password }, (answer) => {
+      client.setQueryData(statusQuery().queryKey, answer);
+      router.replace("/");
+    });
+  };
+  return (
+    <>
+      <div>
+        <h1 className="text-20 font-semibold tracking-[-.02em] sm:text-28">{words.title}</h1>
+        <p className="text-soft">{words.about}</p>
+      </div>
+      {code === "" ? (
+        <FaultNote fault={{ code: "CODE_REFUSED", detail: "its end is missing: copy the whole link" }} />
+      ) : (
+        <Panel label={words.title}>
+          <form
+            aria-label={words.title}
+            noValidate
+            className="px-5 py-3"
+            onSubmit={(event) => {
+              event.preventDefault();
+              submit();
+            }}
+          >
+            <Field label="Password" hint={`At least ${SHORTEST} characters.`} error={wrong.password}>
+              {(ids) => (
+                <TextInput
+                  {...ids}
+                  type="password"
+                  autoComplete="new-password"
+                  value={typed.password}
+                  onChange={(event) => set({ password: event.target.value })}
+                />
+              )}
+            </Field>
+            <Field label="Once more" error={wrong.again}>
+              {(ids) => (
+                <TextInput
+                  {...ids}
+                  type="password"
+                  autoComplete="new-password"
+                  value={typed.again}
+                  onChange={(event) => set({ again: event.target.value })}
+                />
+              )}
+            </Field>
+            {take.fault !== null && (
+              <div className="py-2">
+                <FaultNote fault={take.fault} />
+              </div>
+            )}
+            <div className="flex justify-end pt-2">
+              <Button type="submit" look="main" disabled={take.busy || code === null}>
+                {take.busy ? words.busy : words.button}
+              </Button>
+            </div>
+          </form>
+        </Panel>
+      )}
+    </>
+  );
+}

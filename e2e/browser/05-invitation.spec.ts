@@ -1,0 +1,41 @@
+import { ADMIN } from "../stage/open-stage.ts";
+import { expect, test } from "./story.ts";
+
+/** The links that an admin passes on lead somewhere: an account, and a way back into it. */
+
+test("somebody who was invited gets an account, forgets the password and comes back", async ({ page, stage }) => {
+  const made = await stage.client.invitations.create.mutate({ email: "grace@stage.local", role: "viewer" });
+  await page.goto(made.link);
+  await expect(page.getByRole("heading", { name: "You were invited." })).toBeVisible();
+  await page.getByLabel("Password").fill("short");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await expect(page.getByText("a password has at least 12 characters")).toBeVisible();
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByLabel("Once more").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await expect(page.getByRole("navigation").first()).toBeVisible();
+
+  const users = await stage.client.users.list.query();
+  const grace = users.find(({ email }) => email === "grace@stage.local");
+  expect(grace?.role).toBe("viewer");
+  const reset = await stage.client.users.resetPassword.mutate({ id: grace?.id ?? "" });
+  await page.goto(reset.link);
+  await expect(page.getByRole("heading", { name: "A new password." })).toBeVisible();
+  await page.getByLabel("Password").fill("another long password");
+  await page.getByLabel("Once more").fill("another long password");
+  await page.getByRole("button", { name: "Set password" }).click();
+  await expect(page.getByRole("navigation").first()).toBeVisible();
+});
+
+test.describe("a link that is not whole or not good any more", () => {
+  test.use({ expectedErrors: [/401/] });
+  test("says so, and what to do", async ({ page, stage }) => {
+    await page.goto(`${stage.hub.url}/invitation`);
+    await expect(page.getByText(/copy the whole link/)).toBeVisible();
+    await page.goto(`${stage.hub.url}/invitation#tmi_used`);
+    await page.getByLabel("Password").fill(ADMIN.password);
+    await page.getByLabel("Once more").fill(ADMIN.password);
+    await page.getByRole("button", { name: "Create account" }).click();
+    await expect(page.getByText(/Ask an admin of this hub for a new one/)).toBeVisible();
+  });
+});

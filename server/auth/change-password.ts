@@ -1,0 +1,37 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/fault.ts";
+import type { changePasswordInput } from "#protocol/people.ts";
+import { audit } from "../events/audit.ts";
+import type { Context, SessionCaller } from "../trpc.ts";
+import { hashPassword, passwordFits } from "./password.ts";
+import { FREE_TRIES_PER_ACCOUNT } from "./sign-in.ts";
+
+/**
+ * Gives the caller's own account another password and ends all its other sessions. Guessing the old one in a browser that
+ * was left open counts as guessing at the door.
+ * @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG
+ */
+export async function changePassword(
+  context: Context & { caller: SessionCaller },
+  input: z.infer<typeof changePasswordInput>,
+): Promise<{ ok: true }> {
+  const { hub, caller } = context;
+  const { id, email } = caller.person;
+  hub.throttle.take(`account:${email}`, FREE_TRIES_PER_ACCOUNT);
+  const user = await hub.db.user.findUnique({ where: { id } });
+  if (!(await passwordFits(input.old, user?.passwordHash ?? null, hub.passwordCost))) throw new Fault("PASSWORD_WRONG");
+  hub.throttle.clear(`account:${email}`);
+  const passwordHash = await hashPassword(input.password, hub.passwordCost);
+  await hub.db.$transaction(async (tx) => {
+    await tx.user.update({ where: { id }, data: { passwordHash } });
+    await tx.session.deleteMany({ where: { userId: id, hash: { not: caller.sessionHash } } });
+    // A link to reset it that still lies in somebody's mail opens nothing any more.
+    await tx.oneTimeCode.updateMany({
+      where: { userId: id, kind: "reset", usedAt: null, revokedAt: null },
+      data: { revokedAt: new Date(hub.now()) },
+    });
+    await audit({ db: tx, now: hub.now }, caller, { action: "change password", subject: email, subjectId: id });
+  });
+  hub.live.endSession();
+  return { ok: true };
+}

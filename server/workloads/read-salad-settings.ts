@@ -1,0 +1,76 @@
+import * as z from "zod";
+import type { JSONWebKeySet } from "jose";
+import { Fault } from "#protocol/fault.ts";
+import { fleetName } from "#protocol/names.ts";
+
+/** Which workloads of SaladCloud this hub takes in without a join token. */
+export interface SaladSettings {
+  organizations: readonly string[];
+  workloads: readonly string[];
+  /** What `aud` may be; the platform writes the organization's id there. */
+  audience: readonly string[];
+  /** What `iss` has to be; null: it is not looked at, the keys say it. */
+  issuer: string | null;
+  keys: { kind: "remote"; url: URL } | { kind: "fixed"; jwks: JSONWebKeySet };
+  profileName: string | null;
+  fleet: string;
+}
+
+/** Where the platform publishes its keys (https://docs.salad.com/container-engine/reference/imds/get-token). */
+const KEYS_URL = "https://matrix-rest-api.salad.com/.well-known/workload-jwks.json";
+
+const keySet = z.object({
+  keys: z.array(z.looseObject({ kty: z.literal("RSA"), n: z.string(), e: z.string() })).min(1),
+});
+
+type Read = (name: string) => string | null;
+
+const refuse = (name: string, detail: string): Fault => new Fault("BAD_INPUT", { subject: name, detail });
+
+const listOf = (text: string | null): string[] =>
+  (text ?? "")
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
+
+function keysOf(read: Read): SaladSettings["keys"] {
+  const fixed = read("TIDEMARK_SALAD_JWKS");
+  if (fixed !== null) {
+    try {
+      return { kind: "fixed", jwks: keySet.parse(JSON.parse(fixed)) };
+    } catch {
+      throw refuse("TIDEMARK_SALAD_JWKS", 'it is a set of public RSA keys: {"keys":[{"kty":"RSA", ...}]}');
+    }
+  }
+  const url = URL.parse(read("TIDEMARK_SALAD_JWKS_URL") ?? KEYS_URL);
+  const isPlainHere = url?.protocol === "http:" && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname);
+  if (url === null || !(url.protocol === "https:" || isPlainHere) || url.username !== "" || url.password !== "") {
+    throw refuse("TIDEMARK_SALAD_JWKS_URL", "it is an https address without a password");
+  }
+  return { kind: "remote", url };
+}
+
+/**
+ * Reads what the environment says of workloads; null when no organization is named. `read` gives the text of a variable.
+ * @throws Fault BAD_INPUT, naming the variable
+ */
+export function readSaladSettings(read: Read): SaladSettings | null {
+  const organizations = listOf(read("TIDEMARK_SALAD_ORGANIZATIONS"));
+  const workloads = listOf(read("TIDEMARK_SALAD_WORKLOADS"));
+  if (organizations.length === 0 && workloads.length === 0) return null;
+  if (organizations.length === 0)
+    throw refuse("TIDEMARK_SALAD_ORGANIZATIONS", "it names the organizations by their ids");
+  if (workloads.length === 0) throw refuse("TIDEMARK_SALAD_WORKLOADS", "it names the container groups by their ids");
+  const audience = listOf(read("TIDEMARK_SALAD_AUDIENCE"));
+  const fleet = fleetName.safeParse(read("TIDEMARK_SALAD_FLEET") ?? "salad");
+  if (!fleet.success) throw refuse("TIDEMARK_SALAD_FLEET", fleet.error.issues[0]?.message ?? "not a fleet's name");
+  return {
+    organizations,
+    workloads,
+    audience: audience.length === 0 ? organizations : audience,
+    issuer: read("TIDEMARK_SALAD_ISSUER"),
+    keys: keysOf(read),
+    profileName: read("TIDEMARK_SALAD_PROFILE"),
+    fleet: fleet.data,
+  };
+}
