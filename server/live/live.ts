@@ -31,6 +31,11 @@ const LINGER_MS = 5_000;
 export class Live {
   readonly nodes = new Map<string, LiveNode>();
   readonly transfers = new Map<string, LiveTransfer>();
+  /**
+   * Hash of a credential to its node, of nodes that have one good credential and no other: a report must not cost a query.
+   * Whoever gives a node a second one takes the first out of here.
+   */
+  readonly credentials = new Map<string, string>();
   /** Who writes each run now. */
   readonly writers = new Map<string, { nodeId: string; epoch: number }>();
   readonly events: EventRow[] = [];

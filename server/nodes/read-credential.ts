@@ -38,6 +38,11 @@ async function promote(hub: Hub, node: Node, hash: string): Promise<void> {
  */
 export async function readNodeCredential(hub: Hub, credential: string): Promise<NodeCaller> {
   const hash = hashOf(credential);
+  const known = hub.live.nodes.get(hub.live.credentials.get(hash) ?? "");
+  if (known !== undefined) {
+    if (known.revokedAt !== null) throw new Fault("NODE_REVOKED");
+    return { kind: "node", nodeId: known.id, name: known.name, profileId: known.profileId, credentialHash: hash };
+  }
   const current = await hub.db.node.findUnique({ where: { credentialHash: hash } });
   const node = current ?? (await hub.db.node.findUnique({ where: { nextHash: hash } }));
   if (node === null) throw new Fault("NODE_UNKNOWN");
@@ -48,5 +53,6 @@ export async function readNodeCredential(hub: Hub, credential: string): Promise<
     throw new Fault("NODE_UNKNOWN", { detail: "it was replaced" });
   }
   const { id, name, profileId } = node;
+  if (current !== null && current.nextHash === null) hub.live.credentials.set(hash, id);
   return { kind: "node", nodeId: id, name, profileId, credentialHash: hash };
 }

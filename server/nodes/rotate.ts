@@ -74,7 +74,7 @@ export async function rotate(
 ): Promise<RotateAnswer> {
   const node = liveNodeOf(hub, caller.nodeId);
   const overlapUntil = hub.now() + OVERLAP_MS;
-  return hub.db.$transaction(async (tx) => {
+  const answer = await hub.db.$transaction(async (tx) => {
     const taken = await tx.node.findFirst({ where: { OR: [{ credentialHash: hash }, { nextHash: hash }] } });
     if (taken !== null) {
       if (taken.id !== node.id) throw new Fault("CONFLICT", { subject: "this credential" });
@@ -83,4 +83,6 @@ export async function rotate(
     await tx.node.update({ where: { id: node.id }, data: { nextHash: hash, overlapUntil: new Date(overlapUntil) } });
     return { overlapUntil };
   });
+  if (caller.credentialHash !== undefined) hub.live.credentials.delete(caller.credentialHash);
+  return answer;
 }
