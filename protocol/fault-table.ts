@@ -323,7 +323,7 @@ export const FAULTS = {
   }),
   MASTER_KEY_WEAK: row("never", 500, {
     exit: 2,
-    says: "TIDEMARK_SECRET is too short.",
+    says: "TIDEMARK_SECRET is too short or easy to guess.",
     next: "Use at least 32 random characters, for example from: openssl rand -base64 32",
   }),
   CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),

@@ -62,7 +62,9 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const file = join(settings.dataFolder, "hub.db");
   const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
   await chmod(file, 0o600);
-  await checkMasterKey(db, keeper, now());
+  const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
+  if (rewrapped > 0)
+    log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
   const closing = new AbortController();
   const hub: Hub = {
     settings,

@@ -6,8 +6,8 @@ import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
-import { secretPlace } from "./open-store.ts";
 import { readProfile } from "./profile-view.ts";
 import { refuseEndpoint } from "./refuse-endpoint.ts";
 
@@ -36,14 +36,14 @@ export async function createProfile(context: Context, input: z.infer<typeof crea
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, null);
   const id = newId();
-  const { sealed } = await hub.keeper.seal({ place: secretPlace(id), credential });
+  const sealed = await hub.keeper.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
   const accessKeyHint = credential.accessKeyId.slice(-4);
   const event = await hub.db.$transaction(async (tx) => {
     await tx.profile.create({
       data: { id, version: 1, ...profile, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
     });
-    await tx.profileSecret.create({ data: { profileId: id, sealed, updatedAt: at } });
+    await tx.profileSecret.create({ data: { profileId: id, ...sealed, updatedAt: at } });
     const text = `The bucket profile ${profile.name} was added`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });

@@ -8,6 +8,7 @@ import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 
 /**
  * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
@@ -30,8 +31,6 @@ export interface Stores {
   forget(profileId: string): void;
   close(): void;
 }
-
-export const secretPlace = (rowId: string): string => `ProfileSecret|${rowId}|sealed`;
 
 type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
 

@@ -7,9 +7,10 @@ import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints } from "./create.ts";
-import { accessOf, createSealedClient, draftOf, secretPlace } from "./open-store.ts";
+import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
 
 interface SealedKey {
   rowId: string;
@@ -23,7 +24,8 @@ async function sealedKeyOf(
 ): Promise<SealedKey> {
   if (input.credential !== null) {
     const rowId = `draft-${newId()}`;
-    return { rowId, ...(await hub.keeper.seal({ place: secretPlace(rowId), credential: input.credential })) };
+    const { sealed } = await hub.keeper.seal({ place: secretPlace(rowId), credential: input.credential });
+    return { rowId, sealed };
   }
   const secret = input.id === null ? null : await hub.db.profileSecret.findUnique({ where: { profileId: input.id } });
   if (secret === null) throw new Fault("BAD_INPUT", { subject: "credential", detail: "the access key is missing" });

@@ -4,9 +4,9 @@ import type { updateProfileInput } from "#protocol/requests.ts";
 import type { ProfileView } from "#protocol/views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
-import { secretPlace } from "./open-store.ts";
 import { readProfile } from "./profile-view.ts";
 
 /**
@@ -21,7 +21,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, id);
   const moves = before.bucket !== profile.bucket || before.prefix !== profile.prefix;
-  const sealed = credential === null ? null : (await hub.keeper.seal({ place: secretPlace(id), credential })).sealed;
+  const sealed = credential === null ? null : await hub.keeper.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
     if (moves && (await tx.run.count({ where: { profileId: id } })) > 0) {
@@ -34,7 +34,9 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
       data: { ...profile, ...hint, version: version + 1, updatedAt: at },
     });
     if (count === 0) throw new Fault("CONFLICT", { subject: before.name });
-    if (sealed !== null) await tx.profileSecret.update({ where: { profileId: id }, data: { sealed, updatedAt: at } });
+    if (sealed !== null) {
+      await tx.profileSecret.update({ where: { profileId: id }, data: { ...sealed, updatedAt: at } });
+    }
     const text = `The bucket profile ${profile.name} was changed`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
