@@ -102,7 +102,7 @@ async function changeAndDie(moment: string): Promise<void> {
       $queryRaw: stepping("committed"),
     } });
     await rewrapSecrets(slow, watched, Date.now());
-    die();
+    process.exit(3);
   `;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -135,20 +135,15 @@ describe("changing the master key", () => {
     await close();
   });
 
-  it.each([
-    "sealing 1",
-    `sealing ${PROFILES}`,
-    "writing 1",
-    "writing 6",
-    `writing ${PROFILES}`,
-    "canary 1",
-    "ending 1",
-  ])("killed at %s, it is as if it had not begun, and the same two keys end it", async (moment) => {
-    await changeAndDie(moment);
-    expect(await state()).toEqual(UNDER_OLD);
-    await opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
-    expect(await state()).toEqual(UNDER_NEW);
-  });
+  it.each([`sealing ${PROFILES}`, "writing 3", "canary 1"])(
+    "killed at %s, it is as if it had not begun, and the same two keys end it",
+    async (moment) => {
+      await changeAndDie(moment);
+      expect(await state()).toEqual(UNDER_OLD);
+      await opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
+      expect(await state()).toEqual(UNDER_NEW);
+    },
+  );
 
   it("killed when it is written but before that was said, it is done, and the new key alone is enough", async () => {
     await changeAndDie("committed 1");
@@ -181,7 +176,7 @@ describe("changing the master key", () => {
     const sealed = [...schema.matchAll(/^model (\w+) \{([^}]*)\}/gm)]
       .filter(([, , body]) => /^\s+sealed\w*\s+String/m.test(body ?? ""))
       .map(([, name]) => name);
-    expect(sealed.toSorted()).toEqual(["Canary", "ProfileSecret"]);
+    expect(new Set(sealed)).toEqual(new Set(["Canary", "ProfileSecret"]));
   });
 });
 
