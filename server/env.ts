@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { email, password } from "#protocol/requests.ts";
 import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
+import { readReach, type ReachRules } from "./profiles/reach.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -19,8 +20,8 @@ export interface HubSettings {
   publicUrl: URL | null;
   /** Take the caller's address from `x-forwarded-for`. */
   trustProxy: boolean;
-  /** Stores at private and loopback addresses may be used. Metadata addresses never. */
-  allowPrivateEndpoints: boolean;
+  /** Where stores may be. */
+  reach: ReachRules;
   /** Serve the pages; without them only the API answers. */
   withPages: boolean;
   /** Created at first start, while there is no account. */
@@ -104,7 +105,7 @@ export function readSettings(variables: Variables): HubSettings {
     dataFolder: resolve(textOf(variables, "TIDEMARK_DATA") ?? "data"),
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
-    allowPrivateEndpoints: LOOPBACK.test(host) || flagOf(variables, "TIDEMARK_ALLOW_PRIVATE_ENDPOINTS"),
+    reach: readReach(variables, { isLoopback: LOOPBACK.test(host) }),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),

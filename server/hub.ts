@@ -8,6 +8,7 @@ import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
 import type { Counters } from "./metrics.ts";
 import type { Stores } from "./profiles/open-store.ts";
+import type { Reach } from "./profiles/reach.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -15,6 +16,8 @@ export interface Hub {
   readonly db: Database;
   readonly keeper: Keeper;
   readonly stores: Stores;
+  /** Where the hub may connect to: for everything that goes to an address somebody entered. */
+  readonly reach: Reach;
   readonly live: Live;
   readonly log: Log;
   readonly setupCode: SetupCode;

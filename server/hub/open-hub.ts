@@ -15,6 +15,7 @@ import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
 import { createCounters } from "../metrics.ts";
 import { createStores } from "../profiles/open-store.ts";
+import { createReach, type Reach } from "../profiles/reach.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -27,6 +28,8 @@ export interface HubParts {
   passwordCost: number;
   /** Shows a setup code to whoever sees the hub's console. */
   printSetupCode: (code: string) => void;
+  /** Default: as the settings say, with the resolver of this machine. */
+  reach?: Reach;
   /** How long to wait for another hub to let go of the data folder. */
   lockWaitMs: number;
 }
@@ -66,6 +69,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
   const closing = new AbortController();
+  const reach = parts.reach ?? createReach(settings.reach);
   const hub: Hub = {
     settings,
     db,
@@ -73,7 +77,8 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     log,
     now,
     passwordCost,
-    stores: createStores(db, keeper),
+    stores: createStores(db, keeper, reach),
+    reach,
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),

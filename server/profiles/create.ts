@@ -9,13 +9,12 @@ import { newId } from "../random-id.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { readProfile } from "./profile-view.ts";
-import { refuseEndpoint } from "./refuse-endpoint.ts";
+import { refuseEndpoint } from "./reach.ts";
 
-/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault BAD_INPUT */
+/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault ENDPOINT_REFUSED */
 export async function refuseEndpoints(hub: Hub, profile: ProfileDraft): Promise<void> {
-  const policy = { allowPrivate: hub.settings.allowPrivateEndpoints };
   for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint]) {
-    if (endpoint !== null) await refuseEndpoint(endpoint, policy);
+    if (endpoint !== null) await refuseEndpoint(endpoint, hub.reach);
   }
 }
 
@@ -28,7 +27,7 @@ export async function refuseTakenName(hub: Hub, name: string, exceptId: string |
 
 /**
  * Stores a profile; its key goes to the keeper and only the sealed text is written.
- * @throws Fault BAD_INPUT (endpoint), CONFLICT (name)
+ * @throws Fault ENDPOINT_REFUSED, CONFLICT (name)
  */
 export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
   const { hub } = context;

@@ -1,14 +1,16 @@
+import type { LookupFunction } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import { provider, type ProfileDraft } from "#protocol/requests.ts";
-import { createControlClient } from "#storage/client.ts";
+import { createControlClient, type ControlLimits } from "#storage/client.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
+import { lookupFor, type Reach } from "./reach.ts";
 
 /**
  * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
@@ -25,7 +27,7 @@ export interface OpenStore {
 }
 
 export interface Stores {
-  /** @throws Fault NOT_FOUND */
+  /** @throws Fault NOT_FOUND, ENDPOINT_REFUSED */
   open(profileId: string): Promise<OpenStore>;
   /** After a profile changed or went away. */
   forget(profileId: string): void;
@@ -56,14 +58,16 @@ export const draftOf = (row: Profile): ProfileDraft => ({
   addressing: row.addressing === "path" ? "path" : "virtual-host",
 });
 
-/** A control client whose every request is signed by the keeper with the key sealed for `rowId`. */
+/** A control client whose every request is signed by the keeper with the key sealed for `rowId`, over checked addresses. */
 export function createSealedClient(
   keeper: Keeper,
-  input: { access: StoreAccess; rowId: string; sealed: string },
+  input: { access: StoreAccess; rowId: string; sealed: string; lookup: LookupFunction; limits?: ControlLimits },
 ): S3Client {
-  const { access, rowId, sealed } = input;
+  const { access, rowId, sealed, lookup, limits } = input;
   return createControlClient({
     access,
+    lookup,
+    ...(limits !== undefined && { limits }),
     signer: {
       sign: async (request) => {
         const place = secretPlace(rowId);
@@ -74,7 +78,7 @@ export function createSealedClient(
   });
 }
 
-export function createStores(db: Database, keeper: Keeper): Stores {
+export function createStores(db: Database, keeper: Keeper, reach: Reach): Stores {
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -88,7 +92,7 @@ export function createStores(db: Database, keeper: Keeper): Stores {
       profileName: row.name,
       prefix: row.prefix,
       access,
-      client: createSealedClient(keeper, { access, rowId: row.id, sealed }),
+      client: createSealedClient(keeper, { access, rowId: row.id, sealed, lookup: lookupFor(access.endpoint, reach) }),
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;

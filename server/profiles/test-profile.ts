@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { CredentialDraft, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
 import type { ProfileTestView } from "#protocol/views.ts";
+import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
 import { emit } from "../events/record-event.ts";
@@ -10,7 +11,11 @@ import { newId } from "../random-id.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints } from "./create.ts";
+import { lookupFor } from "./reach.ts";
 import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
+
+/** Nobody vouched for what answers there. */
+const LIMITS = { answerMs: 5_000, mostAnswerBytes: 64 * 1024 };
 
 interface SealedKey {
   rowId: string;
@@ -55,7 +60,7 @@ async function refuseForeignEndpoint(hub: Hub, id: string, profile: ProfileDraft
 
 /**
  * Tries every operation the product needs and says what the store answered. The result of a stored profile is kept.
- * @throws Fault NOT_FOUND, BAD_INPUT
+ * @throws Fault NOT_FOUND, BAD_INPUT, ENDPOINT_REFUSED
  */
 export async function testProfile(context: Context, input: z.infer<typeof testProfileInput>): Promise<ProfileTestView> {
   const { hub } = context;
@@ -65,7 +70,8 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   const { rowId, sealed } = await sealedKeyOf(hub, input);
   const access = accessOf(profile, "hub");
   const place = secretPlace(rowId);
-  const client = createSealedClient(hub.keeper, { access, rowId, sealed });
+  const lookup = lookupFor(access.endpoint, hub.reach);
+  const client = createSealedClient(hub.keeper, { access, rowId, sealed, lookup, limits: LIMITS });
   try {
     const view = await checkStore({
       client,
@@ -77,7 +83,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
           return (await hub.keeper.sign(wanted)).requests;
         },
       },
-      fetch: globalThis.fetch,
+      fetch: createAgentFetch({ lookup, ...LIMITS }),
       now: hub.now,
     });
     if (input.id !== null && input.profile === null) {

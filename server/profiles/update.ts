@@ -11,7 +11,7 @@ import { readProfile } from "./profile-view.ts";
 
 /**
  * Changes a profile. Bucket and prefix stay once runs lie there: their manifests name both. Nodes read the store anew.
- * @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, BAD_INPUT (endpoint)
+ * @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, ENDPOINT_REFUSED
  */
 export async function updateProfile(context: Context, input: z.infer<typeof updateProfileInput>): Promise<ProfileView> {
   const { hub } = context;
