@@ -17,6 +17,7 @@ describe("the environment", () => {
       reach: { allowPrivate: true, allowHttp: false },
       withPages: true,
       firstAdmin: null,
+      metrics: { audience: "everyone", token: null },
     });
   });
 
@@ -27,6 +28,8 @@ describe("the environment", () => {
     ["TIDEMARK_PUBLIC_URL", "https://example.com/tidemark"],
     ["TIDEMARK_TRUST_PROXY", "maybe"],
     ["TIDEMARK_LOG", "loud"],
+    ["TIDEMARK_METRICS", "some"],
+    ["TIDEMARK_METRICS_TOKEN", "short"],
     ["TIDEMARK_ALLOW_ENDPOINTS", "10.0.0.0/99"],
     ["TIDEMARK_ALLOW_ENDPOINTS", "https://minio.lan/path"],
     ["TIDEMARK_ALLOW_ENDPOINTS", "*"],

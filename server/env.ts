@@ -20,6 +20,8 @@ export interface HubSettings {
   publicUrl: URL | null;
   /** Take the caller's address from `x-forwarded-for`. */
   trustProxy: boolean;
+  /** Who may read /metrics. */
+  metrics: MetricsDoor;
   /** Where stores may be. */
   reach: ReachRules;
   /** Serve the pages; without them only the API answers. */
@@ -29,6 +31,12 @@ export interface HubSettings {
   /** How often machines may be given back to their platform. */
   governor: GovernorLimits;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
+}
+
+export interface MetricsDoor {
+  audience: "everyone" | "loopback" | "nobody";
+  /** The bearer token it takes besides; null: none. */
+  token: string | null;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -85,6 +93,18 @@ function firstAdminOf(variables: Variables): HubSettings["firstAdmin"] {
   return { email: parsedAddress.data, password: parsedSecret.data };
 }
 
+const SHORTEST_TOKEN = 16;
+
+function metricsDoorOf(variables: Variables): MetricsDoor {
+  const token = secretOf(variables, "TIDEMARK_METRICS_TOKEN");
+  if (token !== null && token.length < SHORTEST_TOKEN) {
+    throw refuse("TIDEMARK_METRICS_TOKEN", `a token has ${SHORTEST_TOKEN} characters or more`);
+  }
+  const text = textOf(variables, "TIDEMARK_METRICS") ?? "everyone";
+  for (const audience of ["everyone", "loopback", "nobody"] as const) if (text === audience) return { audience, token };
+  throw refuse("TIDEMARK_METRICS", "it is everyone, loopback or nobody");
+}
+
 function logLevelOf(variables: Variables): HubSettings["logLevel"] {
   const text = textOf(variables, "TIDEMARK_LOG") ?? "info";
   for (const level of ["debug", "info", "warn", "error", "silent"] as const) if (text === level) return level;
@@ -105,6 +125,7 @@ export function readSettings(variables: Variables): HubSettings {
     dataFolder: resolve(textOf(variables, "TIDEMARK_DATA") ?? "data"),
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
+    metrics: metricsDoorOf(variables),
     reach: readReach(variables, { isLoopback: LOOPBACK.test(host) }),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),

@@ -22,7 +22,7 @@ export type WhyRefused = (address: string) => string | null;
  */
 export function pinnedLookup(whyRefused: WhyRefused, resolve: Resolve = resolveAll): LookupFunction {
   return (host, options, callback) => {
-    const fail = (error: Error): void => void process.nextTick(callback, error, "", 0);
+    const fail = (error: Error): void => process.nextTick(callback, error, "", 0);
     resolve(host).then((addresses) => {
       for (const address of addresses) {
         const why = whyRefused(address);
@@ -33,8 +33,8 @@ export function pinnedLookup(whyRefused: WhyRefused, resolve: Resolve = resolveA
         .filter(({ family }) => (options.family !== 4 && options.family !== 6 ? true : family === options.family));
       const [first] = found;
       if (first === undefined) return fail(new Fault("NAME_NOT_RESOLVED", { subject: host }));
-      if (options.all === true) return void process.nextTick(callback, null, found);
-      return void process.nextTick(callback, null, first.address, first.family);
+      if (options.all === true) return process.nextTick(callback, null, found);
+      return process.nextTick(callback, null, first.address, first.family);
     }, fail);
   };
 }

@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir } from "node:fs/promises";
+import { access, chmod, constants, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
 import { openDatabase } from "#prisma/open.ts";
@@ -63,8 +63,10 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
   const file = join(settings.dataFolder, "hub.db");
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  // Before it is opened: its log gets the same rights.
+  await (await open(file, "a", 0o600)).close();
   await chmod(file, 0o600);
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
