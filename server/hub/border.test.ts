@@ -114,6 +114,6 @@ describe("what else knocks", () => {
     for (const name of ["hub.db", "hub.db-wal"]) {
       expect((await stat(join(test.folder, name))).mode & 0o077, name).toBe(0);
     }
-    expect(await test.hub.db.$queryRaw`PRAGMA secure_delete`).toEqual([{ secure_delete: 1n }]);
+    expect(await test.hub.db.$queryRaw`PRAGMA secure_delete`).toEqual([{ secure_delete: 1 }]);
   });
 });
