@@ -13,6 +13,7 @@ import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
 import { runCase } from "./run-case.ts";
+import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
@@ -194,6 +195,7 @@ try {
   const options = readOptions(process.argv.slice(2));
   if (options.help) console.log(HELP);
   else if (options.report) await writePage();
+  else if (options.signing) await benchSigning(options.repeat);
   else await benchAll(options);
 } catch (error) {
   console.error(error instanceof CannotRun ? error.message : error);
