@@ -3,7 +3,7 @@ import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, signInByPage, test } from "./story.ts";
 
-test.use({ expectedErrors: [/404/] });
+test.use({ expectedErrors: [/404/, /Executing inline event handler/] });
 
 test("every page runs under its content security policy, with a nonce of its own and nothing inline", async ({
   page,
