@@ -3,12 +3,13 @@ import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, signInByPage, test } from "./story.ts";
 
-test.use({ expectedErrors: [/404/, /Executing inline event handler/] });
+test.use({ expectedErrors: [/404|Executing inline event handler/] });
 
 test("every page runs under its content security policy, with a nonce of its own and nothing inline", async ({
   page,
   stage,
 }) => {
+  test.setTimeout(240_000);
   const run = runName.parse("llama-8b");
   await stage.startNode({ name: "gpu-1", run });
   const folder = stage.folderOf("gpu-1");
