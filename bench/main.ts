@@ -14,6 +14,7 @@ import { readResults, type Result, RESULTS, type Run, writeResult } from "./repo
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
 import { benchFleet } from "./fleet/main.ts";
 import { runCase } from "./run-case.ts";
+import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
 import { benchTraining } from "./training/main.ts";
@@ -205,6 +206,7 @@ try {
     const options = readOptions(process.argv.slice(2));
     if (options.help) console.log(HELP);
     else if (options.report) await writePage();
+    else if (options.signing) await benchSigning(options.repeat);
     else await benchAll(options);
   } else await other(rest);
 } catch (error) {

@@ -23,6 +23,8 @@ export interface Options {
   /** Only make the page again. */
   report: boolean;
   help: boolean;
+  /** Measure signatures instead of transfers. */
+  signing: boolean;
 }
 
 export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|down] [--repeat N] [--size MB] [--save]]
@@ -31,6 +33,7 @@ export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|dow
        npm run bench -- training   what saving costs the training beside it; --help says more
 
 Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
+       signing (alone): what a thousand signatures cost, beside the AWS SDK's signer
 Tools: ${TOOL_NAMES.join(", ")}.
 
   --tools a,b        only these; "again" is Tidemark that knows the store, "other" the build of --other
@@ -46,15 +49,19 @@ Tools: ${TOOL_NAMES.join(", ")}.
   --report           only write docs/benchmarks.md again from bench/results/
 `;
 
+const SIGNING = "signing";
+
 /** @throws BenchError that says what was not understood */
 export function readOptions(args: readonly string[]): Options {
   const { values, positionals } = parse(args);
   const repeat = readCount("--repeat", values.repeat ?? "3");
+  const isSigning = positionals.length === 1 && positionals[0] === SIGNING;
   const sizeMb = values.size === undefined ? null : readCount("--size", values.size);
   if (values.save === true && sizeMb !== null)
     throw new BenchError("--save keeps results of full size only: leave --size out.");
   return {
-    cases: positionals.length === 0 ? CASES : positionals.map(findCase),
+    cases: isSigning ? [] : positionals.length === 0 ? CASES : positionals.map(findCase),
+    signing: isSigning,
     tools: values.tools === undefined ? USUAL_TOOLS : values.tools.split(",").map(findTool),
     directions: values.direction === undefined ? DIRECTIONS : [findDirection(values.direction)],
     repeat,

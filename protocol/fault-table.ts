@@ -323,8 +323,13 @@ export const FAULTS = {
   }),
   MASTER_KEY_WEAK: row("never", 500, {
     exit: 2,
-    says: "TIDEMARK_SECRET is too short.",
+    says: "TIDEMARK_SECRET is too short or easy to guess.",
     next: "Use at least 32 random characters, for example from: openssl rand -base64 32",
+  }),
+  ENDPOINT_REFUSED: row("never", 400, {
+    exit: 4,
+    says: "It leads to an address where no store may be.",
+    next: "Use the store's public address, or have the hub's operator allow this one (TIDEMARK_ALLOW_ENDPOINTS).",
   }),
   CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),
   IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),

@@ -14,9 +14,10 @@ describe("the environment", () => {
       host: "127.0.0.1",
       publicUrl: null,
       trustProxy: false,
-      allowPrivateEndpoints: true,
+      reach: { allowPrivate: true, allowHttp: false },
       withPages: true,
       firstAdmin: null,
+      metrics: { audience: "everyone", token: null },
     });
   });
 
@@ -27,6 +28,12 @@ describe("the environment", () => {
     ["TIDEMARK_PUBLIC_URL", "https://example.com/tidemark"],
     ["TIDEMARK_TRUST_PROXY", "maybe"],
     ["TIDEMARK_LOG", "loud"],
+    ["TIDEMARK_METRICS", "some"],
+    ["TIDEMARK_METRICS_TOKEN", "short"],
+    ["TIDEMARK_ALLOW_ENDPOINTS", "10.0.0.0/99"],
+    ["TIDEMARK_ALLOW_ENDPOINTS", "https://minio.lan/path"],
+    ["TIDEMARK_ALLOW_ENDPOINTS", "*"],
+    ["TIDEMARK_ENDPOINT_PORTS", "443,http"],
     ["TIDEMARK_REALLOCATE_PER_HOUR", "some"],
     ["TIDEMARK_REALLOCATE_COOLDOWN", "a while"],
     ["TIDEMARK_REALLOCATE_QUORUM", "0.5"],
@@ -58,10 +65,10 @@ describe("the environment", () => {
   });
 
   it("allows private stores only on loopback, or when it is said", () => {
-    expect(readSettings({ TIDEMARK_HOST: "0.0.0.0" }).allowPrivateEndpoints).toBe(false);
-    expect(
-      readSettings({ TIDEMARK_HOST: "0.0.0.0", TIDEMARK_ALLOW_PRIVATE_ENDPOINTS: "1" }).allowPrivateEndpoints,
-    ).toBe(true);
+    expect(readSettings({ TIDEMARK_HOST: "0.0.0.0" }).reach.allowPrivate).toBe(false);
+    expect(readSettings({ TIDEMARK_HOST: "0.0.0.0", TIDEMARK_ALLOW_PRIVATE_ENDPOINTS: "1" }).reach.allowPrivate).toBe(
+      true,
+    );
   });
 
   it("takes the first admin's password from a file", () => {

@@ -5,6 +5,7 @@ import { email, password } from "#protocol/requests.ts";
 import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
 import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";
+import { readReach, type ReachRules } from "./profiles/reach.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -20,8 +21,10 @@ export interface HubSettings {
   publicUrl: URL | null;
   /** Take the caller's address from `x-forwarded-for`. */
   trustProxy: boolean;
-  /** Stores at private and loopback addresses may be used. Metadata addresses never. */
-  allowPrivateEndpoints: boolean;
+  /** Who may read /metrics. */
+  metrics: MetricsDoor;
+  /** Where stores may be. */
+  reach: ReachRules;
   /** Serve the pages; without them only the API answers. */
   withPages: boolean;
   /** Created at first start, while there is no account. */
@@ -33,6 +36,12 @@ export interface HubSettings {
   /** How old a node's credential gets before the hub asks for a new one. */
   rotateAfterMs: number;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
+}
+
+export interface MetricsDoor {
+  audience: "everyone" | "loopback" | "nobody";
+  /** The bearer token it takes besides; null: none. */
+  token: string | null;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
@@ -89,6 +98,18 @@ function firstAdminOf(variables: Variables): HubSettings["firstAdmin"] {
   return { email: parsedAddress.data, password: parsedSecret.data };
 }
 
+const SHORTEST_TOKEN = 16;
+
+function metricsDoorOf(variables: Variables): MetricsDoor {
+  const token = secretOf(variables, "TIDEMARK_METRICS_TOKEN");
+  if (token !== null && token.length < SHORTEST_TOKEN) {
+    throw refuse("TIDEMARK_METRICS_TOKEN", `a token has ${SHORTEST_TOKEN} characters or more`);
+  }
+  const text = textOf(variables, "TIDEMARK_METRICS") ?? "everyone";
+  for (const audience of ["everyone", "loopback", "nobody"] as const) if (text === audience) return { audience, token };
+  throw refuse("TIDEMARK_METRICS", "it is everyone, loopback or nobody");
+}
+
 function logLevelOf(variables: Variables): HubSettings["logLevel"] {
   const text = textOf(variables, "TIDEMARK_LOG") ?? "info";
   for (const level of ["debug", "info", "warn", "error", "silent"] as const) if (text === level) return level;
@@ -116,7 +137,8 @@ export function readSettings(variables: Variables): HubSettings {
     dataFolder: resolve(textOf(variables, "TIDEMARK_DATA") ?? "data"),
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
-    allowPrivateEndpoints: LOOPBACK.test(host) || flagOf(variables, "TIDEMARK_ALLOW_PRIVATE_ENDPOINTS"),
+    metrics: metricsDoorOf(variables),
+    reach: readReach(variables, { isLoopback: LOOPBACK.test(host) }),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),

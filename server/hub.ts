@@ -11,6 +11,7 @@ import type { Counters } from "./metrics.ts";
 import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 import type { Workloads } from "./workloads/verify-salad.ts";
+import type { Reach } from "./profiles/reach.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -19,6 +20,8 @@ export interface Hub {
   readonly keeper: Keeper;
   readonly stores: Stores;
   readonly imports: Imports;
+  /** Where the hub may connect to: for everything that goes to an address somebody entered. */
+  readonly reach: Reach;
   readonly live: Live;
   readonly keyUses: KeyUses;
   readonly workloads: Workloads;

@@ -13,9 +13,17 @@ const LAST_CALL_MS = 6_000;
 /** One stop may arrive several times at once: from the terminal or a supervisor, and from each parent that passes it on. */
 const SAME_STOP_MS = 1_000;
 
+/** The master key, and the one it replaces: for the keeper alone. */
+const SECRETS = [
+  "TIDEMARK_SECRET",
+  "TIDEMARK_SECRET_FILE",
+  "TIDEMARK_SECRET_PREVIOUS",
+  "TIDEMARK_SECRET_PREVIOUS_FILE",
+];
+
 const keeperVariables = (): NodeJS.ProcessEnv => {
   const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
-  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", "TIDEMARK_SECRET", "TIDEMARK_SECRET_FILE"]) {
+  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...SECRETS]) {
     const value = process.env[name];
     if (value !== undefined) kept[name] = value;
   }
@@ -29,8 +37,7 @@ const hubVariables = (): NodeJS.ProcessEnv => {
     // The page renderer would otherwise read `.env` files by itself, and with them a master key that is kept there.
     __NEXT_PROCESSED_ENV: "true",
   };
-  delete kept["TIDEMARK_SECRET"];
-  delete kept["TIDEMARK_SECRET_FILE"];
+  for (const name of SECRETS) delete kept[name];
   return kept;
 };
 

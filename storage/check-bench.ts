@@ -41,6 +41,7 @@ const HOPELESS: ReadonlySet<FaultCode> = new Set<FaultCode>([
   "STALLED",
   "NAME_NOT_RESOLVED",
   "TLS_FAILED",
+  "ENDPOINT_REFUSED",
   "INTERCEPTED",
 ]);
 

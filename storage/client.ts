@@ -1,10 +1,12 @@
 import { hash } from "node:crypto";
+import type { LookupFunction } from "node:net";
 import { S3Client, type S3ClientConfig } from "@aws-sdk/client-s3";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { guardAnswers } from "./guard.ts";
 import { signControlRequest, type ControlSigner } from "./sign-control.ts";
 import { isPathAddressed, type StoreAccess } from "./signing.ts";
 import { EMPTY_PAYLOAD_HASH, UNSIGNED_PAYLOAD, type Credential } from "./sigv4.ts";
+import { MAX_XML_BYTES } from "./xml.ts";
 
 /**
  * The SDK client for control calls: list, small objects, deletion, CORS. Never the byte path. The SDK's own retries are
@@ -70,9 +72,20 @@ const ANSWER_TIMEOUT_MS = 30_000;
 const SILENCE_TIMEOUT_MS = 20_000;
 const MOST_SOCKETS = 24;
 
-export type ControlClientInput =
-  | { access: StoreAccess; credential: Credential; now?: () => number }
-  | { access: StoreAccess; signer: ControlSigner };
+/** Tighter limits, for a store nobody vouched for yet. */
+export interface ControlLimits {
+  answerMs: number;
+  mostAnswerBytes: number;
+}
+
+interface Reached {
+  access: StoreAccess;
+  /** How names become addresses, where that must be checked; see pinned-lookup.ts. */
+  lookup?: LookupFunction;
+  limits?: ControlLimits;
+}
+
+export type ControlClientInput = Reached & ({ credential: Credential; now?: () => number } | { signer: ControlSigner });
 
 /**
  * A client for control calls to one store. Everything its commands throw is a Fault already, or becomes one through
@@ -81,7 +94,13 @@ export type ControlClientInput =
 export function createControlClient(input: ControlClientInput): S3Client {
   const { access } = input;
   const signer = "signer" in input ? input.signer : createLocalSigner(input);
-  const agent = { keepAlive: true, maxSockets: MOST_SOCKETS, timeout: ANSWER_TIMEOUT_MS };
+  const { lookup, limits } = input;
+  const agent = {
+    keepAlive: true,
+    maxSockets: MOST_SOCKETS,
+    timeout: ANSWER_TIMEOUT_MS,
+    ...(lookup !== undefined && { lookup }),
+  };
   const client = new S3Client({
     endpoint: access.endpoint,
     region: access.region,
@@ -105,14 +124,14 @@ export function createControlClient(input: ControlClientInput): S3Client {
     authSchemePreference: [],
     userAgentAppId: "",
     requestHandler: {
-      connectionTimeout: CONNECT_TIMEOUT_MS,
-      requestTimeout: ANSWER_TIMEOUT_MS,
+      connectionTimeout: limits?.answerMs ?? CONNECT_TIMEOUT_MS,
+      requestTimeout: limits?.answerMs ?? ANSWER_TIMEOUT_MS,
       throwOnRequestTimeout: true,
       socketTimeout: SILENCE_TIMEOUT_MS,
       httpAgent: agent,
       httpsAgent: agent,
     },
   });
-  guardAnswers(client);
+  guardAnswers(client, limits?.mostAnswerBytes ?? MAX_XML_BYTES);
   return client;
 }

@@ -1,6 +1,7 @@
 import type { S3Client } from "@aws-sdk/client-s3";
+import { Fault } from "#protocol/fault.ts";
 import { faultOfAnswer, faultOfNetwork, isFromStore, type HttpAnswer } from "./faults.ts";
-import { looksLikeHtml, MAX_XML_BYTES, rootOf } from "./xml.ts";
+import { looksLikeHtml, rootOf } from "./xml.ts";
 
 /**
  * Stands between the wire and the SDK. Left to itself the SDK takes a captive portal's page for an empty listing, an S3
@@ -37,8 +38,8 @@ function isWireResponse(value: unknown): value is WireResponse {
 const isByteStream = (value: unknown): value is AsyncIterable<Uint8Array> =>
   typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 
-/** All bytes of a body; stops one byte past the limit, so that the reader sees that it is too long. */
-async function collect(body: unknown): Promise<Buffer> {
+/** All bytes of a body. @throws Fault UNEXPECTED_ANSWER when there are more than `mostBytes` */
+async function collect(body: unknown, mostBytes: number): Promise<Buffer> {
   if (body instanceof Uint8Array) return Buffer.from(body);
   if (typeof body === "string") return Buffer.from(body);
   if (!isByteStream(body)) return Buffer.alloc(0);
@@ -47,7 +48,9 @@ async function collect(body: unknown): Promise<Buffer> {
   for await (const chunk of body) {
     chunks.push(chunk);
     total += chunk.byteLength;
-    if (total > MAX_XML_BYTES) break;
+    if (total > mostBytes) {
+      throw new Fault("UNEXPECTED_ANSWER", { detail: `the answer is longer than ${mostBytes} bytes` });
+    }
   }
   return Buffer.concat(chunks);
 }
@@ -57,7 +60,7 @@ function lowerCase(headers: Record<string, string>): HttpAnswer["headers"] {
 }
 
 /** Checks one answer; gives back the body the SDK shall read. Throws a Fault for anything that is not the success. */
-async function checkAnswer(op: string, response: WireResponse): Promise<unknown> {
+async function checkAnswer(op: string, response: WireResponse, mostBytes: number): Promise<unknown> {
   const status = response.statusCode;
   const headers = lowerCase(response.headers);
   const expected = EXPECTED[op];
@@ -67,7 +70,7 @@ async function checkAnswer(op: string, response: WireResponse): Promise<unknown>
   if (op === "GetObject" && succeeded && isObject) {
     if (headers["etag"] !== undefined) return response.body;
   }
-  const answer: HttpAnswer = { status, headers, body: await collect(response.body) };
+  const answer: HttpAnswer = { status, headers, body: await collect(response.body, mostBytes) };
   if (!succeeded) throw faultOfAnswer({ op, answer });
   const html = looksLikeHtml(headers["content-type"], answer.body) && !(op === "HeadObject" && isObject);
   const root = rootOf(answer.body);
@@ -77,15 +80,18 @@ async function checkAnswer(op: string, response: WireResponse): Promise<unknown>
   return answer.body;
 }
 
-/** Puts the guard into a client, closest to the wire, so that nothing of the SDK reads an answer before it. */
-export function guardAnswers(client: S3Client): void {
+/**
+ * Puts the guard into a client, closest to the wire, so that nothing of the SDK reads an answer before it. An answer of
+ * more than `mostBytes` that is no object's own bytes is refused.
+ */
+export function guardAnswers(client: S3Client, mostBytes: number): void {
   client.middlewareStack.add(
     (next, context) => async (args) => {
       const op = (context.commandName ?? "").replace(/Command$/, "");
       try {
         const result = await next(args);
         const { response } = result;
-        if (isWireResponse(response)) response.body = await checkAnswer(op, response);
+        if (isWireResponse(response)) response.body = await checkAnswer(op, response, mostBytes);
         return result;
       } catch (error) {
         throw faultOfNetwork(error, { op });

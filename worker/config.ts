@@ -196,6 +196,25 @@ export function terminalWishes(
   };
 }
 
+const RAW_KEYS = [
+  "TIDEMARK_ACCESS_KEY_ID",
+  "TIDEMARK_SECRET_ACCESS_KEY",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+];
+
+/**
+ * What is said on a node whose hub signs for it when a bucket's own keys lie in its environment all the same; null when
+ * none do. The names of the variables only.
+ */
+export function rawKeysWarning(env: Environment): string | null {
+  const set = RAW_KEYS.filter((name) => (env[name] ?? "") !== "");
+  if (set.length === 0) return null;
+  const verb = set.length === 1 ? "is" : "are";
+  return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
+}
+
 /** What a program started by us may see: no secret of ours, and what we have to tell it. */
 export function programEnvironment(env: Environment, more: Readonly<Record<string, string>>): Environment {
   const secrets = new Set(

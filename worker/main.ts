@@ -4,7 +4,7 @@ import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
-import { platformFacts, resolveConfig, shownValue, terminalWishes, type Config } from "./config.ts";
+import { type Config, platformFacts, rawKeysWarning, resolveConfig, shownValue, terminalWishes } from "./config.ts";
 import type { CommandName } from "./commands.ts";
 import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
@@ -86,6 +86,7 @@ async function run(invocation: Invocation): Promise<number> {
       return runStoppable(invocation, terminal, async (verb) => {
         const { runAgent } = await import("./agent.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
+        warnOfRawKeys(verb.terminal);
         await runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) });
         return 0;
       });
@@ -95,6 +96,7 @@ async function run(invocation: Invocation): Promise<number> {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
+        warnOfRawKeys(verb.terminal);
         return runProgram({
           ...verb,
           goodbyeMs,
@@ -136,6 +138,11 @@ const VERBS = {
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
   doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
+
+function warnOfRawKeys(terminal: Terminal): void {
+  const sentence = rawKeysWarning(process.env);
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+}
 
 /** A terminal sends SIGINT to the program itself. */
 function onSignal(listener: (name: NodeJS.Signals) => void): void {

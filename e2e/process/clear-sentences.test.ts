@@ -118,9 +118,16 @@ describe("the hub", () => {
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
     const address = other.address();
     const port = String(typeof address === "object" ? address?.port : 0);
-    await start({ TIDEMARK_DATA: data, TIDEMARK_PORT: port, TIDEMARK_SECRET: "a".repeat(40) });
+    await start({
+      TIDEMARK_DATA: data,
+      TIDEMARK_PORT: port,
+      TIDEMARK_SECRET: "the first secret, of forty-one characters",
+    });
     other.close();
-    expectSentence(await start({ TIDEMARK_DATA: data, TIDEMARK_SECRET: "b".repeat(40) }), "MASTER_KEY_WRONG");
+    expectSentence(
+      await start({ TIDEMARK_DATA: data, TIDEMARK_SECRET: "the other secret, of forty-one characters" }),
+      "MASTER_KEY_WRONG",
+    );
     expectSentence(await start({ TIDEMARK_DATA: data }), "MASTER_KEY_MISSING");
     expectSentence(await start({ TIDEMARK_DATA: data, TIDEMARK_SECRET: "short" }), "MASTER_KEY_WEAK");
   });

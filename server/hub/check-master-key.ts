@@ -1,15 +1,22 @@
 import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { rewrapSecrets, type Rewrapped } from "../keeper/rewrap.ts";
 
 /**
- * The master key fits what is stored, or is the first one of a database that holds nothing sealed.
+ * The master key fits what is stored, or replaces the one that does, or is the first one of a database that holds nothing
+ * sealed.
  * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  */
-export async function checkMasterKey(db: Database, keeper: Pick<Keeper, "open">, now: number): Promise<void> {
-  const row = await db.canary.findUnique({ where: { id: 1 } });
+export async function checkMasterKey(
+  db: Database,
+  keeper: Pick<Keeper, "open" | "rewrap">,
+  now: number,
+): Promise<Rewrapped> {
+  if ((await db.canary.count()) > 0) return rewrapSecrets(db, keeper, now);
   // A new key could not open what is sealed already.
-  if (row === null && (await db.profileSecret.count()) > 0) throw new Fault("MASTER_KEY_MISSING");
-  const { canary } = await keeper.open({ canary: row?.sealed ?? null });
-  if (row === null) await db.canary.create({ data: { id: 1, sealed: canary, createdAt: new Date(now) } });
+  if ((await db.profileSecret.count()) > 0) throw new Fault("MASTER_KEY_MISSING");
+  const { sealed, keyVersion } = await keeper.open({ canary: null });
+  await db.canary.create({ data: { id: 1, sealed, keyVersion, createdAt: new Date(now) } });
+  return { keyVersion, rewrapped: 0 };
 }

@@ -55,6 +55,7 @@ export function connectKeeper(pipe: Duplex): Keeper {
   return {
     open: (input) => ask({ call: "open", input }, openOutput),
     seal: (input) => ask({ call: "seal", input }, sealOutput),
+    rewrap: (input) => ask({ call: "rewrap", input }, sealOutput),
     sign: (input) => ask({ call: "sign", input }, signOutput),
     signRequest: (input) => ask({ call: "signRequest", input }, signRequestOutput),
   };

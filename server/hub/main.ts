@@ -39,7 +39,7 @@ function logTheConsole(log: Log): void {
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
   // Children of this process and a crash dump need not know it.
-  delete process.env["TIDEMARK_ADMIN_PASSWORD"];
+  for (const name of ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"]) delete process.env[name];
   process.umask(0o077);
   const log = createLog(settings.logLevel);
   logTheConsole(log);

@@ -1,4 +1,4 @@
-import { access, chmod, constants, mkdir } from "node:fs/promises";
+import { access, chmod, constants, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
 import { openDatabase } from "#prisma/open.ts";
@@ -18,6 +18,7 @@ import { createCounters } from "../metrics.ts";
 import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
+import { createReach, type Reach } from "../profiles/reach.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -30,6 +31,8 @@ export interface HubParts {
   passwordCost: number;
   /** Shows a setup code to whoever sees the hub's console. */
   printSetupCode: (code: string) => void;
+  /** Default: as the settings say, with the resolver of this machine. */
+  reach?: Reach;
   /** How long to wait for another hub to let go of the data folder. */
   lockWaitMs: number;
 }
@@ -63,11 +66,16 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
   const file = join(settings.dataFolder, "hub.db");
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  // Before it is opened: its log gets the same rights.
+  await (await open(file, "a", 0o600)).close();
   await chmod(file, 0o600);
-  await checkMasterKey(db, keeper, now());
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
+  if (rewrapped > 0)
+    log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
   const closing = new AbortController();
   const keyUses = createKeyUses(db, now);
+  const reach = parts.reach ?? createReach(settings.reach);
   const hub: Hub = {
     settings,
     db,
@@ -76,9 +84,10 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     now,
     passwordCost,
     imports: createImports(keeper, now),
-    stores: createStores(db, keeper, keyUses),
     keyUses,
-    workloads: createWorkloads(settings, now),
+    workloads: createWorkloads(settings, { now, reach }),
+    stores: createStores(db, keeper, { keyUses, reach }),
+    reach,
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),

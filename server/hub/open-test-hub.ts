@@ -14,6 +14,7 @@ import type { Hub } from "../hub.ts";
 import { createKeeper } from "../keeper/answer.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { createLog } from "../log.ts";
+import type { Reach } from "../profiles/reach.ts";
 import { hashOf, newId } from "../random-id.ts";
 import { hubRouter } from "../router.ts";
 import type { Caller, Context, SessionCaller } from "../trpc.ts";
@@ -40,7 +41,8 @@ export interface TestHub {
   close: () => Promise<void>;
 }
 
-export async function openTestHub(settings: Partial<HubSettings> = {}): Promise<TestHub> {
+/** `reach` stands in for what the settings and the resolver of this machine say. */
+export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: Reach): Promise<TestHub> {
   const folder = await folderForTests("tidemark-hub-");
   let aheadMs = 0;
   const printedCodes: string[] = [];
@@ -54,6 +56,7 @@ export async function openTestHub(settings: Partial<HubSettings> = {}): Promise<
       passwordCost: 10,
       printSetupCode: (code) => printedCodes.push(code),
       lockWaitMs: 3_000,
+      ...(reach !== undefined && { reach }),
     });
   let opened = await start();
   const test: TestHub = {

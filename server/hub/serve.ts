@@ -7,6 +7,7 @@ import { describeApi } from "../openapi/describe-api.ts";
 import { countAnswer, metricsText } from "../metrics.ts";
 import { API_PATH, createApi } from "./api.ts";
 import type { Pages } from "./pages.ts";
+import { refuseMetrics } from "./refuse-metrics.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
@@ -88,8 +89,11 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
       return;
     }
     if (path === "/metrics") {
-      response.writeHead(200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
-      response.end(metricsText(hub));
+      const refused = refuseMetrics(hub.settings.metrics, request);
+      const type = refused === null ? "text/plain; version=0.0.4; charset=utf-8" : "text/plain";
+      const challenge = refused === 401 ? { "www-authenticate": "Bearer" } : {};
+      response.writeHead(refused ?? 200, { "content-type": type, "cache-control": "no-store", ...challenge });
+      response.end(refused === null ? metricsText(hub) : "");
       return;
     }
     pages(request, response).catch((error: unknown) => {

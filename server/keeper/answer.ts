@@ -2,37 +2,88 @@ import { Fault } from "#protocol/fault.ts";
 import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
-import { createMasterSecret, readMasterSecret, type MasterKeySource } from "./master-key.ts";
+import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
 import type { Keeper } from "./messages.ts";
-import { deriveMasterKey, seal, unseal, type MasterKey } from "./seal.ts";
+import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";
 
-const CANARY_PLACE = "Canary|1|sealed";
+export const CANARY_PLACE = "Canary|1|sealed";
 const CANARY_TEXT = "tidemark canary v1";
+
+interface Keys {
+  /** Everything is sealed with this one. */
+  current: MasterKey;
+  /** Opens what was sealed before the master key was replaced. */
+  previous: MasterKey | null;
+}
+
+const opens = (key: MasterKey, canary: string): boolean => {
+  try {
+    return unseal(key, CANARY_PLACE, canary) === CANARY_TEXT;
+  } catch {
+    return false;
+  }
+};
+
+/** The keys a database is opened with, by its canary. @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK */
+async function findKeys(source: MasterKeySource, canary: string): Promise<Keys> {
+  const secret = await readMasterSecret(source);
+  const previousSecret = await readPreviousSecret(source);
+  if (secret === null && previousSecret === null) throw new Fault("MASTER_KEY_MISSING");
+  if (secret !== null) refuseWeakSecret(secret);
+  const version = keyVersionOf(canary);
+  if (secret !== null) {
+    const current = deriveMasterKey(secret, version);
+    if (opens(current, canary)) return { current, previous: null };
+  }
+  // A weak key may be replaced, so it is not refused here.
+  const previous = previousSecret === null ? null : deriveMasterKey(previousSecret, version);
+  if (previous === null || !opens(previous, canary)) throw new Fault("MASTER_KEY_WRONG");
+  // Who gives the previous key in the environment gives the new one there too: it is not made up in the data folder.
+  if (secret === null && typeof source.previous === "string") throw new Fault("MASTER_KEY_MISSING");
+  const next = secret ?? (await createMasterSecret(source.dataFolder));
+  return { current: deriveMasterKey(next, version + 1), previous };
+}
+
+async function firstKeys(source: MasterKeySource): Promise<Keys> {
+  const secret = (await readMasterSecret(source)) ?? (await createMasterSecret(source.dataFolder));
+  refuseWeakSecret(secret);
+  return { current: deriveMasterKey(secret, 1), previous: null };
+}
 
 /** The keeper's answers. `now` is the clock signatures are dated by. Nothing works before `open` has checked the key. */
 export function createKeeper(source: MasterKeySource, now: () => number = Date.now): Keeper {
-  let opened: MasterKey | null = null;
-  const master = (): MasterKey => {
+  let opened: Keys | null = null;
+  const keys = (): Keys => {
     if (opened === null) throw new Fault("INTERNAL", { op: "keeper", detail: "the master key was not checked yet" });
     return opened;
   };
+  const sealAt = (place: string, text: string) => {
+    const { current } = keys();
+    return { sealed: seal(current, place, text), keyVersion: current.version };
+  };
+  const unsealAt = ({ place, sealed }: { place: string; sealed: string }): string => {
+    const { current, previous } = keys();
+    const isOld = previous !== null && keyVersionOf(sealed) === previous.version;
+    return unseal(isOld ? previous : current, place, sealed);
+  };
   const credentialAt = (input: { place: string; sealed: string }): CredentialDraft =>
-    credentialDraft.parse(JSON.parse(unseal(master(), input.place, input.sealed)));
+    credentialDraft.parse(JSON.parse(unsealAt(input)));
 
   return {
     open: async ({ canary }) => {
-      const secret = await readMasterSecret(source);
-      if (canary !== null) {
-        if (secret === null) throw new Fault("MASTER_KEY_MISSING");
-        const key = deriveMasterKey(secret);
-        if (unseal(key, CANARY_PLACE, canary) !== CANARY_TEXT) throw new Fault("MASTER_KEY_WRONG");
-        opened = key;
-        return { canary };
-      }
-      opened = deriveMasterKey(secret ?? (await createMasterSecret(source.dataFolder)));
-      return { canary: seal(opened, CANARY_PLACE, CANARY_TEXT) };
+      opened = canary === null ? await firstKeys(source) : await findKeys(source, canary);
+      const keyVersion = opened.current.version;
+      if (canary === null) return { ...sealAt(CANARY_PLACE, CANARY_TEXT), isRewrapDue: false };
+      return { sealed: canary, keyVersion, isRewrapDue: opened.previous !== null };
     },
-    seal: async ({ place, credential }) => ({ sealed: seal(master(), place, JSON.stringify(credential)) }),
+    seal: async ({ place, credential }) => sealAt(place, JSON.stringify(credential)),
+    rewrap: async (input) => {
+      const keyVersion = keys().current.version;
+      const text = unsealAt(input);
+      return keyVersionOf(input.sealed) === keyVersion
+        ? { sealed: input.sealed, keyVersion }
+        : sealAt(input.place, text);
+    },
     sign: async (input) => {
       const { access, lifetimeMs } = input;
       const credential = credentialAt(input);

@@ -1,15 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { duplexPair } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connectKeeper } from "../hub/connect-keeper.ts";
 import { createKeeper } from "./answer.ts";
-import { deriveMasterKey, seal, unseal } from "./seal.ts";
+import { deriveMasterKey, refuseWeakSecret, seal, unseal } from "./seal.ts";
 import { serveKeeper } from "./serve.ts";
 
 const SECRET = "a secret of at least thirty-two characters";
+const OTHER = "another text that nobody else could know";
 const credential = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "planted-canary-secret" };
 const access = {
   endpoint: "http://127.0.0.1:9000",
@@ -38,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe("a sealed text", () => {
-  const key = deriveMasterKey(SECRET);
+  const key = deriveMasterKey(SECRET, 1);
 
   it("opens only at the place it was sealed for", () => {
     const sealed = seal(key, "ProfileSecret|one|sealed", "text");
@@ -68,6 +70,21 @@ describe("a sealed text", () => {
     }
   });
 
+  it("opens as an earlier release wrote it", () => {
+    const earlier =
+      "tm1.1.3xeMhh4juUMpfbG_.UlV6aDQPLU4PgXp9Jrxz2jQohmP75ORp5P0VGPBAbF28h4Ppt7mQ3T0jYXkG4-xL.Pn87F5YfdXe-E4Rq" +
+      ".sSxP9AwOLnmdsxx_B-b9L6GJUdEaNlH-KNb3MsvG-xi1B05yOGQqTF-ia3w";
+    expect(unseal(key, "ProfileSecret|one|sealed", earlier)).toBe("sealed by an earlier release");
+  });
+
+  it("has a random key of 256 bits and two random values of 96 bits to itself", () => {
+    const pieces = () => seal(key, "A|b|c", "text").split(".").slice(2);
+    const [one, two] = [pieces(), pieces()];
+    const lengths = one.map((piece) => Buffer.from(piece, "base64url").length);
+    expect(lengths).toEqual([12, 32 + 16, 12, 4 + 16]);
+    expect(one.filter((piece) => two.includes(piece))).toEqual([]);
+  });
+
   it("is different each time and never shows the text", () => {
     const [one, two] = [seal(key, "A|b|c", "planted"), seal(key, "A|b|c", "planted")];
     expect(one).not.toBe(two);
@@ -77,16 +94,17 @@ describe("a sealed text", () => {
 
 describe("the master key", () => {
   it("is made once, for an empty database, in a file only its owner reads", async () => {
-    const { canary } = await createKeeper({ secret: null, dataFolder: folder }).open({ canary: null });
+    const { sealed: canary } = await createKeeper({ secret: null, dataFolder: folder }).open({ canary: null });
     const file = join(folder, "master.key");
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const before = await readFile(file, "utf8");
-    await expect(createKeeper({ secret: null, dataFolder: folder }).open({ canary })).resolves.toEqual({ canary });
+    const again = await createKeeper({ secret: null, dataFolder: folder }).open({ canary });
+    expect(again).toEqual({ sealed: canary, keyVersion: 1, isRewrapDue: false });
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
   it("is not replaced by a new one when the database holds sealed keys", async () => {
-    const { canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
+    const { sealed: canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
     await expect(createKeeper({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
       code: "MASTER_KEY_MISSING",
     });
@@ -94,17 +112,99 @@ describe("the master key", () => {
   });
 
   it("is refused when it is not the one of this database", async () => {
-    const { canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
-    await writeFile(join(folder, "master.key"), `${"x".repeat(44)}\n`);
+    const { sealed: canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
+    await writeFile(join(folder, "master.key"), `${OTHER}\n`);
     await expect(createKeeper({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
       code: "MASTER_KEY_WRONG",
     });
   });
 
-  it("is refused when it is short", async () => {
-    await expect(createKeeper({ secret: "short", dataFolder: folder }).open({ canary: null })).rejects.toMatchObject({
-      code: "MASTER_KEY_WEAK",
-    });
+  it.each([
+    ["short", "short"],
+    ["one character over and over", "x".repeat(44)],
+    ["one word over and over", "tidemark-hub".repeat(4)],
+    ["a placeholder", "please-change-me-before-you-use-this-hub"],
+    ["the text of an example", "an-example-secret-of-41-characters-for-us"],
+    ["a password of dictionary words", "the-password-of-our-tidemark-hub-in-2026"],
+  ])("is refused when it is %s, for a new database and for an old one", async (_, secret) => {
+    const weak = expect.objectContaining({ code: "MASTER_KEY_WEAK" });
+    await expect(createKeeper({ secret, dataFolder: folder }).open({ canary: null })).rejects.toEqual(weak);
+    const canary = seal(deriveMasterKey(secret, 1), "Canary|1|sealed", "tidemark canary v1");
+    await expect(createKeeper({ secret, dataFolder: folder }).open({ canary })).rejects.toEqual(weak);
+  });
+
+  it("is strong enough as openssl prints it, in any of its forms", () => {
+    for (let round = 0; round < 200; round++) {
+      for (const form of ["base64", "hex", "base64url"] as const) refuseWeakSecret(randomBytes(32).toString(form));
+      refuseWeakSecret(randomBytes(16).toString("hex"));
+    }
+  });
+});
+
+describe("a master key that is replaced", () => {
+  const place = "ProfileSecret|one|sealed";
+  const keeperWith = (secret: string | null, previous: string | null = null) =>
+    createKeeper({ secret, previous, dataFolder: folder });
+  const firstCanary = async (secret = SECRET) => (await keeperWith(secret).open({ canary: null })).sealed;
+
+  it("still opens what it sealed, while everything new is sealed with its successor", async () => {
+    const canary = await firstCanary();
+    const old = keeperWith(SECRET);
+    await old.open({ canary });
+    const before = await old.seal({ place, credential });
+    const both = keeperWith(OTHER, SECRET);
+    expect(await both.open({ canary })).toEqual({ sealed: canary, keyVersion: 2, isRewrapDue: true });
+    const after = await both.rewrap({ place, sealed: before.sealed });
+    expect(after).toEqual({ sealed: expect.stringMatching(/^tm1\.2\./), keyVersion: 2 });
+    expect(await both.rewrap({ place, sealed: after.sealed })).toEqual(after);
+    const operations = [{ op: "head" as const, key: "runs/a/file" }];
+    for (const { sealed } of [before, after]) {
+      const { requests } = await both.sign({ place, sealed, access, operations, lifetimeMs: 60_000 });
+      expect(requests[0]?.url).toContain("X-Amz-Credential=AKIAEXAMPLE%2F");
+    }
+    expect((await both.seal({ place, credential })).keyVersion).toBe(2);
+    const elsewhere = both.rewrap({ place: "ProfileSecret|two|sealed", sealed: before.sealed });
+    await expect(elsewhere).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
+  });
+
+  it("shares no key of its own with its successor's text", async () => {
+    const canary = await firstCanary();
+    const both = keeperWith(OTHER, SECRET);
+    await both.open({ canary });
+    const { sealed } = await both.rewrap({ place: "Canary|1|sealed", sealed: canary });
+    const [, , ...before] = canary.split(".");
+    const [, , ...after] = sealed.split(".");
+    expect(after.filter((piece) => before.includes(piece))).toEqual([]);
+  });
+
+  it("is refused when neither it nor its successor opens the canary", async () => {
+    const canary = await firstCanary();
+    const wrong = keeperWith(OTHER, "a third text that nobody else could know");
+    await expect(wrong.open({ canary })).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
+    await expect(keeperWith(null, SECRET).open({ canary })).rejects.toMatchObject({ code: "MASTER_KEY_MISSING" });
+  });
+
+  it("may be a weak one, or it could not be replaced", async () => {
+    const canary = seal(deriveMasterKey("short", 1), "Canary|1|sealed", "tidemark canary v1");
+    await expect(keeperWith(SECRET, "short").open({ canary })).resolves.toMatchObject({ isRewrapDue: true });
+  });
+
+  it("is not asked for once its successor opens the canary", async () => {
+    const canary = seal(deriveMasterKey(OTHER, 7), "Canary|1|sealed", "tidemark canary v1");
+    const opened = { sealed: canary, keyVersion: 7, isRewrapDue: false };
+    await expect(keeperWith(OTHER, SECRET).open({ canary })).resolves.toEqual(opened);
+    await expect(keeperWith(OTHER).open({ canary })).resolves.toEqual(opened);
+  });
+
+  it("gets a new key file when its own was renamed, and one only", async () => {
+    const { sealed: canary } = await keeperWith(null).open({ canary: null });
+    await rename(join(folder, "master.key"), join(folder, "master.key.previous"));
+    expect(await keeperWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
+    const made = await readFile(join(folder, "master.key"), "utf8");
+    // As after a kill between the new file and the change of the database.
+    expect(await keeperWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
+    expect(await readFile(join(folder, "master.key"), "utf8")).toBe(made);
+    expect((await stat(join(folder, "master.key.previous"))).mode & 0o777).toBe(0o600);
   });
 });
 
@@ -156,7 +256,7 @@ describe("the keeper over its pipe", () => {
   it("refuses a message that is not in its list, and goes on", async () => {
     const { keeper, here } = connected();
     here.write(`{"id":900,"call":"export","input":{}}\nnot json\n`);
-    await expect(keeper.open({ canary: null })).resolves.toHaveProperty("canary");
+    await expect(keeper.open({ canary: null })).resolves.toHaveProperty("sealed");
   });
 
   it("fails what is waiting when the pipe ends", async () => {

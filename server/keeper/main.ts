@@ -9,12 +9,13 @@ import { serveKeeper } from "./serve.ts";
  * connection and reads no request of a stranger; it answers the hub over one pipe and ends with it.
  */
 
-const { TIDEMARK_SECRET, TIDEMARK_SECRET_FILE, TIDEMARK_DATA } = process.env;
+const { TIDEMARK_DATA } = process.env;
 
-function secretText(): string | null {
-  if (TIDEMARK_SECRET !== undefined && TIDEMARK_SECRET !== "") return TIDEMARK_SECRET;
-  if (TIDEMARK_SECRET_FILE === undefined || TIDEMARK_SECRET_FILE === "") return null;
-  return readFileSync(TIDEMARK_SECRET_FILE, "utf8").trim();
+function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): string | null {
+  const text = process.env[name] ?? "";
+  if (text !== "") return text;
+  const file = process.env[`${name}_FILE`] ?? "";
+  return file === "" ? null : readFileSync(file, "utf8").trim();
 }
 
 // The launcher decides when to stop; a terminal's Ctrl-C reaches every process of the group.
@@ -22,7 +23,11 @@ process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 process.on("disconnect", () => process.exit(0));
 
-const keeper = createKeeper({ secret: secretText(), dataFolder: resolve(TIDEMARK_DATA ?? "data") });
+const keeper = createKeeper({
+  secret: secretText("TIDEMARK_SECRET"),
+  previous: secretText("TIDEMARK_SECRET_PREVIOUS"),
+  dataFolder: resolve(TIDEMARK_DATA ?? "data"),
+});
 const pipe = new Socket({ fd: 3, readable: true, writable: true });
 pipe.on("error", () => process.exit(1));
 await serveKeeper(keeper, pipe);

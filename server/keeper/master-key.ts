@@ -7,15 +7,24 @@ import { Fault } from "#protocol/fault.ts";
 export interface MasterKeySource {
   /** TIDEMARK_SECRET, or the content of TIDEMARK_SECRET_FILE; null when neither is set. */
   secret: string | null;
+  /** TIDEMARK_SECRET_PREVIOUS, or the content of the file it may name: the key that is being replaced. */
+  previous?: string | null;
   dataFolder: string;
 }
 
 const KEY_FILE = "master.key";
+/** The key file under the name that says that it is being replaced. */
+const PREVIOUS_FILE = "master.key.previous";
 
-/** The text of the master key, or null when there is none yet. */
-export async function readMasterSecret(source: MasterKeySource): Promise<string | null> {
-  if (source.secret !== null) return source.secret;
-  const path = join(source.dataFolder, KEY_FILE);
+/** The text of the master key, or null when there is none yet. @throws Fault READ_FAILED */
+export const readMasterSecret = async (source: MasterKeySource): Promise<string | null> =>
+  source.secret ?? readKeyFile(join(source.dataFolder, KEY_FILE));
+
+/** The text of the master key that is being replaced, or null. @throws Fault READ_FAILED */
+export const readPreviousSecret = async (source: MasterKeySource): Promise<string | null> =>
+  source.previous ?? readKeyFile(join(source.dataFolder, PREVIOUS_FILE));
+
+async function readKeyFile(path: string): Promise<string | null> {
   try {
     const text = await readFile(path, "utf8");
     await chmod(path, 0o600);

@@ -26,6 +26,7 @@ const access = z.object({
 
 const openInput = z.object({ canary: sealed.nullable() });
 const sealInput = z.object({ place, credential: credentialDraft });
+const rewrapInput = z.object({ place, sealed });
 const signInput = z.object({
   place,
   sealed,
@@ -48,13 +49,18 @@ const signRequestInput = z.object({
 export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("open"), input: openInput }),
   z.object({ id: z.number().int(), call: z.literal("seal"), input: sealInput }),
+  z.object({ id: z.number().int(), call: z.literal("rewrap"), input: rewrapInput }),
   z.object({ id: z.number().int(), call: z.literal("sign"), input: signInput }),
   z.object({ id: z.number().int(), call: z.literal("signRequest"), input: signRequestInput }),
 ]);
 export type KeeperCall = z.infer<typeof keeperCall>;
 
-export const openOutput = z.object({ canary: sealed });
-export const sealOutput = z.object({ sealed });
+/** A sealed text and the version of the master key it was sealed with. */
+export const sealOutput = z.object({ sealed, keyVersion: z.number().int() });
+export const openOutput = sealOutput.extend({
+  /** The database is still sealed with the previous master key: `rewrapSecrets` (rewrap.ts) is due. */
+  isRewrapDue: z.boolean(),
+});
 export const signOutput = z.object({ requests: z.array(signedRequest) });
 export const signRequestOutput = z.object({ headers: header });
 
@@ -66,12 +72,17 @@ export const keeperReply = z.union([
 /** The keeper as the hub sees it, whether it lives in another process or, in tests, in this one. */
 export interface Keeper {
   /**
-   * Checks the key against the canary of the database, or, when there is none yet, seals a first one; only then may a new
-   * key file be made.
+   * Checks the key against the canary of the database and gives that back, or, when there is none yet, seals a first one;
+   * only then, or where a previous key file opens the canary, may a new key file be made.
    * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
    */
   open(input: z.infer<typeof openInput>): Promise<z.infer<typeof openOutput>>;
   seal(input: z.infer<typeof sealInput>): Promise<z.infer<typeof sealOutput>>;
+  /**
+   * The same text under the current master key; what is under it already comes back as it is.
+   * @throws Fault MASTER_KEY_WRONG when neither the current nor the previous key opens it
+   */
+  rewrap(input: z.infer<typeof rewrapInput>): Promise<z.infer<typeof sealOutput>>;
   sign(input: z.infer<typeof signInput>): Promise<{ requests: SignedRequest[] }>;
   signRequest(input: z.infer<typeof signRequestInput>): Promise<z.infer<typeof signRequestOutput>>;
 }

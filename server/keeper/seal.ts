@@ -2,10 +2,10 @@ import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:
 import { Fault } from "#protocol/fault.ts";
 
 /**
- * How a bucket key lies in the database. Each is encrypted with a key of its own (AES-256-GCM, random 96-bit IV), and
- * that key is wrapped with the master key, so that a change of the master key re-wraps 32 bytes and touches no secret.
- * Where a text belongs (table, row, field) and the version of the master key are bound in as additional data: a sealed
- * text moved to another row, or marked with another version, does not open.
+ * How a bucket key lies in the database. Each is encrypted with a random key of its own (AES-256-GCM, random 96-bit IV),
+ * and that key is wrapped with the master key. Where a text belongs (table, row, field) and the version of the master key
+ * are bound into both as additional data: a sealed text moved to another row, or marked with another version, does not
+ * open. So a change of the master key seals each text anew, with another key of its own (rewrap.ts).
  *
  * Form: `tm1.{keyVersion}.{iv}.{wrapped key + tag}.{iv}.{ciphertext + tag}`, base64url.
  */
@@ -17,18 +17,26 @@ export interface MasterKey {
 }
 
 const SHORTEST_SECRET = 32;
+/** 32 random characters of hexadecimal digits, the smallest alphabet in use, have fewer once in a hundred million. */
+const FEWEST_DIFFERENT = 8;
+/** What stands in examples and templates. */
+const PLACEHOLDER = /change[-_ ]?(me|this|it)|replace[-_ ]?(me|this|with)|your[-_ ]|example|placeholder|default|passw/i;
 const TAG_BYTES = 16;
 const IV_BYTES = 12;
 
-/**
- * The master key from the text of TIDEMARK_SECRET or of the key file.
- * @throws Fault MASTER_KEY_WEAK when the text is shorter than 32 characters
- */
-export function deriveMasterKey(secret: string): MasterKey {
-  if (secret.length < SHORTEST_SECRET) throw new Fault("MASTER_KEY_WEAK");
+const isRepeated = (text: string): boolean => `${text}${text}`.indexOf(text, 1) < text.length;
+
+/** @throws Fault MASTER_KEY_WEAK when nobody can have drawn this text at random: too short, repeated, or a placeholder */
+export function refuseWeakSecret(secret: string): void {
+  const isVaried = new Set(secret).size >= FEWEST_DIFFERENT && !isRepeated(secret);
+  if (secret.length < SHORTEST_SECRET || !isVaried || PLACEHOLDER.test(secret)) throw new Fault("MASTER_KEY_WEAK");
+}
+
+/** The master key from the text of TIDEMARK_SECRET or of the key file. */
+export function deriveMasterKey(secret: string, version: number): MasterKey {
   // A fixed salt: the secret is random by requirement, and the cost makes guessing a weak one slow.
   const bytes = scryptSync(secret, "tidemark master key v1", 32, { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 });
-  return { version: 1, bytes };
+  return { version, bytes };
 }
 
 function encrypt(key: Buffer, text: Buffer, bound: string): [iv: Buffer, sealed: Buffer] {
@@ -55,6 +63,12 @@ export function seal(master: MasterKey, place: string, text: string): string {
   const [iv, sealed] = encrypt(ownKey, Buffer.from(text, "utf8"), bound);
   const encoded = [wrapIv, wrapped, iv, sealed].map((part) => part.toString("base64url"));
   return ["tm1", String(master.version), ...encoded].join(".");
+}
+
+/** The version of the master key a text says it was sealed with; 0 for what is no sealed text. */
+export function keyVersionOf(sealedText: string): number {
+  const [form, version = ""] = sealedText.split(".", 2);
+  return form === "tm1" && /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0;
 }
 
 /**

@@ -9,6 +9,8 @@ function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
       return keeper.open(call.input);
     case "seal":
       return keeper.seal(call.input);
+    case "rewrap":
+      return keeper.rewrap(call.input);
     case "sign":
       return keeper.sign(call.input);
     case "signRequest":

@@ -3,6 +3,7 @@ import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { CorsPlanView, CorsRuleView, CorsWriteView, PreflightView, writeCorsInput } from "#protocol/profiles.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
+import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
 import { corsPastes, NO_CORS_CALL, sayByHand } from "#storage/cors-by-hand.ts";
 import { digestOf, planCors, sameRules } from "#storage/cors-rules.ts";
@@ -11,7 +12,7 @@ import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context } from "../trpc.ts";
 import { draftOf, type OpenStore } from "./open-store.ts";
-import { refuseEndpoint } from "./refuse-endpoint.ts";
+import { lookupFor, refuseEndpoint } from "./reach.ts";
 
 /**
  * The rule that lets the pages of this hub talk to a bucket. First shown as what would change, then written, read back
@@ -19,6 +20,7 @@ import { refuseEndpoint } from "./refuse-endpoint.ts";
  */
 
 const PREFLIGHT_TIMEOUT_MS = 10_000;
+const MOST_ANSWER_BYTES = 64 * 1024;
 /** Some stores need seconds until a rule is known everywhere. */
 const PREFLIGHT_TRIES = 4;
 const PREFLIGHT_GAP_MS = 1500;
@@ -34,17 +36,18 @@ async function placeOf({ hub, origin }: Context, id: string): Promise<Place> {
   const store = await hub.stores.open(id);
   const row = await hub.db.profile.findUniqueOrThrow({ where: { id } });
   const profile = draftOf(row);
-  const policy = { allowPrivate: hub.settings.allowPrivateEndpoints };
-  await refuseEndpoint(profile.endpoint, policy);
-  if (profile.browserEndpoint !== null) await refuseEndpoint(profile.browserEndpoint, policy);
+  await refuseEndpoint(profile.endpoint, hub.reach);
+  if (profile.browserEndpoint !== null) await refuseEndpoint(profile.browserEndpoint, hub.reach);
   return { hub, store, profile, origin };
 }
 
 /** What the two requests that matter most would be answered: bytes up, and ranges down. */
-function askAll({ store, profile, origin }: Place): Promise<PreflightView[]> {
+function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]> {
   const access = { ...store.access, endpoint: profile.browserEndpoint ?? profile.endpoint };
   const key = `${store.prefix}tidemark-check/preflight`;
-  const ask = { access, key, origin, fetch: globalThis.fetch, timeoutMs: PREFLIGHT_TIMEOUT_MS };
+  const limits = { answerMs: PREFLIGHT_TIMEOUT_MS, mostAnswerBytes: MOST_ANSWER_BYTES };
+  const fetch = createAgentFetch({ lookup: lookupFor(access.endpoint, hub.reach), ...limits });
+  const ask = { access, key, origin, fetch, timeoutMs: PREFLIGHT_TIMEOUT_MS };
   return Promise.all(["PUT", "GET"].map((method) => askPreflight({ ...ask, method })));
 }
 

@@ -8,13 +8,12 @@ import type { Hub } from "../hub.ts";
 import type { Context } from "../trpc.ts";
 import { keyOf } from "./key-of.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
-import { refuseEndpoint } from "./refuse-endpoint.ts";
+import { refuseEndpoint } from "./reach.ts";
 
-/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault BAD_INPUT */
+/** Every endpoint of a draft that somebody of ours will talk to. @throws Fault ENDPOINT_REFUSED */
 export async function refuseEndpoints(hub: Hub, profile: ProfileDraft): Promise<void> {
-  const policy = { allowPrivate: hub.settings.allowPrivateEndpoints };
   for (const endpoint of [profile.endpoint, profile.workerEndpoint, profile.browserEndpoint]) {
-    if (endpoint !== null) await refuseEndpoint(endpoint, policy);
+    if (endpoint !== null) await refuseEndpoint(endpoint, hub.reach);
   }
 }
 
@@ -27,21 +26,21 @@ export async function refuseTakenName(hub: Hub, name: string, exceptId: string |
 
 /**
  * Stores a profile; its key goes to the keeper and only the sealed text is written.
- * @throws Fault BAD_INPUT (endpoint), CONFLICT (name), NOT_FOUND (a pasted key that is no longer kept)
+ * @throws Fault ENDPOINT_REFUSED, CONFLICT (name), NOT_FOUND (a pasted key that is no longer kept)
  */
 export async function createProfile(context: Context, input: z.infer<typeof createProfileInput>): Promise<ProfileView> {
   const { hub } = context;
   const { profile, credential, about } = input;
   await refuseEndpoints(hub, profile);
   await refuseTakenName(hub, profile.name, null);
-  const { rowId: id, sealed, accessKeyHint } = await keyOf(context, credential);
+  const { rowId: id, accessKeyHint, ...sealed } = await keyOf(context, credential);
   const at = new Date(hub.now());
   const told = about === undefined ? {} : aboutColumns(about);
   const event = await hub.db.$transaction(async (tx) => {
     await tx.profile.create({
       data: { id, version: 1, ...profile, ...told, accessKeyHint, createdAt: at, updatedAt: at, lastTest: null },
     });
-    await tx.profileSecret.create({ data: { profileId: id, sealed, updatedAt: at } });
+    await tx.profileSecret.create({ data: { profileId: id, ...sealed, updatedAt: at } });
     const text = `The bucket profile ${profile.name} was added`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });

@@ -3,7 +3,7 @@ import type { ImportedKey } from "#protocol/profiles.ts";
 import type { CredentialDraft } from "#protocol/requests.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { newId } from "../random-id.ts";
-import { secretPlace } from "./open-store.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 
 /**
  * Keys of pasted texts between their reading and the profile they become. Each is sealed at once for the id that its
@@ -18,6 +18,8 @@ const MOST_HELD = 32;
 export interface SealedKey {
   rowId: string;
   sealed: string;
+  /** Of the master key it is sealed with. */
+  keyVersion: number;
   accessKeyHint: string;
 }
 
@@ -72,6 +74,6 @@ export function createImports(keeper: Keeper, now: () => number): Imports {
 /** Seals a key for a row that is still to be made. */
 export async function sealKey(keeper: Keeper, credential: CredentialDraft): Promise<SealedKey> {
   const rowId = newId();
-  const { sealed } = await keeper.seal({ place: secretPlace(rowId), credential });
-  return { rowId, sealed, accessKeyHint: credential.accessKeyId.slice(-4) };
+  const sealed = await keeper.seal({ place: secretPlace(rowId), credential });
+  return { rowId, ...sealed, accessKeyHint: credential.accessKeyId.slice(-4) };
 }

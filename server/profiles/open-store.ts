@@ -1,9 +1,10 @@
+import type { LookupFunction } from "node:net";
 import type { S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import { provider, type ProfileDraft } from "#protocol/requests.ts";
-import { createControlClient } from "#storage/client.ts";
+import { createControlClient, type ControlLimits } from "#storage/client.ts";
 import { traitsFound } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
@@ -11,6 +12,8 @@ import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { KeyUses } from "../events/key-uses.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { foundOf } from "./found-of.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
+import { lookupFor, type Reach } from "./reach.ts";
 
 /**
  * A store as the hub reaches it. Control calls go to the profile's own endpoint; what is signed for a node carries the
@@ -27,14 +30,12 @@ export interface OpenStore {
 }
 
 export interface Stores {
-  /** @throws Fault NOT_FOUND */
+  /** @throws Fault NOT_FOUND, ENDPOINT_REFUSED */
   open(profileId: string): Promise<OpenStore>;
   /** After a profile changed or went away. */
   forget(profileId: string): void;
   close(): void;
 }
-
-export const secretPlace = (rowId: string): string => `ProfileSecret|${rowId}|sealed`;
 
 type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
 
@@ -63,14 +64,24 @@ export const draftOf = (row: Profile): ProfileDraft => ({
   addressing: row.addressing === "path" ? "path" : "virtual-host",
 });
 
-/** A control client whose every request is signed by the keeper with the key sealed for `rowId`. */
+/** A control client whose every request is signed by the keeper with the key sealed for `rowId`, over checked addresses. */
 export function createSealedClient(
   keeper: Keeper,
-  input: { access: StoreAccess; rowId: string; sealed: string; onUse?: () => Promise<void> },
+  input: {
+    access: StoreAccess;
+    rowId: string;
+    sealed: string;
+    lookup: LookupFunction;
+    limits?: ControlLimits;
+    /** Before every signature. */
+    onUse?: () => Promise<void>;
+  },
 ): S3Client {
-  const { access, rowId, sealed, onUse } = input;
+  const { access, rowId, sealed, lookup, limits, onUse } = input;
   return createControlClient({
     access,
+    lookup,
+    ...(limits !== undefined && { limits }),
     signer: {
       sign: async (request) => {
         const place = secretPlace(rowId);
@@ -83,7 +94,11 @@ export function createSealedClient(
 }
 
 /** `keyUses` is told of every request that the hub itself signs; what is signed for somebody else, its caller tells. */
-export function createStores(db: Database, keeper: Keeper, keyUses: KeyUses): Stores {
+export function createStores(
+  db: Database,
+  keeper: Keeper,
+  { keyUses, reach }: { keyUses: KeyUses; reach: Reach },
+): Stores {
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -102,6 +117,7 @@ export function createStores(db: Database, keeper: Keeper, keyUses: KeyUses): St
         access,
         rowId: row.id,
         sealed,
+        lookup: lookupFor(access.endpoint, reach),
         onUse: () =>
           keyUses.note({ caller: "hub", profileId: row.id, profileName: row.name, action: "use key", times: 1 }),
       }),

@@ -2,6 +2,7 @@ import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
 import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/views.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { Fault } from "#protocol/fault.ts";
+import type { Role } from "#protocol/requests.ts";
 import type { Hub } from "../hub.ts";
 import { draftOf } from "./open-store.ts";
 
@@ -57,10 +58,18 @@ async function countsOf(hub: Hub, profileId: string): Promise<Counts> {
   return { nodes, runs, checkpoints: stored._count.id, storedBytes: Number(stored._sum.sizeBytes ?? 0n) };
 }
 
-/** All profiles by name, without their keys. */
-export async function listProfiles(hub: Hub): Promise<ProfileView[]> {
+/** How the network answered could map it: only who may enter an address reads that. */
+const withoutNetwork = (test: ProfileTestView): ProfileTestView => ({
+  ...test,
+  checks: test.checks.map((one) => ({ ...one, fault: one.fault === null ? null : { code: one.fault.code } })),
+});
+
+/** All profiles by name, without their keys; the last test in full for an admin. */
+export async function listProfiles(hub: Hub, as: Role): Promise<ProfileView[]> {
   const rows = await hub.db.profile.findMany({ orderBy: { name: "asc" } });
-  return Promise.all(rows.map(async (row) => viewOf(row, await countsOf(hub, row.id))));
+  const views = await Promise.all(rows.map(async (row) => viewOf(row, await countsOf(hub, row.id))));
+  if (as === "admin") return views;
+  return views.map((view) => ({ ...view, lastTest: view.lastTest === null ? null : withoutNetwork(view.lastTest) }));
 }
 
 /** @throws Fault NOT_FOUND */

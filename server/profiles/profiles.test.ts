@@ -75,10 +75,11 @@ describe("a bucket profile", () => {
 
   it("cannot lie at a metadata address, nor its nodes' or browsers' endpoint", async () => {
     const metadata = "http://169.254.169.254";
+    const refused = fault("ENDPOINT_REFUSED");
     for (const where of ["endpoint", "workerEndpoint", "browserEndpoint"]) {
       const profile = profileFor(endpoint, { [where]: metadata });
-      await expect(admin().create({ profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
-      await expect(admin().test({ id: null, profile, credential: planted }), where).rejects.toEqual(fault("BAD_INPUT"));
+      await expect(admin().create({ profile, credential: planted }), where).rejects.toEqual(refused);
+      await expect(admin().test({ id: null, profile, credential: planted }), where).rejects.toEqual(refused);
     }
   });
 

@@ -11,7 +11,7 @@ import { testProfile } from "./test-profile.ts";
 import { updateProfile } from "./update.ts";
 
 export const profilesRouter = router({
-  list: viewer.query(({ ctx }) => listProfiles(ctx.hub)),
+  list: viewer.query(({ ctx }) => listProfiles(ctx.hub, ctx.caller.person.role)),
   presets: viewer.query(() => presetViews()),
   create: admin.input(createProfileInput).mutation(({ ctx, input }) => createProfile(ctx, input)),
   update: admin.input(updateProfileInput).mutation(({ ctx, input }) => updateProfile(ctx, input)),

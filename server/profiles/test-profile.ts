@@ -3,16 +3,22 @@ import { Fault } from "#protocol/fault.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import type { KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
 import type { ProfileTestView } from "#protocol/views.ts";
+import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints } from "./create.ts";
 import { foundOf } from "./found-of.ts";
 import { keyOf } from "./key-of.ts";
-import { accessOf, createSealedClient, draftOf, secretPlace } from "./open-store.ts";
+import { lookupFor } from "./reach.ts";
+import { accessOf, createSealedClient, draftOf } from "./open-store.ts";
+
+/** Nobody vouched for what answers there. */
+const LIMITS = { answerMs: 5_000, mostAnswerBytes: 64 * 1024 };
 
 /** A typed or pasted key is stored nowhere; without one the stored key of the profile is used. */
 async function sealedKeyOf(
@@ -85,7 +91,7 @@ async function keepResult(
 
 /**
  * Tries every operation the product needs and says what the store answered. The result of a stored profile is kept.
- * @throws Fault NOT_FOUND, BAD_INPUT
+ * @throws Fault NOT_FOUND, BAD_INPUT, ENDPOINT_REFUSED
  */
 export async function testProfile(context: Context, input: z.infer<typeof testProfileInput>): Promise<ProfileTestView> {
   const { hub } = context;
@@ -96,9 +102,10 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   // By the provider's own traits, so that what was found before is found out anew.
   const access = accessOf(profile, { side: "hub", found: null });
   const place = secretPlace(rowId);
-  const client = createSealedClient(hub.keeper, { access, rowId, sealed });
   const about = { action: "test profile", subject: profile.name };
   await audit(hub, context.caller, input.id === null ? about : { ...about, subjectId: input.id });
+  const lookup = lookupFor(access.endpoint, hub.reach);
+  const client = createSealedClient(hub.keeper, { access, rowId, sealed, lookup, limits: LIMITS });
   try {
     const view = await checkStore({
       client,
@@ -111,7 +118,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
           return (await hub.keeper.sign(wanted)).requests;
         },
       },
-      fetch: globalThis.fetch,
+      fetch: createAgentFetch({ lookup, ...LIMITS }),
       now: hub.now,
     });
     if (input.id !== null && version !== null) await keepResult(hub, { id: input.id, version }, view);

@@ -4,16 +4,16 @@ import type { updateProfileInput } from "#protocol/requests.ts";
 import type { ProfileView } from "#protocol/views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { secretPlace } from "../keeper/secret-place.ts";
 import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
-import { secretPlace } from "./open-store.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 
 const PLACE = ["provider", "endpoint", "region"] as const;
 
 /**
  * Changes a profile. Bucket and prefix stay once runs lie there: their manifests name both. Nodes read the store anew.
- * @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, BAD_INPUT (endpoint)
+ * @throws Fault NOT_FOUND, CONFLICT (changed in the meantime, or the name is taken), IN_USE, ENDPOINT_REFUSED
  */
 export async function updateProfile(context: Context, input: z.infer<typeof updateProfileInput>): Promise<ProfileView> {
   const { hub } = context;
@@ -26,7 +26,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   const told = about === undefined ? {} : aboutColumns(about);
   // What was found out was found out of another store.
   const isElsewhere = moves || PLACE.some((name) => before[name] !== profile[name]);
-  const sealed = credential === null ? null : (await hub.keeper.seal({ place: secretPlace(id), credential })).sealed;
+  const sealed = credential === null ? null : await hub.keeper.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
     if (moves && (await tx.run.count({ where: { profileId: id } })) > 0) {
@@ -46,7 +46,9 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
       },
     });
     if (count === 0) throw new Fault("CONFLICT", { subject: before.name });
-    if (sealed !== null) await tx.profileSecret.update({ where: { profileId: id }, data: { sealed, updatedAt: at } });
+    if (sealed !== null) {
+      await tx.profileSecret.update({ where: { profileId: id }, data: { ...sealed, updatedAt: at } });
+    }
     const text = `The bucket profile ${profile.name} was changed`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });

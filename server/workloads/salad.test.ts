@@ -7,6 +7,7 @@ import { nodeName } from "#protocol/names.ts";
 import { readSettings } from "../env.ts";
 import { fault } from "../hub/match-fault.ts";
 import { addTestProfile, callAs, facts, NOBODY, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
+import { readReach } from "../profiles/reach.ts";
 import { readSaladSettings } from "./read-salad-settings.ts";
 
 /** The platform in small: two keys, as it publishes them, and the claims it documents. */
@@ -178,7 +179,8 @@ describe("the platform's keys", () => {
   });
 
   it("are not looked for at a private address, unless that is allowed", async () => {
-    const other = await openTestHub({ salad: saladFrom(variables()), allowPrivateEndpoints: false });
+    const salad = saladFrom(variables());
+    const other = await openTestHub({ salad, reach: readReach({}, { isLoopback: false }) });
     await other.hub.workloads.verify(await sign()).then(
       () => expect.unreachable(),
       (error: unknown) => expect(error).toMatchObject({ code: "WORKLOAD_KEYS_AWAY" }),

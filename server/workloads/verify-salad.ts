@@ -2,6 +2,7 @@ import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, jwtVerify, 
 import * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { HubSettings } from "../env.ts";
+import type { Reach } from "../profiles/reach.ts";
 import { guardedFetch } from "./guarded-fetch.ts";
 import type { SaladSettings } from "./read-salad-settings.ts";
 
@@ -45,13 +46,13 @@ const claims = z.object({
 const refuse = (detail: string, cause?: unknown): Fault =>
   new Fault("WORKLOAD_REFUSED", { op: "enrol", detail, cause });
 
-function keysOf(salad: SaladSettings, settings: HubSettings): JWTVerifyGetKey {
+function keysOf(salad: SaladSettings, reach: Reach): JWTVerifyGetKey {
   if (salad.keys.kind === "fixed") return createLocalJWKSet(salad.keys.jwks);
   return createRemoteJWKSet(salad.keys.url, {
     timeoutDuration: ANSWER_MS,
     cacheMaxAge: CACHED_MS,
     cooldownDuration: AGAIN_AFTER_MS,
-    [customFetch]: (url, { signal }) => guardedFetch(url, { signal, allowPrivate: settings.allowPrivateEndpoints }),
+    [customFetch]: (url, { signal }) => guardedFetch(url, { signal, reach }),
   });
 }
 
@@ -76,8 +77,10 @@ function whyBad(error: unknown): string {
   return "its identity is not signed by the platform";
 }
 
-export function createWorkloads(settings: HubSettings, now: () => number): Workloads {
-  const { salad } = settings;
+export function createWorkloads(
+  { salad }: Pick<HubSettings, "salad">,
+  { now, reach }: { now: () => number; reach: Reach },
+): Workloads {
   if (salad === null) {
     return {
       profileName: null,
@@ -87,7 +90,7 @@ export function createWorkloads(settings: HubSettings, now: () => number): Workl
       },
     };
   }
-  const keys = keysOf(salad, settings);
+  const keys = keysOf(salad, reach);
   return {
     profileName: salad.profileName,
     fleet: salad.fleet,

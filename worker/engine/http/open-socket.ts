@@ -1,5 +1,7 @@
 import { connect as connectTcp, isIP, type OnReadOpts, type Socket } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
+import { classOf } from "#storage/address-rules.ts";
+import { pinHost } from "#storage/pinned-lookup.ts";
 
 /** Where connections lead: scheme, host and port of a URL. */
 export interface Origin {
@@ -27,13 +29,17 @@ export interface TlsMemory {
   tickets: Map<string, Buffer>;
 }
 
+/** Addresses come from a hub, too: none of them leads a node to the metadata service of its own cloud. */
+const whyRefused = (address: string): string | null =>
+  classOf(address) === "never" ? "link-local, metadata and multicast addresses are never allowed" : null;
+
 /**
  * Starts to connect. Bytes go through `onread` into our own buffers. The socket is ready at `connect`, with TLS at
  * `secureConnect`. Addresses of both families are tried in turn, as Node does.
  */
 export function openSocket(origin: Origin, onread: OnReadOpts, tls: TlsMemory): Socket | TLSSocket {
   const { host, port, key } = origin;
-  const common = { host, port, onread, autoSelectFamily: true };
+  const common = { ...pinHost(host, whyRefused), port, onread, autoSelectFamily: true };
   if (!origin.isTls) {
     const socket = connectTcp({ ...common, noDelay: true, keepAlive: true, keepAliveInitialDelay: 30_000 });
     return socket;

@@ -1,0 +1,65 @@
+import type { Database } from "#prisma/open.ts";
+import { Fault } from "#protocol/fault.ts";
+import { CANARY_PLACE } from "./answer.ts";
+import type { Keeper } from "./messages.ts";
+import { secretPlace } from "./secret-place.ts";
+
+/**
+ * The change of the master key. The keeper is given the new key and, as the previous one, the old; then everything that is
+ * sealed is sealed anew in one transaction, the canary with it. Killed at any moment, the database is wholly under the old
+ * key or wholly under the new one, and the same two keys given again end what was begun. A test holds every sealed column
+ * of the schema to this file.
+ */
+
+export interface Rewrapped {
+  /** Of the master key everything is sealed with now. */
+  keyVersion: number;
+  /** Texts that were under the previous key, the canary among them; 0 when there was nothing to do. */
+  rewrapped: number;
+}
+
+interface Change {
+  before: string;
+  after: string;
+}
+
+/**
+ * Opens the database's canary and, when that is still under the previous master key, seals everything under the current
+ * one. Another hub must not be using the database: hold the lock of its data folder.
+ * @throws Fault MASTER_KEY_MISSING (also where nothing is sealed yet), MASTER_KEY_WRONG, MASTER_KEY_WEAK, CONFLICT (a
+ * secret was changed meanwhile; nothing was written)
+ */
+export async function rewrapSecrets(
+  db: Database,
+  keeper: Pick<Keeper, "open" | "rewrap">,
+  now: number,
+): Promise<Rewrapped> {
+  const canary = await db.canary.findUnique({ where: { id: 1 } });
+  if (canary === null) throw new Fault("MASTER_KEY_MISSING", { detail: "nothing is sealed in this database yet" });
+  const { keyVersion, isRewrapDue } = await keeper.open({ canary: canary.sealed });
+  if (!isRewrapDue) return { keyVersion, rewrapped: 0 };
+  const changeOf = async (place: string, before: string): Promise<Change> => {
+    const { sealed: after } = await keeper.rewrap({ place, sealed: before });
+    return { before, after };
+  };
+  const secrets = new Map<string, Change>();
+  for (const { profileId, sealed } of await db.profileSecret.findMany()) {
+    secrets.set(profileId, await changeOf(secretPlace(profileId), sealed));
+  }
+  const newCanary = await changeOf(CANARY_PLACE, canary.sealed);
+  const changed = new Fault("CONFLICT", { op: "change the master key" });
+  await db.$transaction(async (tx) => {
+    for (const [profileId, { before, after }] of secrets) {
+      const where = { profileId, sealed: before };
+      const { count } = await tx.profileSecret.updateMany({ where, data: { sealed: after, keyVersion } });
+      if (count !== 1) throw changed;
+    }
+    if ((await tx.profileSecret.count({ where: { keyVersion: { not: keyVersion } } })) > 0) throw changed;
+    await tx.canary.update({ where: { id: 1 }, data: { sealed: newCanary.after, keyVersion } });
+    const subject = `version ${keyVersion}`;
+    await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
+  });
+  // What was sealed with the old key lies in the log until this: whoever learns that key finds nothing it opens.
+  await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
+  return { keyVersion, rewrapped: secrets.size + 1 };
+}

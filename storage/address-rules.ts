@@ -1,0 +1,98 @@
+import { BlockList, isIP } from "node:net";
+
+/**
+ * Which addresses a store may have. An endpoint is text that somebody entered, or that a hub sent: it must not lead to the
+ * metadata service of the cloud a program runs in (never), nor into its private network (only where its operator said so).
+ * Pure.
+ */
+
+/** `never` whatever is allowed; `inside`: private, shared or reserved; `public`: everything else. */
+export type AddressClass = "never" | "inside" | "public";
+
+type Row = readonly [network: string, prefix: number, family: "ipv4" | "ipv6"];
+
+const blockListOf = (rows: readonly Row[]): BlockList => {
+  const list = new BlockList();
+  for (const row of rows) list.addSubnet(...row);
+  return list;
+};
+
+/** Metadata services, link-local, multicast, and what is no address of anything. */
+const never = blockListOf([
+  ["0.0.0.0", 8, "ipv4"],
+  ["169.254.0.0", 16, "ipv4"],
+  ["100.100.100.200", 32, "ipv4"],
+  ["168.63.129.16", 32, "ipv4"],
+  ["192.0.0.192", 32, "ipv4"],
+  ["224.0.0.0", 4, "ipv4"],
+  ["240.0.0.0", 4, "ipv4"],
+  ["::", 128, "ipv6"],
+  ["fe80::", 10, "ipv6"],
+  ["ff00::", 8, "ipv6"],
+  ["fd00:ec2::254", 128, "ipv6"],
+  ["fd20:ce::254", 128, "ipv6"],
+]);
+
+/** The IANA registries of special-purpose addresses (RFC 6890 and its successors), less what is never allowed. */
+const inside = blockListOf([
+  ["10.0.0.0", 8, "ipv4"],
+  ["100.64.0.0", 10, "ipv4"],
+  ["127.0.0.0", 8, "ipv4"],
+  ["172.16.0.0", 12, "ipv4"],
+  ["192.0.0.0", 24, "ipv4"],
+  ["192.0.2.0", 24, "ipv4"],
+  ["192.88.99.0", 24, "ipv4"],
+  ["192.168.0.0", 16, "ipv4"],
+  ["198.18.0.0", 15, "ipv4"],
+  ["198.51.100.0", 24, "ipv4"],
+  ["203.0.113.0", 24, "ipv4"],
+  ["::1", 128, "ipv6"],
+  ["64:ff9b:1::", 48, "ipv6"],
+  ["100::", 64, "ipv6"],
+  ["2001::", 23, "ipv6"],
+  ["2001:db8::", 32, "ipv6"],
+  ["fc00::", 7, "ipv6"],
+  ["fec0::", 10, "ipv6"],
+]);
+
+/** IPv6 addresses with an IPv4 one inside (mapped, compatible, translated, 6to4), and the group it starts at. */
+const carriers: readonly (readonly [list: BlockList, group: number])[] = [
+  [blockListOf([["2002::", 16, "ipv6"]]), 1],
+  [
+    blockListOf([
+      ["::ffff:0:0", 96, "ipv6"],
+      ["::ffff:0:0:0", 96, "ipv6"],
+      ["64:ff9b::", 96, "ipv6"],
+      ["::", 96, "ipv6"],
+    ]),
+    6,
+  ],
+];
+
+/** The eight groups of an IPv6 address, however it is written. */
+function groupsOf(address: string): number[] {
+  const [start = "", end] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::", 2);
+  const read = (text: string | undefined): number[] =>
+    text === undefined || text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+  const [head, tail] = [read(start), read(end)];
+  return [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
+}
+
+function innerIpv4(address: string): string | null {
+  const carrier = carriers.find(([list]) => list.check(address, "ipv6"));
+  if (carrier === undefined) return null;
+  const [high = 0, low = 0] = groupsOf(address).slice(carrier[1]);
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+/** Where an IP address leads; what is none is `never`. An IPv6 address counts as the IPv4 one it carries. */
+export function classOf(address: string): AddressClass {
+  const bare = address.split("%", 1)[0] ?? "";
+  const family = isIP(bare);
+  if (family === 0) return "never";
+  const kind = family === 4 ? "ipv4" : "ipv6";
+  if (never.check(bare, kind)) return "never";
+  if (inside.check(bare, kind)) return "inside";
+  const inner = family === 6 ? innerIpv4(bare) : null;
+  return inner === null ? "public" : classOf(inner);
+}
