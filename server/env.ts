@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { email, password } from "#protocol/requests.ts";
 import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
+import { readUpkeepSettings, type UpkeepSettings } from "./upkeep/read-settings.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -27,6 +28,8 @@ export interface HubSettings {
   firstAdmin: { email: string; password: string } | null;
   /** How often machines may be given back to their platform. */
   governor: GovernorLimits;
+  /** Backups and the look for leftovers, by the clock. */
+  upkeep: UpkeepSettings;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -98,16 +101,18 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
  */
 export function readSettings(variables: Variables): HubSettings {
   const host = textOf(variables, "TIDEMARK_HOST") ?? "127.0.0.1";
+  const dataFolder = resolve(textOf(variables, "TIDEMARK_DATA") ?? "data");
   return {
     port: portOf(variables),
     host,
-    dataFolder: resolve(textOf(variables, "TIDEMARK_DATA") ?? "data"),
+    dataFolder,
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
     allowPrivateEndpoints: LOOPBACK.test(host) || flagOf(variables, "TIDEMARK_ALLOW_PRIVATE_ENDPOINTS"),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
+    upkeep: readUpkeepSettings(variables, dataFolder),
     logLevel: logLevelOf(variables),
   };
 }

@@ -8,6 +8,7 @@ import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
 import type { Counters } from "./metrics.ts";
 import type { Stores } from "./profiles/open-store.ts";
+import type { UpkeepState } from "./upkeep/start-janitor.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -21,6 +22,7 @@ export interface Hub {
   readonly throttle: Throttle;
   readonly locks: KeyedLock;
   readonly counters: Counters;
+  readonly upkeep: UpkeepState;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

@@ -8,6 +8,7 @@ import { profilesRouter } from "./profiles/router.ts";
 import { restoresRouter } from "./restores/router.ts";
 import { transfersRouter } from "./transfers/router.ts";
 import { router } from "./trpc.ts";
+import { upkeepRouter } from "./upkeep/router.ts";
 
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
@@ -24,6 +25,7 @@ export const hubRouter = router({
   restores: restoresRouter,
   tokens: tokensRouter,
   node: nodeRouter,
+  upkeep: upkeepRouter,
 });
 
 export type HubRouter = typeof hubRouter;

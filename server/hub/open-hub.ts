@@ -15,6 +15,7 @@ import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
 import { createCounters } from "../metrics.ts";
 import { createStores } from "../profiles/open-store.ts";
+import { createUpkeepState } from "../upkeep/start-janitor.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -77,6 +78,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     throttle: createThrottle(now),
     locks: createKeyedLock(),
     counters: createCounters(),
+    upkeep: createUpkeepState(),
     startedAt: now(),
     closing: closing.signal,
   };
