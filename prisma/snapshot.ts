@@ -50,7 +50,7 @@ export async function checkDatabase(file: string): Promise<void> {
     const client = await openFile(file);
     try {
       const { rows } = await client.execute("PRAGMA integrity_check(3)");
-      const said = rows.map(([first]) => (typeof first === "string" ? first : ""));
+      const said = rows.map((row) => (typeof row[0] === "string" ? row[0] : ""));
       if (said.join() !== "ok") throw new DamagedDatabase(file, said.join("; "));
       const broken = await client.execute("PRAGMA foreign_key_check");
       if (broken.rows.length > 0) throw new DamagedDatabase(file, "rows that refer to others that are missing");
@@ -58,8 +58,9 @@ export async function checkDatabase(file: string): Promise<void> {
       client.close();
     }
   } catch (error) {
-    if (error instanceof DamagedDatabase) throw error;
-    throw new DamagedDatabase(file, error instanceof Error ? error.message : String(error));
+    // SQLite says itself of a file that it is none of its own, or a broken one.
+    const isVerdict = error instanceof Error && "code" in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code));
+    throw isVerdict ? new DamagedDatabase(file, error.message) : error;
   }
 }
 

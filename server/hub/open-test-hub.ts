@@ -36,6 +36,9 @@ export interface TestHub {
   startClosing: () => void;
   /** Ends this hub and starts another on the same data. */
   restart: () => Promise<void>;
+  /** Ends this hub; `start` starts another on the same data. */
+  stop: () => Promise<void>;
+  start: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -65,7 +68,11 @@ export async function openTestHub(settings: Partial<HubSettings> = {}): Promise<
     },
     startClosing: () => opened.startClosing(),
     restart: async () => {
-      await opened.close();
+      await test.stop();
+      await test.start();
+    },
+    stop: () => opened.close(),
+    start: async () => {
       opened = await start();
       test.hub = opened.hub;
     },
