@@ -103,6 +103,11 @@ function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
   const { values } = invocation;
   const profileName = values.get("profile");
   if (profileName !== undefined) return { profileName };
+  for (const needed of ["name", "endpoint", "bucket"] as const) {
+    if (values.get(needed) === undefined) {
+      throw new Fault("BAD_INPUT", { op: "usage", subject: `--${needed}`, detail: "it is missing" });
+    }
+  }
   const draft = profileDraft.safeParse({
     name: values.get("name") ?? "",
     provider: values.get("provider") ?? "other",
