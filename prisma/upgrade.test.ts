@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connect } from "./connection.ts";
 import { migrate, MigrationRefused, readMigrations } from "./migrate.ts";
@@ -94,6 +97,32 @@ describe("an upgrade", () => {
     };
     await (await openDatabase(`file:${file}`, [...(await readMigrations()), anew])).close();
     expect(await valueIn(file, `SELECT count(*) FROM "Run"`)).toBe(1);
+  });
+
+  it("that is killed at any moment leaves the version before or the new one, with all that is stored", async () => {
+    await writeOlder();
+    const client = await openFile(file);
+    await client.execute(`CREATE TABLE "ballast" AS WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+      SELECT i, randomblob(2000) AS b FROM n`);
+    client.close();
+    const script = `import { openDatabase } from "#prisma/open.ts"; console.log("begins"); await (await openDatabase("file:" + process.argv[1])).close(); console.log("done");`;
+    const root = join(import.meta.dirname, "..");
+    for (const delayMs of [0, 15, 30, 60, 90, 130, 180]) {
+      const child = spawn(process.execPath, ["--input-type=module", "--eval", script, file], {
+        cwd: root,
+        stdio: ["ignore", "pipe", "inherit"],
+      });
+      const ended = once(child, "exit");
+      for await (const chunk of child.stdout) if (String(chunk).includes("begins")) break;
+      await sleep(delayMs);
+      child.kill("SIGKILL");
+      await ended;
+      expect(await valueIn(file, "PRAGMA integrity_check")).toBe("ok");
+      expect(await valueIn(file, `SELECT count(*) FROM "ballast"`)).toBe(3000);
+    }
+    const { db, close } = await openDatabase(`file:${file}`);
+    expect(await db.run.count()).toBe(1);
+    await close();
   });
 
   it("keeps the last three copies", async () => {

@@ -38,7 +38,7 @@ describe("what nobody needs", () => {
       leftover,
       "young",
     ],
-  ] as const)("is not %s", (_, facts, what, why) => {
+  ] as const)("is not %s", (...[, facts, what, why]) => {
     expect(whyKept(facts, what, NOW)).toBe(why);
   });
 
