@@ -7,6 +7,7 @@ import { createHubClient, signIn } from "../stage/hub-client.ts";
 import { ADMIN, openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { startHub } from "../stage/start-hub.ts";
+import { readCounters } from "../stage/store-control.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
@@ -103,6 +104,29 @@ test("a restore is refused while the hub runs, and nodes go on where they were a
   await waitUntil("the next one is safe", async () => (await stepsOf()).includes(step), { withinMs: 60_000 });
 });
 
+test("an upload that the restored hub knows nothing of is announced again and goes on with the parts it has", async () => {
+  const moving = runName.parse("moving");
+  await stage.startNode({ name: "gpu-2", run: moving, flags: ["--limit-up", "3MB", "--part-size", "5MiB"] });
+  const folder = stage.folderOf("gpu-2");
+  const isSafe = (wanted: number) => async () =>
+    (await stage.client.runs.get.query({ run: moving })).checkpoints.some(
+      (one) => one.step === wanted && one.state === "complete",
+    );
+  writeCheckpoint({ folder, step: 10, modelBytes: KIB, optimizerBytes: 0, loss: 1 });
+  await waitUntil("the first is safe", isSafe(10));
+  const file = await backUp(join(stage.dir, "backups"));
+  writeCheckpoint({ folder, step: 20, modelBytes: 24 * KIB * KIB, optimizerBytes: 0, loss: 1 });
+  const parts = async () =>
+    (await readCounters(stage.store, "UploadPart")).targets.filter((one) => one.key.includes("/moving/"));
+  await waitUntil("parts are stored", async () => (await parts()).filter((one) => one.succeeded > 0).length >= 1);
+  await stage.hub.stop();
+  expect((await hub(["restore", file])).code).toBe(0);
+  await stage.startHubAgain();
+  stage.client = createHubClient(stage.hub.url, await signIn(stage.hub.url, ADMIN));
+  await waitUntil("it is safe all the same", isSafe(20), { withinMs: 90_000 });
+  expect((await parts()).filter((one) => one.succeeded > 1)).toEqual([]);
+});
+
 test("kill -9 during backups and restores leaves whole files and a hub that starts", async () => {
   const random = createRandom(7);
   const to = join(stage.dir, "killed-backups");
@@ -140,6 +164,7 @@ test("with the database lost, the bucket gives everything back: a new node resto
   const newest = Math.max(...(await stepsOf()));
   const original = hashFolder(join(stage.folderOf("gpu-1"), `checkpoint-${newest}`));
   const known = await stepsOf();
+  const knownOfAll = (await stage.client.runs.list.query()).reduce((sum, { complete }) => sum + complete, 0);
   await stage.hub.stop();
   for (const name of readdirSync(data)) if (name.startsWith("hub.db")) rmSync(join(data, name));
   const { store } = stage;
@@ -150,7 +175,7 @@ test("with the database lost, the bucket gives everything back: a new node resto
     AWS_SECRET_ACCESS_KEY: store.secretKey,
   });
   expect(rebuilt).toMatchObject({ code: 0 });
-  expect(JSON.parse(rebuilt.stdout)).toMatchObject({ runs: 1, checkpoints: known.length, refused: 0 });
+  expect(JSON.parse(rebuilt.stdout)).toMatchObject({ runs: 2, checkpoints: knownOfAll, refused: 0 });
   await stage.startHubAgain();
   const client = createHubClient(stage.hub.url, await signIn(stage.hub.url, ADMIN));
   expect(await stepsOf(client)).toEqual(known);
