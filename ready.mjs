@@ -19,6 +19,7 @@ const TASKS = {
   test: ["e2e/gate/test.ts"],
   check: ["e2e/gate/check.ts"],
   start: ["server/main.ts"],
+  hub: ["server/upkeep/main.ts"],
   build: ["e2e/gate/build.ts"],
   "build:worker": ["worker/build.ts"],
   tidemark: ["worker/main.ts"],
@@ -106,7 +107,8 @@ if (entry !== null) {
     env: {
       ...process.env,
       PATH: `${at("node_modules", ".bin")}${delimiter}${process.env.PATH ?? ""}`,
-      NODE_ENV: process.env.NODE_ENV ?? (task === "start" || task === "demo" ? "production" : "development"),
+      NODE_ENV:
+        process.env.NODE_ENV ?? (task === "start" || task === "hub" || task === "demo" ? "production" : "development"),
     },
   });
   // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM to this process alone.

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import type { SqlClient } from "./connection.ts";
 
 /**
- * Brings a database to the present schema by running the committed SQL in order, each file in one transaction together
- * with the line that records it, in the same table and with the same checksums as Prisma's own tool. A database that was
- * written by a newer version, or a file that was changed after it ran, is refused: guessing would damage what is stored.
+ * Brings a database to the present schema by running the committed SQL in order, with the lines that record it, in the same
+ * table and with the same checksums as Prisma's own tool. All that is missing runs in one transaction: a database is of the
+ * version before or of this one, never between them. One that was written by a newer version, or a file that was changed
+ * after it ran, is refused: guessing would damage what is stored.
  */
 
 export class MigrationRefused extends Error {
@@ -51,11 +52,15 @@ export async function readMigrations(folder = join(import.meta.dirname, "migrati
 }
 
 /**
- * Applies what is missing. Returns the names that ran.
- * @throws MigrationRefused when the history does not fit, or a migration fails (it is then rolled back as a whole)
+ * What has not run yet; `done` says how many have.
+ * @throws MigrationRefused when the history does not fit
  */
-export async function migrate(client: SqlClient, migrations: readonly Migration[]): Promise<string[]> {
-  await client.execute(HISTORY);
+export async function findPending(
+  client: SqlClient,
+  migrations: readonly Migration[],
+): Promise<{ done: number; pending: Migration[] }> {
+  const table = await client.execute(`SELECT 1 FROM sqlite_master WHERE name = '_prisma_migrations'`);
+  if (table.rows.length === 0) return { done: 0, pending: [...migrations] };
   const history = await client.execute(
     `SELECT "migration_name", "checksum" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "migration_name"`,
   );
@@ -75,21 +80,54 @@ export async function migrate(client: SqlClient, migrations: readonly Migration[
       });
     }
   }
-  const missing = migrations.filter((migration) => !done.has(migration.name));
-  for (const migration of missing) await apply(client, migration);
-  return missing.map((migration) => migration.name);
+  return { done: done.size, pending: migrations.filter((migration) => !done.has(migration.name)) };
 }
 
-async function apply(client: SqlClient, { name, sql }: Migration): Promise<void> {
-  const record = `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
-    VALUES (${quote(randomUUID())}, ${quote(checksumOf(sql))}, ${quote(name)}, current_timestamp, 1)`;
+/**
+ * Applies what is missing. Returns the names that ran.
+ * @throws MigrationRefused when the history does not fit, or a migration fails: then none of them ran
+ */
+export async function migrate(client: SqlClient, migrations: readonly Migration[]): Promise<string[]> {
+  const { pending } = await findPending(client, migrations);
+  if (pending.length === 0) return [];
+  // A table that is made anew would take along what refers to it, and nothing can be switched inside a transaction.
+  await client.execute("PRAGMA foreign_keys = OFF");
   try {
-    await client.executeMultiple(`BEGIN IMMEDIATE;\n${sql}\n;${record};\nCOMMIT;`);
+    await client.executeMultiple(`BEGIN IMMEDIATE;\n${HISTORY};\n${scriptOf(pending)}\n${NO_ORPHANS}\nCOMMIT;`);
   } catch (cause) {
-    throw new MigrationRefused(`Migration ${name} failed and was rolled back.`, {
+    const name = await findFailing(client, pending);
+    throw new MigrationRefused(`Migration ${name} failed; the database is as it was before.`, {
       why: cause instanceof Error ? cause.message : String(cause),
-      fix: "Check the free space of the data folder; restore a backup if the file is damaged.",
+      fix: "Check the free space of the data folder and start again, or go on with the version before; restore a backup if the file is damaged.",
       cause,
     });
+  } finally {
+    await client.execute("PRAGMA foreign_keys = ON");
   }
+  return pending.map((migration) => migration.name);
 }
+
+/** Fails when rows would be left that refer to others that are missing. */
+const NO_ORPHANS = `CREATE TEMP TABLE "_orphans" ("rows" INTEGER CHECK ("rows" = 0));
+INSERT INTO "_orphans" SELECT count(*) FROM pragma_foreign_key_check;
+DROP TABLE "_orphans";`;
+
+const scriptOf = (migrations: readonly Migration[]): string =>
+  migrations.map((migration) => `${migration.sql}\n;${recordOf(migration)};`).join("\n");
+
+/** The first that does not run after those before it. Nothing of what is tried stays. */
+async function findFailing(client: SqlClient, pending: readonly Migration[]): Promise<string> {
+  for (let count = 1; count < pending.length; count++) {
+    const script = `BEGIN IMMEDIATE;\n${HISTORY};\n${scriptOf(pending.slice(0, count))}\nROLLBACK;`;
+    const ran = await client.executeMultiple(script).then(
+      () => true,
+      () => false,
+    );
+    if (!ran) return pending[count - 1]?.name ?? "";
+  }
+  return pending.at(-1)?.name ?? "";
+}
+
+const recordOf = ({ name, sql }: Migration): string =>
+  `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "finished_at", "applied_steps_count")
+    VALUES (${quote(randomUUID())}, ${quote(checksumOf(sql))}, ${quote(name)}, current_timestamp, 1)`;

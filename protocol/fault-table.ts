@@ -331,6 +331,21 @@ export const FAULTS = {
     says: "It leads to an address where no store may be.",
     next: "Use the store's public address, or have the hub's operator allow this one (TIDEMARK_ALLOW_ENDPOINTS).",
   }),
+  BACKUP_DAMAGED: row("never", 422, {
+    exit: 6,
+    says: "This is no whole backup of a hub.",
+    next: "Nothing was changed. Take another one; `hub backup` checks each when it is made.",
+  }),
+  HISTORY_UNREAD: row("backoff", 503, {
+    exit: 5,
+    says: "A part of this hub's record was lost, and it has not read yet what the bucket knows of this run.",
+    next: "It is tried again; nothing that was uploaded is lost.",
+  }),
+  DELETIONS_OFF: row("never", 409, {
+    exit: 4,
+    says: "Nothing is deleted: a part of this hub's record was lost, and nobody has said yet that it is whole again.",
+    next: "When all of the bucket has been listed, an admin confirms it.",
+  }),
   CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),
   IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),

@@ -335,7 +335,8 @@ export type EventKind =
   | "program-ended"
   | "link-probed"
   | "profile-changed"
-  | "account-created";
+  | "account-created"
+  | "upkeep";
 
 export interface EventRow {
   /** Ascending; the cursor of the list. */

@@ -6,6 +6,7 @@ import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
 import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./profiles/reach.ts";
+import { readUpkeepSettings, type UpkeepSettings } from "./upkeep/read-settings.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -35,6 +36,8 @@ export interface HubSettings {
   salad: SaladSettings | null;
   /** How old a node's credential gets before the hub asks for a new one. */
   rotateAfterMs: number;
+  /** Backups and the look for leftovers, by the clock. */
+  upkeep: UpkeepSettings;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -131,10 +134,11 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
  */
 export function readSettings(variables: Variables): HubSettings {
   const host = textOf(variables, "TIDEMARK_HOST") ?? "127.0.0.1";
+  const dataFolder = resolve(textOf(variables, "TIDEMARK_DATA") ?? "data");
   return {
     port: portOf(variables),
     host,
-    dataFolder: resolve(textOf(variables, "TIDEMARK_DATA") ?? "data"),
+    dataFolder,
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
     metrics: metricsDoorOf(variables),
@@ -144,6 +148,7 @@ export function readSettings(variables: Variables): HubSettings {
     governor: readGovernorLimits(variables),
     salad: readSaladSettings((name) => secretOf(variables, name)),
     rotateAfterMs: rotateAfterOf(variables),
+    upkeep: readUpkeepSettings(variables, dataFolder),
     logLevel: logLevelOf(variables),
   };
 }

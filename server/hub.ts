@@ -12,6 +12,7 @@ import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 import type { Workloads } from "./workloads/verify-salad.ts";
 import type { Reach } from "./profiles/reach.ts";
+import type { UpkeepState } from "./upkeep/start-janitor.ts";
 
 /** What every verb of the hub works with. */
 export interface Hub {
@@ -30,6 +31,7 @@ export interface Hub {
   readonly throttle: Throttle;
   readonly locks: KeyedLock;
   readonly counters: Counters;
+  readonly upkeep: UpkeepState;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

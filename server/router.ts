@@ -11,6 +11,7 @@ import { restoresRouter } from "./restores/router.ts";
 import { transfersRouter } from "./transfers/router.ts";
 import { router } from "./trpc.ts";
 import { invitationsRouter, usersRouter } from "./users/router.ts";
+import { upkeepRouter } from "./upkeep/router.ts";
 
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
@@ -32,6 +33,7 @@ export const hubRouter = router({
   sessions: sessionsRouter,
   apiTokens: apiTokensRouter,
   audit: auditRouter,
+  upkeep: upkeepRouter,
 });
 
 export type HubRouter = typeof hubRouter;

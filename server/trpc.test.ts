@@ -32,6 +32,7 @@ const EXPECTED: Record<Who, string[]> = {
     "apiTokens.list",
     "apiTokens.create",
     "apiTokens.revoke",
+    "upkeep.status",
   ],
   operator: ["restores.create", "transfers.act", "tokens.list", "tokens.create", "tokens.revoke"],
   admin: [
@@ -54,6 +55,9 @@ const EXPECTED: Record<Who, string[]> = {
     "invitations.create",
     "invitations.revoke",
     "audit.list",
+    "nodes.revoke",
+    "upkeep.runJanitor",
+    "upkeep.confirmDeletions",
   ],
   node: [
     "hello",

@@ -1,7 +1,9 @@
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListPartsCommand,
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
@@ -115,5 +117,45 @@ export async function deleteObject(client: S3Client, { bucket, key }: At): Promi
   } catch (error) {
     const fault = withSubject(faultOfSdk(error, { op, subject: key }), key);
     if (fault.code !== "NO_SUCH_KEY") throw fault;
+  }
+}
+
+/** Takes back an upload that was never completed; one that is not there is what was wanted. */
+export async function abortUpload(
+  client: S3Client,
+  { bucket, key, uploadId }: At & { uploadId: string },
+): Promise<void> {
+  const op = "AbortMultipartUpload";
+  try {
+    await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: key, UploadId: uploadId }));
+  } catch (error) {
+    const fault = withSubject(faultOfSdk(error, { op, subject: key }), key);
+    if (fault.code !== "NO_SUCH_UPLOAD" && fault.code !== "NO_SUCH_KEY") throw fault;
+  }
+}
+
+/** Bytes of the parts that an upload has so far; 0 when it is gone. */
+export async function uploadedBytes(
+  client: S3Client,
+  { bucket, key, uploadId }: At & { uploadId: string },
+): Promise<number> {
+  const op = "ListParts";
+  let bytes = 0;
+  let marker: string | undefined;
+  try {
+    do {
+      const page = await client.send(
+        new ListPartsCommand({ Bucket: bucket, Key: key, UploadId: uploadId, PartNumberMarker: marker }),
+      );
+      for (const part of page.Parts ?? []) bytes += part.Size ?? 0;
+      const next = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
+      if (next !== undefined && next === marker) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key });
+      marker = next;
+    } while (marker !== undefined);
+    return bytes;
+  } catch (error) {
+    const fault = withSubject(faultOfSdk(error, { op, subject: key }), key);
+    if (fault.code === "NO_SUCH_UPLOAD" || fault.code === "NO_SUCH_KEY") return 0;
+    throw fault;
   }
 }

@@ -54,7 +54,10 @@ export function checkAnnounced(
 
 const homeOf = ({ profileId, bucket, prefix }: Checkpoint) => ({ profileId, bucket, prefix });
 
-const prefixOf = (checkpoint: Checkpoint): string =>
+/** Where the objects of an attempt lie. */
+type AttemptAt = Pick<Checkpoint, "bucket" | "prefix" | "run" | "writerEpoch" | "attempt">;
+
+const prefixOf = (checkpoint: AttemptAt): string =>
   attemptPrefix(checkpoint.prefix, {
     run: runName.parse(checkpoint.run),
     epoch: checkpoint.writerEpoch,
@@ -86,7 +89,7 @@ const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g
  * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
  * @throws Fault NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
  */
-export async function checkObjects(store: OpenStore, manifest: Manifest, checkpoint: Checkpoint): Promise<void> {
+export async function checkObjects(store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> {
   const wanted = wantedObjects(manifest);
   if (wanted.size === 0) return;
   const { client, access } = store;

@@ -15,6 +15,9 @@ import { hearFrom } from "../nodes/hear-from.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { openDoubt } from "../upkeep/may-delete.ts";
+import { nothingFound, readRun } from "../upkeep/read-run.ts";
+import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
 
 /**
@@ -31,16 +34,28 @@ const MOST_CLAIM_BYTES = 64 * 1024;
 
 type Parent = { epoch: number; step: number } | null;
 
-/** @throws Fault CONFLICT when the run lives in another bucket */
-async function openRun(hub: Hub, run: string, node: LiveNode): Promise<void> {
+/**
+ * Returns the highest epoch that the bucket is known to name after a part of the record was lost; 0 otherwise. While that is
+ * not known the bucket is asked.
+ * @throws Fault CONFLICT when the run lives in another bucket; those of the store
+ */
+async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
   const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
   if (known === null) {
-    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt: new Date(hub.now()) } });
+    const doubt = await openDoubt(hub);
+    const highestSeen = doubt !== null && doubt.listedAt === null ? null : 0;
+    const createdAt = new Date(hub.now());
+    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen } });
     emit(hub, null, ["runs", "profiles"]);
+    if (highestSeen === 0) return 0;
   } else if (known.profileId !== node.profileId) {
     const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
     throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
-  }
+  } else if (known.highestSeen !== null) return known.highestSeen;
+  await readRun(hub, { store: await hub.stores.open(node.profileId), run }, nothingFound());
+  await showHistory(hub);
+  const read = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
+  return read.highestSeen ?? 0;
 }
 
 /** Writes the claim unless somebody already has. Returns whether it is ours. */
@@ -97,14 +112,16 @@ interface Claim {
   run: RunName;
   node: LiveNode;
   last: Epoch | null;
+  /** See `openRun`. */
+  highestSeen: number;
   parent: Parent;
   /** When the parent was captured, epoch ms. */
   goesOnAt: number | null;
 }
 
-async function claimInBucket({ hub, run, node, last, parent }: Claim): Promise<number> {
+async function claimInBucket({ hub, run, node, last, highestSeen, parent }: Claim): Promise<number> {
   const store = await hub.stores.open(node.profileId);
-  let epoch = (last?.epoch ?? 0) + 1;
+  let epoch = Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const claim: EpochClaim = {
       format: "tidemark.epoch",
@@ -169,14 +186,14 @@ export async function claimEpoch(
   await hearFrom(hub, node);
   const { run } = input;
   return hub.locks.run(`run ${run}`, async () => {
-    await openRun(hub, run, node);
+    const highestSeen = await openRun(hub, run, node);
     const last = await currentEpoch(hub.db, run);
     const newest = await newestComplete(hub.db, run);
     let row = last;
-    if (last === null || last.nodeId !== node.id) {
+    if (last === null || last.nodeId !== node.id || last.epoch < highestSeen) {
       const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
       const goesOnAt = newest?.capturedAt.getTime() ?? null;
-      const claim = { hub, run, node, last, parent, goesOnAt };
+      const claim = { hub, run, node, last, highestSeen, parent, goesOnAt };
       row = await recordClaim(claim, await claimInBucket(claim));
     }
     return answerOf(row, newest);

@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { format, stripVTControlCharacters } from "node:util";
 import { explainStart } from "../boxed.ts";
+import { startUpkeep } from "../upkeep/schedule.ts";
 import { PASSWORD_COST } from "../auth/password.ts";
 import { readSettings } from "../env.ts";
 import { createLog, withoutSecrets, type Log } from "../log.ts";
@@ -56,12 +57,14 @@ async function start(): Promise<void> {
   });
   const pages = await openPages(hub, ROOT);
   const served = await serve(hub, pages.serve, PORT_WAIT_MS);
+  const upkeep = startUpkeep(hub);
   let isEnding = false;
   const end = async (): Promise<void> => {
     if (isEnding) return;
     isEnding = true;
     startClosing();
     await served.close(GRACE_MS);
+    await upkeep.stop();
     await close();
     process.exit(0);
   };

@@ -19,6 +19,7 @@ import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
 import { createReach, type Reach } from "../profiles/reach.ts";
+import { createUpkeepState } from "../upkeep/start-janitor.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -93,6 +94,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     throttle: createThrottle(now),
     locks: createKeyedLock(),
     counters: createCounters(),
+    upkeep: createUpkeepState(),
     startedAt: now(),
     closing: closing.signal,
   };

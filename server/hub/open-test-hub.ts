@@ -38,6 +38,9 @@ export interface TestHub {
   startClosing: () => void;
   /** Ends this hub and starts another on the same data. */
   restart: () => Promise<void>;
+  /** Ends this hub; `start` starts another on the same data. */
+  stop: () => Promise<void>;
+  start: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -69,7 +72,11 @@ export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: R
     },
     startClosing: () => opened.startClosing(),
     restart: async () => {
-      await opened.close();
+      await test.stop();
+      await test.start();
+    },
+    stop: () => opened.close(),
+    start: async () => {
       opened = await start();
       test.hub = opened.hub;
     },

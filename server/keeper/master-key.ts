@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { chmod, open, readFile } from "node:fs/promises";
+import { access, chmod, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 
@@ -62,3 +62,25 @@ export async function createMasterSecret(dataFolder: string): Promise<string> {
     throw new Fault("FOLDER_UNWRITABLE", { op: "create the master key", subject: path, cause: error });
   }
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * Makes the key file the previous one, so that the next opening makes a new one and seals everything with it. Done before,
+ * and cut off then, it stays as it is.
+ * @throws Fault MASTER_KEY_MISSING
+ */
+export async function setKeyFileAside(dataFolder: string): Promise<void> {
+  const [path, aside] = [join(dataFolder, KEY_FILE), join(dataFolder, PREVIOUS_FILE)];
+  if (await isThere(aside)) return;
+  if (!(await isThere(path))) throw new Fault("MASTER_KEY_MISSING", { subject: path });
+  await rename(path, aside);
+}
+
+/** Removes the key that was replaced: nothing is sealed with it any more. */
+export const forgetPreviousKeyFile = (dataFolder: string): Promise<void> =>
+  rm(join(dataFolder, PREVIOUS_FILE), { force: true });

@@ -69,6 +69,8 @@ export interface UploaderParts {
 
 /** The store does not have what was sent. */
 const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "ALREADY_EXISTS"]);
+/** The hub does not know the announcement: it was restored from a backup that is older. */
+const FORGOTTEN: ReadonlySet<FaultCode> = new Set(["NOT_THIS_NODES", "NOT_FOUND"]);
 const MOST_RENEWALS = 2;
 
 const IDLE_MS = 10_000;
@@ -188,12 +190,21 @@ export function createUploader(given: UploaderParts): Uploader {
     }
   };
 
-  /** Objects that are gone or are not ours cannot be mended under their keys: the capture is sent anew under fresh ones. */
+  /**
+   * Objects that are gone or are not ours cannot be mended under their keys: the capture is sent anew under fresh ones. What
+   * the hub forgot is announced again, and goes on with the parts it has.
+   */
   const renewIfLost = async (item: Capture, error: unknown): Promise<boolean> => {
     const times = state.renewals.get(item.id) ?? 0;
-    if (!isFault(error) || !LOST.has(error.code) || times >= MOST_RENEWALS) return false;
+    if (!isFault(error) || times >= MOST_RENEWALS) return false;
+    const isForgotten = FORGOTTEN.has(error.code);
+    if (!isForgotten && !LOST.has(error.code)) return false;
     state.renewals.set(item.id, times + 1);
     await ahead.drop(item.id);
+    if (isForgotten) {
+      await ledger.update(item.id, { announced: false });
+      return true;
+    }
     await rm(journalOf(parts.journals, item), { force: true });
     await ledger.update(item.id, { attempt: newAttempt(), announced: false });
     return true;

@@ -1,0 +1,116 @@
+import { PrismaLibSql } from "@prisma/adapter-libsql";
+import { randomUUID } from "node:crypto";
+import { chmod, link, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { SqlClient } from "./connection.ts";
+
+/**
+ * A copy of a database that others may write at this moment: one consistent state of it, checked before it gets its name,
+ * readable by its owner only. `VACUUM INTO` reads in one transaction and keeps nobody from writing. The copy is one file
+ * without a log beside it. Under the final name there is a whole copy or nothing, however the process ends.
+ */
+
+export class DamagedDatabase extends Error {
+  constructor(file: string, said: string) {
+    super(`${file} is not a whole database: ${said}`);
+    this.name = "DamagedDatabase";
+  }
+}
+
+/** A connection without the settings of the hub's own: it changes nothing of the file by being opened. */
+export async function openFile(file: string): Promise<SqlClient> {
+  const url = `file:${file}`;
+  const client = new PrismaLibSql({ url }).createClient({ url });
+  await client.execute("PRAGMA busy_timeout = 30000");
+  return client;
+}
+
+/** Puts on the disk what a folder says of its files. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function syncFile(file: string): Promise<void> {
+  const handle = await open(file, "r+");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** @throws DamagedDatabase */
+export async function checkDatabase(file: string): Promise<void> {
+  try {
+    const client = await openFile(file);
+    try {
+      const { rows } = await client.execute("PRAGMA integrity_check(3)");
+      const said = rows.map((row) => (typeof row[0] === "string" ? row[0] : ""));
+      if (said.join() !== "ok") throw new DamagedDatabase(file, said.join("; "));
+      const broken = await client.execute("PRAGMA foreign_key_check");
+      if (broken.rows.length > 0) throw new DamagedDatabase(file, "rows that refer to others that are missing");
+    } finally {
+      client.close();
+    }
+  } catch (error) {
+    // SQLite says itself of a file that it is none of its own, or a broken one.
+    const isVerdict = error instanceof Error && "code" in error && /^SQLITE_(CORRUPT|NOTADB)/.test(String(error.code));
+    throw isVerdict ? new DamagedDatabase(file, error.message) : error;
+  }
+}
+
+const UNFINISHED = /\.unfinished(-journal|-wal|-shm)?$/;
+/** One that nobody has written for so long belongs to a process that was killed. */
+const ABANDONED_AFTER_MS = 3_600_000;
+
+/** Removes what copies that were killed left of their own. */
+export async function sweepUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!UNFINISHED.test(name)) continue;
+    const file = join(folder, name);
+    const stats = await stat(file).catch(() => null);
+    if (stats !== null && Date.now() - stats.mtimeMs > ABANDONED_AFTER_MS) await rm(file, { force: true });
+  }
+}
+
+/** Where a file is made that will be called `file`. */
+export const unfinishedName = (file: string): string =>
+  join(dirname(file), `.${basename(file)}.${randomUUID().slice(0, 8)}.unfinished`);
+
+/** Gives a finished file its name. A name that is taken stays as it is. @throws an error with code EEXIST */
+export async function nameFinished(unfinished: string, file: string): Promise<void> {
+  await syncFile(unfinished);
+  try {
+    await link(unfinished, file);
+    await unlink(unfinished);
+  } catch (error) {
+    // A file system without links.
+    if (!(error instanceof Error && "code" in error && (error.code === "EPERM" || error.code === "ENOTSUP")))
+      throw error;
+    await rename(unfinished, file);
+  }
+  await syncFolder(dirname(file));
+}
+
+/**
+ * Copies the database `from` to the new file `to`.
+ * @throws DamagedDatabase when the copy does not pass SQLite's own check; whatever the disk says
+ */
+export async function snapshotDatabase(from: string, to: string): Promise<void> {
+  const unfinished = unfinishedName(to);
+  const client = await openFile(from);
+  try {
+    await client.execute({ sql: "VACUUM INTO ?", args: [unfinished] });
+    await chmod(unfinished, 0o600);
+    await checkDatabase(unfinished);
+    await nameFinished(unfinished, to);
+  } finally {
+    client.close();
+    await rm(unfinished, { force: true });
+  }
+}

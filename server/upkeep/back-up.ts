@@ -1,0 +1,146 @@
+import { createReadStream, createWriteStream } from "node:fs";
+import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createGunzip, createGzip } from "node:zlib";
+import { Fault } from "#protocol/fault.ts";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import {
+  checkDatabase,
+  DamagedDatabase,
+  nameFinished,
+  openFile,
+  snapshotDatabase,
+  sweepUnfinished,
+  unfinishedName,
+} from "#prisma/snapshot.ts";
+import { timeInName } from "#prisma/upgrade.ts";
+
+/**
+ * A backup: one file with all that the hub knows, taken while it works. What is sealed in it stays sealed; the master key is
+ * no part of the database and so never of a backup. Whoever has the file alone opens no bucket with it.
+ */
+
+export const DATABASE = "hub.db";
+const BACKUP = /^tidemark-hub-\d{8}T\d{9}Z-v[^/]+\.db(\.gz)?$/;
+
+export interface BackupWish {
+  dataFolder: string;
+  /** Folder; made when it is not there. */
+  to: string;
+  /** Backups that stay in `to`, this one among them; null: all. */
+  keep: number | null;
+  compress: "gzip" | "none";
+  /** Epoch ms. */
+  now: number;
+}
+
+export interface Backup {
+  file: string;
+  sizeBytes: number;
+  tookMs: number;
+  /** Older ones that `keep` left no room for. */
+  removed: string[];
+}
+
+/** Whether a file of this name is one of ours. */
+export const isBackupName = (name: string): boolean => BACKUP.test(name);
+
+const nothing = () => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+async function compress(from: string, to: string): Promise<void> {
+  const unfinished = unfinishedName(to);
+  try {
+    await pipeline(createReadStream(from), createGzip(), createWriteStream(unfinished, { mode: 0o600 }));
+    // Its own checksum says whether it can be read back.
+    await pipeline(createReadStream(unfinished), createGunzip(), nothing());
+    await nameFinished(unfinished, to);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+/** Tells the hub's own record of it, so that people see when the last one was made. */
+async function record(database: string, backup: Backup, startedAt: number): Promise<void> {
+  const client = await openFile(database);
+  try {
+    const { rows } = await client.execute(`SELECT 1 FROM sqlite_master WHERE name = 'UpkeepRun'`);
+    if (rows.length === 0) return;
+    const result = JSON.stringify({ file: backup.file, sizeBytes: backup.sizeBytes });
+    await client.execute({
+      sql: `INSERT INTO "UpkeepRun" ("kind", "startedAt", "endedAt", "result") VALUES ('backup', ?, ?, ?)`,
+      args: [startedAt, startedAt + backup.tookMs, result],
+    });
+  } finally {
+    client.close();
+  }
+}
+
+async function prune(folder: string, keep: number): Promise<string[]> {
+  const names = (await readdir(folder)).filter(isBackupName).toSorted();
+  const old = names.slice(0, Math.max(0, names.length - Math.max(1, keep)));
+  for (const name of old) await rm(join(folder, name), { force: true });
+  return old;
+}
+
+/**
+ * Takes a backup. A hub may be running on the folder, and writing.
+ * @throws Fault NOT_FOUND without a database, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
+ */
+export async function backUp(wish: BackupWish): Promise<Backup> {
+  const database = join(wish.dataFolder, DATABASE);
+  const startedAt = performance.now();
+  await access(database).catch(() => {
+    throw new Fault("NOT_FOUND", { op: "backup", subject: database, detail: "there is no hub's database there" });
+  });
+  try {
+    await mkdir(wish.to, { recursive: true, mode: 0o700 });
+    await sweepUnfinished(wish.to);
+    const name = `tidemark-hub-${timeInName(wish.now)}-v${PRODUCT_VERSION}.db`;
+    const plain = join(wish.to, name);
+    let file = plain;
+    if (wish.compress === "none") await snapshotDatabase(database, plain);
+    else {
+      file = `${plain}.gz`;
+      const raw = unfinishedName(plain);
+      try {
+        await snapshotDatabase(database, raw);
+        await compress(raw, file);
+      } finally {
+        await rm(raw, { force: true });
+      }
+    }
+    const removed = wish.keep === null ? [] : await prune(wish.to, wish.keep);
+    const { size: sizeBytes } = await stat(file);
+    const backup = { file, sizeBytes, tookMs: Math.round(performance.now() - startedAt), removed };
+    await record(database, backup, wish.now);
+    return backup;
+  } catch (error) {
+    throw backupFault(error, wish.to);
+  }
+}
+
+/** What went wrong with a copy, by what the system or SQLite calls it. */
+export function backupFault(error: unknown, subject: string): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (error instanceof DamagedDatabase) {
+    return new Fault("BACKUP_DAMAGED", { subject, detail: error.message, cause: error });
+  }
+  if (code === "ENOSPC" || code === "SQLITE_FULL")
+    return new Fault("NO_SPACE", { op: "backup", subject, cause: error });
+  if (code === "EACCES" || code === "EPERM" || code === "EROFS" || code === "ENOTDIR" || code === "SQLITE_CANTOPEN") {
+    return new Fault("FOLDER_UNWRITABLE", { op: "backup", subject, cause: error });
+  }
+  if (code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR") {
+    return new Fault("BACKUP_DAMAGED", { subject, detail: "it cannot be decompressed", cause: error });
+  }
+  return error;
+}
+
+/** @throws Fault BACKUP_DAMAGED */
+export async function requireWhole(file: string, subject: string): Promise<void> {
+  await checkDatabase(file).catch((error: unknown) => {
+    throw backupFault(error, subject);
+  });
+}

@@ -1,0 +1,50 @@
+import type { Database } from "#prisma/open.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+
+/** One kind of object in a bucket that tells of the past of a run. */
+
+export interface HistoryScope {
+  db: Database;
+  store: OpenStore;
+  run: RunName;
+  /** Epoch ms. */
+  now: number;
+}
+
+export interface HistoryObject {
+  key: string;
+  text: string;
+  /** Epoch ms by the store's clock. */
+  modifiedAt: number;
+}
+
+export interface HistoryKind {
+  /** The objects of a run lie below `{prefix}{folder}/{run}/`. */
+  folder: string;
+  mostBytes: number;
+  /** The epoch a key speaks of, relative to the run's folder; null when it is no key of this kind. */
+  epochOf: (name: string) => number | null;
+  /** Whether the database has it as it is: it is then not fetched. */
+  isKnown: (scope: HistoryScope, key: string) => Promise<boolean>;
+  /**
+   * Writes down what the object says, once. Returns whether something was new.
+   * @throws Fault BAD_INPUT, NOT_THIS_NODES, CONFLICT and those of comparing objects: this one is refused
+   */
+  take: (scope: HistoryScope, object: HistoryObject) => Promise<boolean>;
+  /** How many the database has of this run that are not among `keys`. */
+  countMissing: (scope: HistoryScope, keys: ReadonlySet<string>) => Promise<number>;
+}
+
+export const refused = (object: Pick<HistoryObject, "key">, detail: string): Fault =>
+  new Fault("BAD_INPUT", { op: "rebuild", subject: object.key, detail });
+
+/** @throws Fault BAD_INPUT */
+export function readJson(object: HistoryObject): unknown {
+  try {
+    return JSON.parse(object.text);
+  } catch {
+    throw refused(object, "it is not JSON");
+  }
+}

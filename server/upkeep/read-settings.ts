@@ -1,0 +1,55 @@
+import { resolve } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { JANITOR_MODES, type JanitorMode } from "#protocol/upkeep.ts";
+import { parseDuration } from "#protocol/units.ts";
+
+/** What the hub does for itself by the clock. */
+export interface UpkeepSettings {
+  /** Null: no backups by the clock. */
+  backupEveryMs: number | null;
+  backupKeep: number;
+  /** Absolute. */
+  backupFolder: string;
+  janitor: JanitorMode;
+  janitorEveryMs: number;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+const DAY_MS = 86_400_000;
+const SHORTEST_MS = 1_000;
+
+const textOf = (variables: Variables, name: string): string | null => variables[name]?.trim() || null;
+
+function durationOf(variables: Variables, name: string): number | null {
+  const text = textOf(variables, name);
+  if (text === null) return DAY_MS;
+  if (text === "off" || text === "0") return null;
+  try {
+    const ms = parseDuration(text);
+    if (ms >= SHORTEST_MS) return ms;
+  } catch {
+    // Said below, with the name.
+  }
+  throw new Fault("BAD_INPUT", { subject: name, detail: "it looks like 24h, 30m, or off" });
+}
+
+/** @throws Fault BAD_INPUT, naming the variable */
+export function readUpkeepSettings(variables: Variables, dataFolder: string): UpkeepSettings {
+  const keep = textOf(variables, "TIDEMARK_BACKUP_KEEP") ?? "7";
+  if (!/^[1-9]\d{0,3}$/.test(keep)) {
+    throw new Fault("BAD_INPUT", { subject: "TIDEMARK_BACKUP_KEEP", detail: "it is a number from 1 to 9999" });
+  }
+  const mode = textOf(variables, "TIDEMARK_JANITOR") ?? "report";
+  const janitor = JANITOR_MODES.find((one) => one === mode);
+  if (janitor === undefined) {
+    throw new Fault("BAD_INPUT", { subject: "TIDEMARK_JANITOR", detail: "it is off, report or delete" });
+  }
+  return {
+    backupEveryMs: durationOf(variables, "TIDEMARK_BACKUP_EVERY"),
+    backupKeep: Number(keep),
+    backupFolder: resolve(dataFolder, textOf(variables, "TIDEMARK_BACKUP_TO") ?? "backups"),
+    janitor,
+    janitorEveryMs: durationOf(variables, "TIDEMARK_JANITOR_EVERY") ?? DAY_MS,
+  };
+}

@@ -1,0 +1,124 @@
+import { manifest, type Manifest } from "#protocol/checkpoint.ts";
+import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/keys.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { checkObjects } from "../checkpoints/check-manifest.ts";
+import { hashOf } from "../random-id.ts";
+import { ensureNode } from "./ensure-node.ts";
+import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";
+
+/**
+ * A checkpoint as its manifest in the bucket says. Manifests lie where no node can write; all the same nothing of one is
+ * believed that commit would not have believed: its key, its place, the keys it names, and every object it names are
+ * compared. What does not hold is refused, and the others go on.
+ */
+
+/** @throws Fault BAD_INPUT, NOT_THIS_NODES */
+function readManifest({ store, run }: HistoryScope, object: HistoryObject): Manifest {
+  const parsed = manifest.safeParse(readJson(object));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    throw refused(object, `${issue?.path.map(String).join(".") ?? ""}: ${issue?.message ?? "it is no manifest"}`);
+  }
+  const read = parsed.data;
+  const { writerEpoch: epoch, step, id: checkpointId, attempt } = read;
+  if (read.run !== run || manifestKey(store.prefix, { run, epoch, step, checkpointId, attempt }) !== object.key) {
+    throw refused(object, "it speaks of another checkpoint than its key");
+  }
+  if (!read.homes.some(({ bucket, prefix }) => bucket === store.access.bucket && prefix === store.prefix)) {
+    throw refused(object, "its objects lie elsewhere");
+  }
+  const own = attemptPrefix(store.prefix, { run, epoch, attempt });
+  for (const file of read.files) {
+    for (const { key } of file.extents) {
+      parseDataKey(store.prefix, key);
+      if (!key.startsWith(own)) throw refused(object, `it names ${key}, which belongs to another attempt`);
+    }
+  }
+  return read;
+}
+
+async function recordManifest(
+  tx: Transaction,
+  { store, run, now }: HistoryScope,
+  { object, read }: { object: HistoryObject; read: Manifest },
+): Promise<boolean> {
+  const { id, attempt, writerEpoch, parent, node } = read;
+  const known = await tx.checkpoint.findUnique({ where: { id } });
+  // Of several manifests of one checkpoint the recorded one counts; what is in the trash stays there.
+  if (known !== null && (known.state === "complete" || known.state === "trashed")) return false;
+  if (known !== null && known.run !== run) throw refused(object, "its checkpoint belongs to another run");
+  const holder = await tx.checkpoint.findUnique({ where: { run_attempt: { run, attempt } }, select: { id: true } });
+  if (holder !== null && holder.id !== id) throw refused(object, "its attempt belongs to another checkpoint");
+  await ensureNode(tx, node, { profileId: store.profileId, now });
+  const committedAt = new Date(object.modifiedAt);
+  // A claim that was lost: the manifest was accepted from the writer of this epoch.
+  await tx.epoch.upsert({
+    where: { run_epoch: { run, epoch: writerEpoch } },
+    update: {},
+    create: {
+      run,
+      epoch: writerEpoch,
+      parentEpoch: parent?.epoch ?? null,
+      parentStep: parent === null ? null : BigInt(parent.step),
+      nodeId: node.id,
+      claimedAt: committedAt,
+    },
+  });
+  await tx.attempt.upsert({
+    where: { run_attempt: { run, attempt } },
+    update: {},
+    create: { run, attempt, writerEpoch, nodeId: node.id, announcedAt: committedAt },
+  });
+  const data = {
+    run,
+    step: BigInt(read.step),
+    writerEpoch,
+    attempt,
+    nodeId: node.id,
+    profileId: store.profileId,
+    bucket: store.access.bucket,
+    prefix: store.prefix,
+    state: "complete",
+    framework: read.framework,
+    metrics: JSON.stringify(read.metrics),
+    fileCount: read.files.length,
+    sizeBytes: BigInt(read.sizeBytes),
+    capturedAt: new Date(read.capturedAt),
+    announcedAt: committedAt,
+    committedAt,
+    manifestKey: object.key,
+    manifestSha256: hashOf(object.text),
+  };
+  await tx.checkpoint.upsert({ where: { id }, update: data, create: { id, ...data } });
+  const files = JSON.stringify(read.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })));
+  const content = { files, manifest: object.text };
+  await tx.checkpointContent.upsert({
+    where: { checkpointId: id },
+    update: content,
+    create: { checkpointId: id, ...content },
+  });
+  return true;
+}
+
+export const MANIFESTS: HistoryKind = {
+  folder: "manifests",
+  mostBytes: 64 * 1024 * 1024,
+  epochOf: (name) => {
+    const match = /^e(\d{6})\/s\d{12}-[^/]+\.json$/.exec(name);
+    return match === null ? null : Number(match[1]);
+  },
+  isKnown: async ({ db, run }, key) =>
+    (await db.checkpoint.count({ where: { run, manifestKey: key, state: { in: ["complete", "trashed"] } } })) > 0,
+  take: async (scope, object) => {
+    const read = readManifest(scope, object);
+    const { store } = scope;
+    const place = { bucket: store.access.bucket, prefix: store.prefix };
+    await checkObjects(store, read, { ...place, run: read.run, writerEpoch: read.writerEpoch, attempt: read.attempt });
+    return scope.db.$transaction((tx) => recordManifest(tx, scope, { object, read }));
+  },
+  countMissing: async ({ db, store, run }, keys) => {
+    const where = { run, profileId: store.profileId, state: "complete", prefix: store.prefix };
+    const rows = await db.checkpoint.findMany({ where, select: { manifestKey: true } });
+    return rows.filter(({ manifestKey: key }) => key !== null && !keys.has(key)).length;
+  },
+};
