@@ -1,5 +1,6 @@
 import { authRouter } from "./auth/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
+import { commandsRouter } from "./commands/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
@@ -19,6 +20,7 @@ export const hubRouter = router({
   runs: runsRouter,
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,
+  commands: commandsRouter,
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,

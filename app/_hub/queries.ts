@@ -53,6 +53,8 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   transfers: [["transfers"]],
   events: [["events"]],
   account: [["account"]],
+  commands: [["commands"]],
+  alerts: [["alerts"]],
 };
 
 export function refreshTopics(client: QueryClient, topics: readonly StaleTopic[]): void {
