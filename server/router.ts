@@ -1,3 +1,4 @@
+import { alertsRouter } from "./alerts/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
@@ -13,6 +14,7 @@ import { router } from "./trpc.ts";
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
   auth: authRouter,
+  alerts: alertsRouter,
   live: liveRouter,
   fleet: fleetRouter,
   nodes: nodesRouter,

@@ -77,7 +77,7 @@ test("a node is held, released, limited, measured, drained and stopped from the 
   );
 
   expect(await ended(await send("gpu-1", { kind: "stop", graceMs: 10_000 }))).toMatchObject({ state: "done" });
-  expect((await worker.ended).code).toBe(0);
+  expect((await worker.exited).code).toBe(0);
   await stage.startNode({ name: "gpu-1", run });
   await online("gpu-1");
   expect((await rowsOf()).filter(({ kind }) => kind === "stop")).toMatchObject([{ state: "done" }]);

@@ -5,6 +5,7 @@ import { linesOf } from "../keeper/lines.ts";
 import {
   keeperReply,
   openOutput,
+  openTextOutput,
   sealOutput,
   signOutput,
   signRequestOutput,
@@ -55,6 +56,8 @@ export function connectKeeper(pipe: Duplex): Keeper {
   return {
     open: (input) => ask({ call: "open", input }, openOutput),
     seal: (input) => ask({ call: "seal", input }, sealOutput),
+    sealText: (input) => ask({ call: "sealText", input }, sealOutput),
+    openText: (input) => ask({ call: "openText", input }, openTextOutput),
     sign: (input) => ask({ call: "sign", input }, signOutput),
     signRequest: (input) => ask({ call: "signRequest", input }, signRequestOutput),
   };

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
 import { openDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
+import { loadAlerts } from "../alerts/alert-memory.ts";
+import { addDefaultRules } from "../alerts/default-rules.ts";
+import { startAlerting } from "../alerts/keep-alerting.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
@@ -63,6 +66,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
   await chmod(file, 0o600);
   await checkMasterKey(db, keeper, now());
+  await addDefaultRules(db, now());
   const closing = new AbortController();
   const hub: Hub = {
     settings,
@@ -75,6 +79,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),
+    alerts: await loadAlerts(db),
     locks: createKeyedLock(),
     counters: createCounters(),
     startedAt: now(),
@@ -84,11 +89,13 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   if ((await db.user.count()) > 0) hub.setupCode.close();
   else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
   const ticking = startTicking(hub);
+  const alerting = startAlerting(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
+      await alerting.stop();
       await ticking.stop();
       hub.stores.close();
       await closeDatabase();

@@ -3,11 +3,17 @@ import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
 import { createMasterSecret, readMasterSecret, type MasterKeySource } from "./master-key.ts";
-import type { Keeper } from "./messages.ts";
+import { isTextPlace, type Keeper } from "./messages.ts";
 import { deriveMasterKey, seal, unseal, type MasterKey } from "./seal.ts";
 
 const CANARY_PLACE = "Canary|1|sealed";
 const CANARY_TEXT = "tidemark canary v1";
+
+/** A bucket key is never opened for anybody. @throws Fault BAD_INPUT */
+function textPlaceOf(place: string): string {
+  if (isTextPlace(place)) return place;
+  throw new Fault("BAD_INPUT", { op: "keeper" });
+}
 
 /** The keeper's answers. `now` is the clock signatures are dated by. Nothing works before `open` has checked the key. */
 export function createKeeper(source: MasterKeySource, now: () => number = Date.now): Keeper {
@@ -33,6 +39,8 @@ export function createKeeper(source: MasterKeySource, now: () => number = Date.n
       return { canary: seal(opened, CANARY_PLACE, CANARY_TEXT) };
     },
     seal: async ({ place, credential }) => ({ sealed: seal(master(), place, JSON.stringify(credential)) }),
+    sealText: async ({ place, text }) => ({ sealed: seal(master(), textPlaceOf(place), text) }),
+    openText: async ({ place, sealed }) => ({ text: unseal(master(), textPlaceOf(place), sealed) }),
     sign: async (input) => {
       const { access, lifetimeMs } = input;
       const credential = credentialAt(input);

@@ -9,6 +9,10 @@ function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
       return keeper.open(call.input);
     case "seal":
       return keeper.seal(call.input);
+    case "sealText":
+      return keeper.sealText(call.input);
+    case "openText":
+      return keeper.openText(call.input);
     case "sign":
       return keeper.sign(call.input);
     case "signRequest":
