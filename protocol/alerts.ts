@@ -119,8 +119,7 @@ export type QuietHours = z.infer<typeof quietHours>;
 
 function isTimeZone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat("en-GB", { timeZone: name });
-    return true;
+    return new Intl.DateTimeFormat("en-GB", { timeZone: name }).format(0) !== "";
   } catch {
     return false;
   }

@@ -89,6 +89,8 @@ test("a node that was away hears of what is still valid, and never carries out w
   const node = { name: "gpu-2", run, flags: ["--json"], onLine: (line: string) => void begun.push(line) };
   const first = await stage.startNode(node);
   await online("gpu-2");
+  // Whoever is online has not yet its credential on disk.
+  await ended(await send("gpu-2", hold("release")));
   await first.stop("SIGKILL");
   const late = await send("gpu-2", { kind: "limit", up: 1_000_000, until: null }, 1_000);
   const valid = await send("gpu-2", { kind: "limit", up: 2_000_000, until: null });
@@ -106,6 +108,7 @@ test("a worker killed at random moments takes every command once", async () => {
   const node = { name: "gpu-3", run, flags: ["--json"], onLine: (line: string) => void lines.push(line) };
   let worker = await stage.startNode(node);
   await online("gpu-3");
+  await ended(await send("gpu-3", hold("release")));
   const orders: NodeOrder[] = [
     { kind: "probe" },
     hold("hold"),

@@ -190,7 +190,12 @@ describe("what fires", () => {
       direction: "download" as const,
       state: "failed" as const,
       ...checkpoint,
-      ...{ bytes: 1, files: 1, sentBytes: 0, startedAt: 1, retries: 0, connections: 1 },
+      bytes: 1,
+      files: 1,
+      sentBytes: 0,
+      startedAt: 1,
+      retries: 0,
+      connections: 1,
       startedBy: "operator" as const,
       fault: { code: "NO_SPACE" as const },
     };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import { once } from "node:events";
 
 /** For tests: somebody who takes messages, and answers as it is told. */
@@ -12,19 +12,21 @@ export interface Receiver {
 
 export async function openReceiver(): Promise<Receiver> {
   const receiver: Receiver = { url: "", got: [], answers: [], close: async () => undefined };
-  const server = createServer(async (request, response) => {
+  const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = Buffer.concat(chunks).toString("utf8");
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => answer(Buffer.concat(chunks).toString("utf8"), { request, response }));
+  });
+  const answer = (body: string, { request, response }: { request: IncomingMessage; response: ServerResponse }) => {
     receiver.got.push({ path: request.url ?? "", headers: request.headers, body });
-    const answer = receiver.answers.shift() ?? 200;
-    if (answer === "broken") {
+    const told = receiver.answers.shift() ?? 200;
+    if (told === "broken") {
       request.socket.destroy();
       return;
     }
-    const { status, headers } = typeof answer === "number" ? { status: answer, headers: {} } : answer;
+    const { status, headers } = typeof told === "number" ? { status: told, headers: {} } : told;
     response.writeHead(status, headers).end("ok");
-  });
+  };
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const address = server.address();
