@@ -101,13 +101,23 @@ export type Severity = z.infer<typeof severity>;
  * `pending`: found true, for the moment only in memory, so that a flicker is no news; `firing`: told; `resolved`: over. One
  * of a rule and a subject is pending or firing at a time.
  */
-export const ALERT_STATES = ["pending", "firing", "resolved"] as const;
-export type AlertState = (typeof ALERT_STATES)[number];
-export const ALERT_MOVES: Readonly<Record<AlertState, readonly AlertState[]>> = {
-  pending: ["firing"],
-  firing: ["resolved"],
-  resolved: [],
+export type AlertState = "pending" | "firing" | "resolved";
+
+/** An alert leaves a state when its subject has been found (or not found any more) for long enough. */
+const ALERT_MOVES: Readonly<Record<AlertState, { when: "found" | "gone"; to: AlertState } | null>> = {
+  pending: { when: "found", to: "firing" },
+  firing: { when: "gone", to: "resolved" },
+  resolved: null,
 };
+
+/** Found true for this long before it fires, and not true for as long before it is over. */
+export const ALERT_SETTLE_MS = 10_000;
+
+/** The state after its subject was seen `as` it is for so long. */
+export function alertAfter(state: AlertState, as: "found" | "gone", forMs: number): AlertState {
+  const move = ALERT_MOVES[state];
+  return move !== null && move.when === as && forMs >= ALERT_SETTLE_MS ? move.to : state;
+}
 
 /** In which nothing is sent but what is critical; what still fires when it ends is sent then. */
 export const quietHours = z.object({

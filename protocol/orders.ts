@@ -72,4 +72,3 @@ export const nodeOrder = z.discriminatedUnion("kind", [
   nodeOrders.reallocate,
 ]);
 export type NodeOrder = z.infer<typeof nodeOrder>;
-export type NodeOrderKind = NodeOrder["kind"];

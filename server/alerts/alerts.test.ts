@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isQuiet } from "#protocol/alerts.ts";
+import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import {
@@ -15,7 +15,6 @@ import { noticeSilence } from "../live/tick.ts";
 import { deliverDue } from "./deliver.ts";
 import { evaluate } from "./evaluate.ts";
 import { openReceiver, type Receiver } from "./open-receiver.ts";
-import { SETTLE_MS } from "./settle.ts";
 import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "./tell.ts";
 
 const MINUTE_MS = 60_000;
@@ -49,7 +48,7 @@ const history = async () => (await admin().history({})).rows;
 async function look(): Promise<void> {
   await noticeSilence(test.hub);
   await evaluate(test.hub);
-  test.advance(SETTLE_MS);
+  test.advance(ALERT_SETTLE_MS);
   await evaluate(test.hub);
 }
 /** Everything that the channel was told so far. */

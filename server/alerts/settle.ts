@@ -1,8 +1,6 @@
+import { alertAfter } from "#protocol/alerts.ts";
 import { openKeyOf, type AlertMemory, type LiveRule } from "./alert-memory.ts";
 import type { Finding } from "./find-live.ts";
-
-/** Found true for this long before it fires, and not true for as long before it is over: a flicker is no news. */
-export const SETTLE_MS = 10_000;
 
 /** What has to become of the alerts of one rule. Moves `pending` and `clearing` of the memory. */
 export function settle(
@@ -25,7 +23,7 @@ export function settle(
     }
     const since = memory.pending.get(key) ?? now;
     memory.pending.set(key, since);
-    if (now - since < SETTLE_MS) continue;
+    if (alertAfter("pending", "found", now - since) !== "firing") continue;
     memory.pending.delete(key);
     fire.push(finding);
   }
@@ -37,7 +35,7 @@ export function settle(
     if (nodeId !== null && isUnknown(nodeId)) continue;
     const since = memory.clearing.get(key) ?? now;
     memory.clearing.set(key, since);
-    if (now - since < SETTLE_MS) continue;
+    if (alertAfter("firing", "gone", now - since) !== "resolved") continue;
     memory.clearing.delete(key);
     resolve.push(key);
   }
