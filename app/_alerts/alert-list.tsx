@@ -30,7 +30,7 @@ export function AlertList({ rows, onAcknowledge, whyNot = null, busy = false }: 
               {row.nodeName !== null && <b className="font-mid">{visibleText(row.nodeName)}</b>} {visibleText(row.text)}
             </Link>
             <div className="nums text-12 text-faint">
-              {visibleText(row.ruleName)}, since <Age at={row.since} />
+              {visibleText(row.ruleName)}, began <Age at={row.since} />
               {row.resolvedAt !== null && <>, over after {formatDuration(row.resolvedAt - row.firedAt)}</>}
               {row.acknowledgedBy !== null && <>, seen by {visibleText(row.acknowledgedBy)}</>}
               {row.mutedUntil !== null && row.resolvedAt === null && row.mutedUntil > row.firedAt && <>, rule muted</>}

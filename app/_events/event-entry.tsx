@@ -57,7 +57,9 @@ export function EventEntry({ event }: { event: EventRow }) {
           </pre>
         )}
       </div>
-      <Copy text={plainText(event)} label="Copy this event" />
+      <span className="-my-1">
+        <Copy text={plainText(event)} label="Copy this event" />
+      </span>
     </li>
   );
 }

@@ -53,10 +53,11 @@ export function EventsView() {
           <div className="w-full sm:w-44">
             <Select label="Kind" value={shown} choices={KIND_CHOICES} onChange={setKind} />
           </div>
-          <div className="flex items-center gap-2 text-soft">
+          <div className="flex w-full items-center gap-2 text-soft sm:w-auto">
             <TextInput
               type="date"
               aria-label="From day"
+              className="min-w-0 flex-1"
               value={fromDay}
               max={toDay === "" ? undefined : toDay}
               onChange={(event) => setFromDay(event.target.value)}
@@ -65,6 +66,7 @@ export function EventsView() {
             <TextInput
               type="date"
               aria-label="To day"
+              className="min-w-0 flex-1"
               value={toDay}
               min={fromDay === "" ? undefined : fromDay}
               onChange={(event) => setToDay(event.target.value)}
