@@ -1,31 +1,38 @@
 import * as z from "zod";
-import { id, runName, step } from "./names.ts";
+import { checkpointOrders, nodeOrders } from "./orders.ts";
+import { id } from "./names.ts";
 import { faultData } from "./fault-data.ts";
 import { nodeSettings } from "./hello.ts";
 
 /**
  * What a hub may ask of a node: a closed list, no shell. Every command has an id, is delivered at least once (again after
- * each reconnection until the node reports its end) and takes effect once (the node keeps the ids it has accepted).
+ * each reconnection until the node reports its end) and takes effect once (the node keeps the ids it has accepted). One
+ * that says until when it may be accepted is never carried out later than that: it ends as expired, at the hub and at the
+ * node.
  */
-
+const envelope = {
+  id,
+  /** Epoch ms by the hub's clock; null or left out: it waits for ever. */
+  expiresAt: z.number().int().min(0).nullable().optional(),
+};
 export const command = z.discriminatedUnion("kind", [
-  z.object({
-    kind: z.literal("restore"),
-    id,
-    /** The transfer this restore shows up as, chosen by the hub so that the screen can follow it from the first moment. */
-    transferId: id,
-    checkpointId: id,
-    run: runName,
-    step,
-    /** Absolute folder on the node. An existing one is kept until the new one is verified, then set aside and removed. */
-    targetPath: z.string().min(1).max(1024),
-  }),
-  z.object({ kind: z.literal("cancel"), id, transferId: id }),
-  z.object({ kind: z.literal("pause"), id, transferId: id }),
-  z.object({ kind: z.literal("resume"), id, transferId: id }),
-  z.object({ kind: z.literal("retry"), id, transferId: id }),
+  checkpointOrders.restore.extend(envelope),
+  checkpointOrders.cancel.extend(envelope),
+  checkpointOrders.pause.extend(envelope),
+  checkpointOrders.resume.extend(envelope),
+  checkpointOrders.retry.extend(envelope),
+  nodeOrders.hold.extend(envelope),
+  nodeOrders.release.extend(envelope),
+  nodeOrders.limit.extend(envelope),
+  nodeOrders.priority.extend(envelope),
+  nodeOrders.flush.extend(envelope),
+  nodeOrders.probe.extend(envelope),
+  nodeOrders.drain.extend(envelope),
+  nodeOrders.stop.extend(envelope),
+  nodeOrders.reallocate.extend(envelope),
 ]);
 export type Command = z.infer<typeof command>;
+export type CommandKind = Command["kind"];
 
 /** One line of the hub's stream to a node. */
 export const nodeMessage = z.discriminatedUnion("type", [
@@ -39,22 +46,38 @@ export const nodeMessage = z.discriminatedUnion("type", [
 export type NodeMessage = z.infer<typeof nodeMessage>;
 
 /** `sent`: stored at the hub; `accepted`: in the node's own journal, so it will end one way or the other. */
-export const COMMAND_STATES = ["sent", "accepted", "done", "failed", "cancelled"] as const;
-export type CommandState = (typeof COMMAND_STATES)[number];
+export const COMMAND_STATES = ["sent", "accepted", "done", "failed", "cancelled", "expired"] as const;
+export const commandState = z.enum(COMMAND_STATES);
+export type CommandState = z.infer<typeof commandState>;
 
 export const COMMAND_MOVES: Readonly<Record<CommandState, readonly CommandState[]>> = {
-  sent: ["accepted", "done", "failed", "cancelled"],
-  accepted: ["done", "failed", "cancelled"],
+  sent: ["accepted", "done", "failed", "cancelled", "expired"],
+  accepted: ["done", "failed", "cancelled", "expired"],
   done: [],
   failed: [],
   cancelled: [],
+  expired: [],
 };
+
+/**
+ * The hub gives a command up without having heard of its node. The node's own later word that it had accepted it in time
+ * is the truth, and overrules that.
+ */
+export const PRESUMED_BY_HUB: readonly CommandState[] = ["cancelled", "expired"];
 
 /** The states from which a command may come to `to`: what a database update asks for. */
 export const commandStatesBefore = (to: CommandState): CommandState[] =>
   COMMAND_STATES.filter((from) => COMMAND_MOVES[from].includes(to));
 
+/** A few facts about what came of it: rates, counts, a reason. */
+const commandDetail = z
+  .record(z.string().max(32), z.union([z.string().max(1024), z.number(), z.boolean(), z.null()]))
+  .refine((facts) => Object.keys(facts).length <= 16, "it holds 16 facts at most");
+export type CommandDetail = z.infer<typeof commandDetail>;
+
 export const commandOutcome = z.object({
-  outcome: z.enum(["done", "failed", "cancelled"]),
+  outcome: z.enum(["done", "failed", "cancelled", "expired"]),
   fault: faultData.nullable(),
+  detail: commandDetail.nullable().optional(),
 });
+export type CommandOutcome = z.infer<typeof commandOutcome>;

@@ -348,6 +348,26 @@ export const FAULTS = {
   }),
   CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),
   IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),
+  EXPIRED: row("never", 409, {
+    exit: 5,
+    says: "It was not taken up in time, so it is not carried out any more.",
+    next: "Ask again if it is still wanted.",
+  }),
+  INTERRUPTED: row("never", 500, {
+    exit: 5,
+    says: "The worker was ended in the middle of it, and it is not begun a second time by itself.",
+    next: "See what became of it, and ask again if it is still wanted.",
+  }),
+  CHANNEL_REFUSED: row("never", 502, {
+    exit: 1,
+    says: "The other end refused the message.",
+    next: "Check the address and the secret of the channel, and send a test.",
+  }),
+  CHANNEL_UNREACHABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The message could not be handed over.",
+    next: "It is tried again.",
+  }),
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
   CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),

@@ -144,9 +144,19 @@ export const listTransfersInput = z.object({
   cursor: id.nullable(),
   limit: z.number().int().min(1).max(200),
 });
+const eventWords = z.string().trim().max(128).default("");
 export const listEventsInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
+  /** Only these kinds; none: all. A kind of another version finds nothing. */
+  kinds: z.array(z.string().max(64)).max(32).default([]),
+  /** Part of the node's name, of the run's name, of anything that is said. */
+  nodeWords: eventWords,
+  runWords: eventWords,
+  words: eventWords,
+  /** Epoch ms: not before, and before. */
+  from: z.number().int().min(0).nullable().default(null),
+  to: z.number().int().min(0).nullable().default(null),
   cursor: z.number().int().nullable(),
   limit: z.number().int().min(1).max(200),
 });

@@ -334,6 +334,10 @@ export type EventKind =
   | "work-lost"
   | "program-ended"
   | "link-probed"
+  | "command-sent"
+  | "command-failed"
+  | "command-expired"
+  | "alert-undelivered"
   | "profile-changed"
   | "account-created"
   | "upkeep";
@@ -386,4 +390,13 @@ export type LiveMessage =
   | { type: "stale"; topics: StaleTopic[] }
   | { type: "beat"; at: number };
 
-export type StaleTopic = "profiles" | "tokens" | "runs" | "checkpoints" | "transfers" | "events" | "account";
+export type StaleTopic =
+  | "profiles"
+  | "tokens"
+  | "runs"
+  | "checkpoints"
+  | "transfers"
+  | "events"
+  | "account"
+  | "commands"
+  | "alerts";

@@ -1,5 +1,6 @@
 import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
+import type { AlertMemory } from "./alerts/alert-memory.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { HubSettings } from "./env.ts";
 import type { KeyUses } from "./events/key-uses.ts";
@@ -29,6 +30,7 @@ export interface Hub {
   readonly log: Log;
   readonly setupCode: SetupCode;
   readonly throttle: Throttle;
+  readonly alerts: AlertMemory;
   readonly locks: KeyedLock;
   readonly counters: Counters;
   readonly upkeep: UpkeepState;

@@ -1,7 +1,9 @@
+import { alertsRouter } from "./alerts/router.ts";
 import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { sessionsRouter } from "./auth/sessions.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
+import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
@@ -16,6 +18,7 @@ import { upkeepRouter } from "./upkeep/router.ts";
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
 export const hubRouter = router({
   auth: authRouter,
+  alerts: alertsRouter,
   live: liveRouter,
   fleet: fleetRouter,
   nodes: nodesRouter,
@@ -23,6 +26,7 @@ export const hubRouter = router({
   runs: runsRouter,
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,
+  commands: commandsRouter,
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,

@@ -7,6 +7,9 @@ import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Benches } from "./agent-benches.ts";
 import { systemClock } from "./engine/clock.ts";
 import { openMemory } from "./limits/learned.ts";
+import type { Imds } from "./host/imds.ts";
+import { openStand, type Stand } from "./orders/stand.ts";
+import type { ProbeWishes } from "./probe/wishes.ts";
 import type { LocalDoor } from "./local/serve-local.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
 import { openTraining, type Training } from "./loss/training.ts";
@@ -56,6 +59,11 @@ export interface Agent {
   prepared: Set<string>;
   /** What the program beside this worker said last; null without one. */
   logTail: (() => string) | null;
+  stand: Stand;
+  platform: { imds: Imds; machineId: string | null };
+  probeWishes: ProbeWishes;
+  /** Ends this worker as a signal would, after so much time for work at most. */
+  stopWithin(graceMs: number): void;
   signal: AbortSignal;
 }
 
@@ -67,11 +75,15 @@ export interface Beginning {
   credential: NodeCredential;
   rotate(): Promise<void>;
   narrator: Narrator;
+  platform: Agent["platform"];
+  probeWishes: ProbeWishes;
+  stopWithin(graceMs: number): void;
 }
 
 /** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
 export async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, narrator } = beginning;
+  const { options, state, facts, hub, credential, narrator, platform, probeWishes, stopWithin } = beginning;
+  const stand = await openStand(state);
   const wallNow = Date.now;
   const bootId = randomUUID();
   const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
@@ -124,6 +136,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     engine: () => benches.down()?.engine ?? null,
     signal,
     beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    isHeld: stand.isDownHeld,
     onStart: narrator.restoreStarted,
     onEnd: (restored, about) => {
       narrator.restoreEnded(restored, about);
@@ -160,6 +173,10 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     training: openTraining(join(state, "training.json")),
     local: { door: null },
     logTail: null,
+    stand,
+    platform,
+    probeWishes,
+    stopWithin,
     disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
     signal,
   };

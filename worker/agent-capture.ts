@@ -30,6 +30,7 @@ export function capturingOf(
     signal,
     until: signal,
     over: () => null,
+    isClosed: () => agent.stand.isDrained,
     ...about,
     onSeen: (run, { step, at }) => {
       const { training, runs, prepared, epochsBefore } = agent;

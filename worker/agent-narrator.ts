@@ -42,6 +42,8 @@ export interface Narrator {
   /** 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
+  /** The hub asks for something. */
+  obeying(order: { kind: string; id: string }): void;
   hubLost(error: unknown): void;
   hubBack(): void;
   leaving(backlog: readonly RunBacklog[]): void;
@@ -140,6 +142,7 @@ export function createNarrator(terminal: Terminal): Narrator {
       const limit = bytesPerSecond === 0 ? "none" : formatRate(bytesPerSecond, "bytes");
       terminal.say(`Limit ${direction}: ${limit}.`, { type: "limit", direction, bytesPerSecond });
     },
+    obeying: ({ kind, id }) => terminal.say(`The hub asks: ${kind}.`, { type: "command", kind, id }),
     waitingFor: trouble,
     hubLost: (error) => {
       if (isHubLost) return;

@@ -24,10 +24,11 @@ import { serveLocal } from "./local/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
 import { listen } from "./link/stream.ts";
 import { finishTaken, takeCommand, type Taking } from "./link/take-command.ts";
+import { obey } from "./orders/obey.ts";
+import { readProbeWishes } from "./probe/wishes.ts";
 import type { Terminal } from "./terminal.ts";
 import { readBacklog } from "./upload/backlog.ts";
 import { keepCapturing, type ProgramOver } from "./upload/keep-capturing.ts";
-import type { Uploader } from "./upload/uploader.ts";
 
 /**
  * `tidemark agent`: keeps the checkpoints of this machine safe and puts others back when the hub asks. Everything it was
@@ -80,12 +81,17 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
     await probeFirst(command, { hub, options, facts });
     const rotate = () => rotateCredential(hub, held, state);
     const beginning = { options, state, facts, hub, credential, rotate, narrator };
-    await live(command, { ...beginning, end: () => lifetime.abort() }, beside);
+    await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();
     await unlock();
   }
 }
+
+const platformOf = ({ config, platform }: AgentCommand) => ({
+  platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
+  probeWishes: readProbeWishes(config),
+});
 
 /** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
 async function isKnown(hub: Hub, facts: NodeFacts): Promise<boolean> {
@@ -106,19 +112,32 @@ export type Beside = (agent: Agent, life: Life) => Promise<void>;
 export interface Life {
   /** The machine will be gone soon. */
   stopping: AbortSignal;
+  /** It was the hub that asked: no signal has told a program beside us. */
+  askedByHub: AbortSignal;
   /** Takes no more captures but, when a program that wrote them has ended, what it left. Resolves when that is done. */
   endCaptures(after: ProgramOver | null): Promise<void>;
   /** Puts everything away. */
   end(): void;
 }
 
-async function live(command: AgentCommand, beginning: Beginning & { end(): void }, beside: Beside): Promise<void> {
+async function live(
+  command: AgentCommand,
+  beginning: Omit<Beginning, "stopWithin"> & { end(): void },
+  beside: Beside,
+): Promise<void> {
   const { options, narrator } = beginning;
   const stop = new AbortController();
   const untilOver = new AbortController();
   const over: { how: ProgramOver | null } = { how: null };
   const signal = AbortSignal.any([stop.signal, command.signal]);
-  const agent = await assemble(beginning, signal);
+  const asked = new AbortController();
+  const stopWithin = (graceMs: number) => {
+    asked.abort(new Fault("CANCELLED"));
+    const end = () => stop.abort(new Fault("CANCELLED"));
+    if (graceMs > 0) setTimeout(end, graceMs).unref();
+    else end();
+  };
+  const agent = await assemble({ ...beginning, stopWithin }, signal);
   const { hub, outbox } = agent;
   agent.local.door = await serveLocal({
     state: agent.state,
@@ -136,7 +155,8 @@ async function live(command: AgentCommand, beginning: Beginning & { end(): void 
     keepCapturing(capturingOf(agent, watch, { until, over: () => over.how })),
   );
   const life: Life = {
-    stopping: command.stopping,
+    stopping: AbortSignal.any([command.stopping, asked.signal]),
+    askedByHub: asked.signal,
     endCaptures: async (how) => {
       over.how = how;
       untilOver.abort(new Fault("CANCELLED"));
@@ -185,8 +205,10 @@ async function keepListening(agent: Agent): Promise<void> {
   const taking: Taking = {
     memory: agent.memory,
     outbox: agent.outbox,
-    now: Date.now,
-    hands: { restore: restorer.wake, steer: (transferId, wish) => steer(agent, transferId, wish) },
+    now: session.hubNow,
+    signal,
+    hands: { restore: restorer.wake, obey: (order) => obey(agent, order) },
+    onTrouble: (error) => narrator.waitingFor(toFault(error, { op: "command" })),
   };
   await finishTaken(taking);
   // One after the other, in the order in which the hub said them.
@@ -227,11 +249,6 @@ async function keepListening(agent: Agent): Promise<void> {
     },
     onLost: narrator.hubLost,
   });
-}
-
-async function steer(agent: Agent, transferId: string, wish: Parameters<Uploader["steer"]>[1]): Promise<void> {
-  if (agent.ledger.byTransfer(transferId) !== undefined) await agent.uploader.steer(transferId, wish);
-  else await agent.restorer.steer(transferId, wish);
 }
 
 /** Until one of them fires. */

@@ -15,3 +15,13 @@ export function useAddressWord(name: string, fallback: string): [string, (value:
   };
   return [params.get(name) ?? fallback, change];
 }
+
+/** Replaces all words of the view's state at once. */
+export function useAddressWords(): (words: Record<string, string>) => void {
+  const router = useRouter();
+  const path = usePathname();
+  return (words) => {
+    const query = new URLSearchParams(words).toString();
+    router.replace(query === "" ? path : `${path}?${query}`, { scroll: false });
+  };
+}

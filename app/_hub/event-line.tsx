@@ -8,7 +8,7 @@ import { ClockTime } from "./age.tsx";
 import { wordsOf } from "./fault-of.ts";
 
 /** What happened: the run's name leads to the run and is not broken over two lines. */
-function EventWords({ event }: { event: EventRow }) {
+export function EventWords({ event }: { event: EventRow }) {
   const run = event.run;
   const link = run !== null && (
     <Link

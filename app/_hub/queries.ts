@@ -45,6 +45,13 @@ export const restorePlanQuery = (checkpointId: string, nodeId: string | null) =>
     staleTime: 0,
   });
 
+export const activeAlertsQuery = () =>
+  queryOptions({ queryKey: ["alerts", "active"], queryFn: () => hub.alerts.active.query({ limit: 200 }) });
+export const alertRulesQuery = () =>
+  queryOptions({ queryKey: ["alerts", "rules"], queryFn: () => hub.alerts.rules.list.query() });
+export const alertChannelsQuery = () =>
+  queryOptions({ queryKey: ["alerts", "channels"], queryFn: () => hub.alerts.channels.list.query() });
+
 const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   profiles: [["profiles"]],
   tokens: [["tokens"]],
@@ -53,6 +60,8 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   transfers: [["transfers"]],
   events: [["events"]],
   account: [["account"]],
+  commands: [["commands"]],
+  alerts: [["alerts"]],
 };
 
 export function refreshTopics(client: QueryClient, topics: readonly StaleTopic[]): void {

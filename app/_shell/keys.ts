@@ -7,7 +7,10 @@ export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["/"], does: "go to the filter of the page" },
   { keys: ["j", "k"], does: "next and previous row" },
   { keys: ["Enter"], does: "open the row" },
-  { keys: ["g", "then", "o n r b t s"], does: "overview, nodes, runs, buckets, transfers, settings" },
+  {
+    keys: ["g", "then", "o n r b t a e s"],
+    does: "overview, nodes, runs, buckets, transfers, alerts, events, settings",
+  },
   { keys: ["?"], does: "this help" },
   { keys: ["Esc"], does: "close what is open" },
 ];
@@ -18,6 +21,8 @@ const GO: Record<string, string> = {
   r: "/runs",
   b: "/buckets",
   t: "/transfers",
+  a: "/alerts",
+  e: "/events",
   s: "/settings",
 };
 

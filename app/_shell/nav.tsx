@@ -1,8 +1,20 @@
 "use client";
-import { Activity, ArrowUpDown, Database, Flag, Server, SlidersHorizontal, type LucideIcon } from "lucide-react";
+import {
+  Activity,
+  ArrowUpDown,
+  Bell,
+  Database,
+  Flag,
+  List,
+  Server,
+  SlidersHorizontal,
+  type LucideIcon,
+} from "lucide-react";
+import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { useFleet, useLiveTransfers } from "../_hub/live.tsx";
+import { activeAlertsQuery } from "../_hub/queries.ts";
 import { isEnded } from "../_hub/transfer-words.ts";
 import { classNames } from "../_ui/class-names.ts";
 
@@ -10,6 +22,8 @@ export interface Place {
   href: string;
   label: string;
   icon: LucideIcon;
+  /** Left out at the bottom of narrow screens, where there is no room for all. */
+  from?: "wide";
 }
 
 export const PLACES: readonly Place[] = [
@@ -18,6 +32,8 @@ export const PLACES: readonly Place[] = [
   { href: "/runs", label: "Runs", icon: Flag },
   { href: "/buckets", label: "Buckets", icon: Database },
   { href: "/transfers", label: "Transfers", icon: ArrowUpDown },
+  { href: "/alerts", label: "Alerts", icon: Bell },
+  { href: "/events", label: "Events", icon: List, from: "wide" },
   { href: "/settings", label: "Settings", icon: SlidersHorizontal },
 ];
 
@@ -30,7 +46,8 @@ function useCounts(): Record<string, number | undefined> {
   const fleet = useFleet();
   const transfers = useLiveTransfers();
   const now = transfers === null ? undefined : [...transfers.values()].filter((row) => !isEnded(row.state)).length;
-  return { "/nodes": fleet?.nodes, "/transfers": now };
+  const alerts = useQuery(activeAlertsQuery()).data?.total;
+  return { "/nodes": fleet?.nodes, "/transfers": now, "/alerts": alerts };
 }
 
 /** At the left on wide screens; pictures only on middling ones. */
@@ -82,9 +99,9 @@ export function BottomNav() {
   return (
     <nav
       aria-label="Main"
-      className="fixed inset-x-0 bottom-0 z-30 grid grid-cols-6 border-t border-line bg-sunk pb-[env(safe-area-inset-bottom)] md:hidden"
+      className="fixed inset-x-0 bottom-0 z-30 grid auto-cols-fr grid-flow-col border-t border-line bg-sunk pb-[env(safe-area-inset-bottom)] md:hidden"
     >
-      {PLACES.map((place) => (
+      {PLACES.filter(({ from }) => from !== "wide").map((place) => (
         <Link
           key={place.href}
           href={place.href}

@@ -100,6 +100,7 @@ function usePaletteEntries(onHelp: () => void): Entry[] {
     },
     { id: "add-bucket", kind: "action", text: "Add bucket profile", choose: go("/buckets?add=1") },
     { id: "at-risk", kind: "action", text: "Show what is at risk", choose: go("/nodes?show=risk") },
+    { id: "add-rule", kind: "action", text: "Add alert rule", choose: go("/alerts?show=rules&rule=new") },
     { id: "light", kind: "action", text: "Theme: light", choose: () => chooseTheme("light") },
     { id: "dark", kind: "action", text: "Theme: dark", choose: () => chooseTheme("dark") },
     { id: "system", kind: "action", text: "Theme: as the system", choose: () => chooseTheme("system") },

@@ -68,6 +68,11 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
     `/checkpoints/${checkpoint.id}`,
     "/transfers",
     "/buckets",
+    "/alerts",
+    "/alerts?show=rules",
+    "/alerts?show=channels",
+    "/alerts?show=history",
+    "/events",
     "/settings",
   ];
   for (const { theme, width } of FORMS) {

@@ -4,6 +4,13 @@ import type { EventRow } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
 import { eventRowOf } from "./event-row.ts";
 
+const SEARCHED = ["text", "detail", "nodeName", "run", "fault"] as const;
+
+const timesOf = ({ from, to }: { from: number | null; to: number | null }) => ({
+  ...(from === null ? {} : { gte: new Date(from) }),
+  ...(to === null ? {} : { lt: new Date(to) }),
+});
+
 /** Newest first; `nextCursor` is null on the last page. */
 export async function listEvents(
   hub: Hub,
@@ -14,6 +21,11 @@ export async function listEvents(
       ...(input.cursor === null ? {} : { id: { lt: input.cursor } }),
       ...(input.nodeId === null ? {} : { nodeId: input.nodeId }),
       ...(input.run === null ? {} : { run: input.run }),
+      ...(input.kinds.length === 0 ? {} : { kind: { in: input.kinds } }),
+      ...(input.nodeWords === "" ? {} : { nodeName: { contains: input.nodeWords } }),
+      ...(input.runWords === "" ? {} : { AND: { run: { contains: input.runWords } } }),
+      ...(input.from === null && input.to === null ? {} : { at: timesOf(input) }),
+      ...(input.words === "" ? {} : { OR: SEARCHED.map((field) => ({ [field]: { contains: input.words } })) }),
     },
     orderBy: { id: "desc" },
     take: input.limit + 1,

@@ -5,6 +5,7 @@ import { linesOf } from "../keeper/lines.ts";
 import {
   keeperReply,
   openOutput,
+  openTextOutput,
   sealOutput,
   signOutput,
   signRequestOutput,
@@ -56,6 +57,8 @@ export function connectKeeper(pipe: Duplex): Keeper {
     open: (input) => ask({ call: "open", input }, openOutput),
     seal: (input) => ask({ call: "seal", input }, sealOutput),
     rewrap: (input) => ask({ call: "rewrap", input }, sealOutput),
+    sealText: (input) => ask({ call: "sealText", input }, sealOutput),
+    openText: (input) => ask({ call: "openText", input }, openTextOutput),
     sign: (input) => ask({ call: "sign", input }, signOutput),
     signRequest: (input) => ask({ call: "signRequest", input }, signRequestOutput),
   };

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { lockFolder } from "#prisma/lock-folder.ts";
 import { openDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
+import { loadAlerts } from "../alerts/alert-memory.ts";
+import { addDefaultRules } from "../alerts/default-rules.ts";
+import { startAlerting } from "../alerts/keep-alerting.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
@@ -74,6 +77,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
+  await addDefaultRules(db, now());
   const closing = new AbortController();
   const keyUses = createKeyUses(db, now);
   const reach = parts.reach ?? createReach(settings.reach);
@@ -92,6 +96,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),
+    alerts: await loadAlerts(db),
     locks: createKeyedLock(),
     counters: createCounters(),
     upkeep: createUpkeepState(),
@@ -102,11 +107,13 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   if ((await db.user.count()) > 0) hub.setupCode.close();
   else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
   const ticking = startTicking(hub);
+  const alerting = startAlerting(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
+      await alerting.stop();
       await ticking.stop();
       hub.stores.close();
       await closeDatabase();

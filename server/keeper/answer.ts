@@ -3,7 +3,7 @@ import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
-import type { Keeper } from "./messages.ts";
+import { isTextPlace, type Keeper } from "./messages.ts";
 import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";
 
 export const CANARY_PLACE = "Canary|1|sealed";
@@ -50,6 +50,12 @@ async function firstKeys(source: MasterKeySource): Promise<Keys> {
   return { current: deriveMasterKey(secret, 1), previous: null };
 }
 
+/** A bucket key is never opened for anybody. @throws Fault BAD_INPUT */
+function textPlaceOf(place: string): string {
+  if (isTextPlace(place)) return place;
+  throw new Fault("BAD_INPUT", { op: "keeper" });
+}
+
 /** The keeper's answers. `now` is the clock signatures are dated by. Nothing works before `open` has checked the key. */
 export function createKeeper(source: MasterKeySource, now: () => number = Date.now): Keeper {
   let opened: Keys | null = null;
@@ -84,6 +90,8 @@ export function createKeeper(source: MasterKeySource, now: () => number = Date.n
         ? { sealed: input.sealed, keyVersion }
         : sealAt(input.place, text);
     },
+    sealText: async ({ place, text }) => sealAt(textPlaceOf(place), text),
+    openText: async ({ place, sealed }) => ({ text: unsealAt({ place: textPlaceOf(place), sealed }) }),
     sign: async (input) => {
       const { access, lifetimeMs } = input;
       const credential = credentialAt(input);

@@ -25,6 +25,12 @@ const access = z.object({
 });
 
 const openInput = z.object({ canary: sealed.nullable() });
+/** What the hub itself has to read again: addresses of alert channels. No place of a bucket key fits. */
+const textPlace = z.string().regex(/^AlertChannelSecret\|[A-Za-z0-9-]{1,64}\|sealed$/);
+const sealTextInput = z.object({ place: textPlace, text: z.string().max(2048) });
+const openTextInput = z.object({ place: textPlace, sealed });
+/** Also asked in the keeper itself, whoever calls it. */
+export const isTextPlace = (at: string): boolean => textPlace.safeParse(at).success;
 const sealInput = z.object({ place, credential: credentialDraft });
 const rewrapInput = z.object({ place, sealed });
 const signInput = z.object({
@@ -51,6 +57,8 @@ export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("seal"), input: sealInput }),
   z.object({ id: z.number().int(), call: z.literal("rewrap"), input: rewrapInput }),
   z.object({ id: z.number().int(), call: z.literal("sign"), input: signInput }),
+  z.object({ id: z.number().int(), call: z.literal("sealText"), input: sealTextInput }),
+  z.object({ id: z.number().int(), call: z.literal("openText"), input: openTextInput }),
   z.object({ id: z.number().int(), call: z.literal("signRequest"), input: signRequestInput }),
 ]);
 export type KeeperCall = z.infer<typeof keeperCall>;
@@ -61,6 +69,7 @@ export const openOutput = sealOutput.extend({
   /** The database is still sealed with the previous master key: `rewrapSecrets` (rewrap.ts) is due. */
   isRewrapDue: z.boolean(),
 });
+export const openTextOutput = z.object({ text: z.string() });
 export const signOutput = z.object({ requests: z.array(signedRequest) });
 export const signRequestOutput = z.object({ headers: header });
 
@@ -83,6 +92,10 @@ export interface Keeper {
    * @throws Fault MASTER_KEY_WRONG when neither the current nor the previous key opens it
    */
   rewrap(input: z.infer<typeof rewrapInput>): Promise<z.infer<typeof sealOutput>>;
+  /** Seals a text that the hub has to read again, at a place that no bucket key has. */
+  sealText(input: z.infer<typeof sealTextInput>): Promise<z.infer<typeof sealOutput>>;
+  /** @throws Fault BAD_INPUT for a place of anything else, MASTER_KEY_WRONG */
+  openText(input: z.infer<typeof openTextInput>): Promise<z.infer<typeof openTextOutput>>;
   sign(input: z.infer<typeof signInput>): Promise<{ requests: SignedRequest[] }>;
   signRequest(input: z.infer<typeof signRequestInput>): Promise<z.infer<typeof signRequestOutput>>;
 }

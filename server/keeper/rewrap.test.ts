@@ -176,7 +176,7 @@ describe("changing the master key", () => {
     const sealed = [...schema.matchAll(/^model (\w+) \{([^}]*)\}/gm)]
       .filter(([, , body]) => /^\s+sealed\w*\s+String/m.test(body ?? ""))
       .map(([, name]) => name);
-    expect(new Set(sealed)).toEqual(new Set(["Canary", "ProfileSecret"]));
+    expect(new Set(sealed)).toEqual(new Set(["Canary", "ProfileSecret", "AlertChannelSecret"]));
   });
 });
 

@@ -2,7 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Keeper } from "./messages.ts";
-import { secretPlace } from "./secret-place.ts";
+import { channelPlace, secretPlace } from "./secret-place.ts";
 
 /**
  * The change of the master key. The keeper is given the new key and, as the previous one, the old; then everything that is
@@ -46,6 +46,10 @@ export async function rewrapSecrets(
   for (const { profileId, sealed } of await db.profileSecret.findMany()) {
     secrets.set(profileId, await changeOf(secretPlace(profileId), sealed));
   }
+  const channels = new Map<string, Change>();
+  for (const { channelId, sealed } of await db.alertChannelSecret.findMany()) {
+    channels.set(channelId, await changeOf(channelPlace(channelId), sealed));
+  }
   const newCanary = await changeOf(CANARY_PLACE, canary.sealed);
   const changed = new Fault("CONFLICT", { op: "change the master key" });
   await db.$transaction(async (tx) => {
@@ -54,12 +58,18 @@ export async function rewrapSecrets(
       const { count } = await tx.profileSecret.updateMany({ where, data: { sealed: after, keyVersion } });
       if (count !== 1) throw changed;
     }
-    if ((await tx.profileSecret.count({ where: { keyVersion: { not: keyVersion } } })) > 0) throw changed;
+    for (const [channelId, { before, after }] of channels) {
+      const where = { channelId, sealed: before };
+      const { count } = await tx.alertChannelSecret.updateMany({ where, data: { sealed: after, keyVersion } });
+      if (count !== 1) throw changed;
+    }
+    const isOld = { where: { keyVersion: { not: keyVersion } } };
+    if ((await tx.profileSecret.count(isOld)) + (await tx.alertChannelSecret.count(isOld)) > 0) throw changed;
     await tx.canary.update({ where: { id: 1 }, data: { sealed: newCanary.after, keyVersion } });
     const subject = `version ${keyVersion}`;
     await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
   });
   // What was sealed with the old key lies in the log until this: whoever learns that key finds nothing it opens.
   await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
-  return { keyVersion, rewrapped: secrets.size + 1 };
+  return { keyVersion, rewrapped: secrets.size + channels.size + 1 };
 }

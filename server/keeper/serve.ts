@@ -11,6 +11,10 @@ function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
       return keeper.seal(call.input);
     case "rewrap":
       return keeper.rewrap(call.input);
+    case "sealText":
+      return keeper.sealText(call.input);
+    case "openText":
+      return keeper.openText(call.input);
     case "sign":
       return keeper.sign(call.input);
     case "signRequest":

@@ -120,6 +120,13 @@ export class Live {
     if (node !== undefined) post(node, message);
   }
 
+  /** Takes back a command that has not gone down the node's stream yet. */
+  withdraw(nodeId: string, commandId: string): void {
+    for (const mailbox of this.nodes.get(nodeId)?.mailboxes ?? []) {
+      mailbox.messages = mailbox.messages.filter((one) => one.type !== "command" || one.command.id !== commandId);
+    }
+  }
+
   /** Nodes of the profile read their store anew. */
   profileChanged(profileId: string, profileName: string): void {
     for (const node of this.nodes.values()) {

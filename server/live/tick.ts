@@ -1,6 +1,7 @@
 import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
+import { expireCommands, forgetCommands } from "../commands/expire.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
@@ -91,6 +92,8 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
+    { everyMs: TICK_MS, run: () => expireCommands(hub) },
+    { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
     { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },

@@ -22,6 +22,8 @@ import { liveNodeOf } from "./live-node-of.ts";
 interface Recorded {
   events: EventRow[];
   transfers: { row: TransferRow; endedAtNode: number }[];
+  /** Some command is in another state. */
+  commands: boolean;
 }
 
 export interface RecordScope {
@@ -67,7 +69,7 @@ export async function record(
 ): Promise<{ acceptedThrough: number }> {
   const node = liveNodeOf(hub, caller.nodeId);
   await hearFrom(hub, node);
-  const recorded: Recorded = { events: [], transfers: [] };
+  const recorded: Recorded = { events: [], transfers: [], commands: false };
   const acceptedThrough = await hub.db.$transaction(async (tx) => {
     const { acceptedSeq } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
     let through = acceptedSeq;
@@ -82,6 +84,7 @@ export async function record(
   for (const { row, endedAtNode } of recorded.transfers) hub.live.putTransfer(row, { toWrite: "now", endedAtNode });
   for (const event of recorded.events) hub.live.addEvent(event);
   if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
+  if (recorded.commands) hub.live.markStale(["commands"]);
   if (recorded.events.length > 0) hub.live.markStale(["events"]);
   return { acceptedThrough };
 }

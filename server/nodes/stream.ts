@@ -17,7 +17,9 @@ const LOOK_AGAIN_MS = 120_000;
 
 /** Commands the node has not reported the end of, oldest first. */
 async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
-  const rows = await hub.db.command.findMany({ where: { nodeId, endedAt: null }, orderBy: { createdAt: "asc" } });
+  const notLate = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date(hub.now()) } }, { state: "accepted" }] };
+  const where = { nodeId, endedAt: null, ...notLate };
+  const rows = await hub.db.command.findMany({ where, orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
   return rows.map((row) => command.parse(JSON.parse(row.body)));
 }
 

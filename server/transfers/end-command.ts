@@ -1,4 +1,4 @@
-import { commandStatesBefore } from "#protocol/commands.ts";
+import { commandStatesBefore, PRESUMED_BY_HUB } from "#protocol/commands.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
@@ -6,30 +6,53 @@ import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
+type Ended = Extract<NodeEvent, { type: "command-ended" }>;
+
+/** The hub gave it up without hearing of its node, which had accepted it in time. */
+const isOverruled = (row: { state: string; transferId: string }, { outcome }: Ended): boolean =>
+  row.transferId === "" &&
+  PRESUMED_BY_HUB.some((state) => state === row.state) &&
+  (outcome === "done" || outcome === "failed");
+
+const detailOf = ({ detail }: Ended): { detail?: string } =>
+  detail === null || detail === undefined ? {} : { detail: JSON.stringify(detail) };
+
 /** The node has written the command into its own journal: from now on it will end, one way or the other. */
 export async function acceptCommand(
-  { tx, hub, node }: RecordScope,
+  { tx, hub, node, recorded }: RecordScope,
   event: Extract<NodeEvent, { type: "command-accepted" }>,
 ): Promise<void> {
+  const states = [
+    { state: { in: commandStatesBefore("accepted") } },
+    { state: { in: [...PRESUMED_BY_HUB] }, transferId: "" },
+  ];
   await tx.command.updateMany({
-    where: { id: event.commandId, nodeId: node.id, state: { in: commandStatesBefore("accepted") } },
-    data: { state: "accepted", acceptedAt: new Date(hub.now()) },
+    where: { id: event.commandId, nodeId: node.id, OR: states },
+    data: { state: "accepted", acceptedAt: new Date(hub.now()), endedAt: null, fault: null },
   });
+  recorded.commands = true;
 }
 
 /**
  * The node is done with a command. A restore that ended without ever becoming a transfer of its own takes the row that
  * stood for it along.
  */
-export async function endCommand(
-  { tx, hub, node, recorded }: RecordScope,
-  event: Extract<NodeEvent, { type: "command-ended" }>,
-): Promise<void> {
+export async function endCommand({ tx, hub, node, recorded }: RecordScope, event: Ended): Promise<void> {
   const at = new Date(hub.now());
   const row = await tx.command.findUnique({ where: { id: event.commandId } });
-  if (row === null || row.nodeId !== node.id || row.endedAt !== null) return;
+  if (row === null || row.nodeId !== node.id || (row.endedAt !== null && !isOverruled(row, event))) return;
   const fault = event.fault === null ? null : JSON.stringify(event.fault);
-  await tx.command.update({ where: { id: row.id }, data: { state: event.outcome, endedAt: at, fault } });
+  await tx.command.update({
+    where: { id: row.id },
+    data: { state: event.outcome, endedAt: at, fault, ...detailOf(event) },
+  });
+  recorded.commands = true;
+  if (row.transferId === "" && event.outcome === "failed") {
+    const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
+    const text = `could not carry out the command ${row.kind}${why}`;
+    const line = { at: hub.now(), kind: "command-failed" as const, work: "risk" as const, node, text };
+    recorded.events.push(await recordEvent(tx, { ...line, ...(row.run === null ? {} : { run: row.run }) }));
+  }
   if (row.kind !== "restore") return;
   const transfer = await tx.transfer.findUnique({ where: { id: row.transferId } });
   if (transfer === null || isEnded(transfer.state as TransferState)) return;

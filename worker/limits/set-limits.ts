@@ -13,24 +13,39 @@ const limit = z
   .string()
   .refine((text) => isTimetable(text))
   .nullable();
-const file = z.object({ up: limit, down: limit });
+const limits = z.object({ up: limit, down: limit });
+/** `until`: epoch ms by this machine's clock; then what is in `later` holds. */
+const file = limits.extend({ until: z.number().nullable().default(null), later: limits.nullable().default(null) });
 
 /** As people write limits (see `parseTimetable`); null: as the worker was started. */
-export type SetLimits = z.infer<typeof file>;
+export type SetLimits = z.infer<typeof limits>;
+/** Some that end by themselves. */
+type PassingLimits = z.infer<typeof file>;
 
 export const NOTHING_SET: SetLimits = { up: null, down: null };
 
 const pathIn = (state: string): string => join(state, "limits.json");
 
-/** What is set; nothing when the file is missing or cannot be understood. Faults: READ_FAILED. */
-export async function readSetLimits(state: string): Promise<SetLimits> {
-  return (await readStateFile(pathIn(state), file)) ?? NOTHING_SET;
+/** What is set now; nothing when the file is missing or cannot be understood. Faults: READ_FAILED. */
+export async function readSetLimits(state: string, wallNow: () => number = Date.now): Promise<SetLimits> {
+  const kept = await readStateFile(pathIn(state), file);
+  if (kept === null) return NOTHING_SET;
+  const { up, down } = kept.until !== null && wallNow() >= kept.until ? (kept.later ?? NOTHING_SET) : kept;
+  return { up, down };
+}
+
+/** `wanted` until a moment of this machine's clock, and then what would hold without it. Faults: READ_FAILED. */
+export async function limitsUntil(state: string, wanted: SetLimits, until: number): Promise<PassingLimits> {
+  const kept = await readStateFile(pathIn(state), file);
+  const isPassing = kept !== null && kept.until !== null && Date.now() < kept.until;
+  const later = isPassing ? kept.later : await readSetLimits(state);
+  return { ...wanted, until, later };
 }
 
 /** Sets them, or takes the file away when nothing is set any more. Faults: NO_SPACE, WRITE_FAILED. */
-export async function writeSetLimits(state: string, limits: SetLimits): Promise<void> {
-  if (limits.up !== null || limits.down !== null) {
-    await writeStateFile(pathIn(state), limits);
+export async function writeSetLimits(state: string, wanted: SetLimits | PassingLimits): Promise<void> {
+  if (wanted.up !== null || wanted.down !== null || "until" in wanted) {
+    await writeStateFile(pathIn(state), wanted);
     return;
   }
   await rm(pathIn(state), { force: true }).catch((error: unknown) => {
@@ -39,9 +54,9 @@ export async function writeSetLimits(state: string, limits: SetLimits): Promise<
 }
 
 /** As timetables. */
-export function timetablesOf(limits: SetLimits): { up: Timetable | null; down: Timetable | null } {
+export function timetablesOf(set: SetLimits): { up: Timetable | null; down: Timetable | null } {
   const read = (text: string | null) => (text === null ? null : parseTimetable(text));
-  return { up: read(limits.up), down: read(limits.down) };
+  return { up: read(set.up), down: read(set.down) };
 }
 
 function isTimetable(text: string): boolean {

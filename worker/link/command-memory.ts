@@ -16,6 +16,8 @@ export interface Taken {
   /** Of a restore: where it stands. Waiting again after a kill. */
   state: TransferState;
   fault: FaultData | null;
+  /** Its effect was begun. */
+  started: boolean;
   /** Its end is in the outbox. */
   ended: boolean;
 }
@@ -23,6 +25,8 @@ export interface Taken {
 export interface CommandMemory {
   has(id: string): boolean;
   accept(command: Command, at: number): Promise<void>;
+  /** On disk before its effect begins, so that a kill in the middle is known for what it was. */
+  start(id: string): Promise<void>;
   setState(id: string, state: TransferState, fault: FaultData | null): Promise<void>;
   end(id: string): Promise<void>;
   /** Restores, oldest first; those that ended stay for a while, so that they can be tried again. */
@@ -35,6 +39,7 @@ export interface CommandMemory {
 const line = z.discriminatedUnion("t", [
   z.object({ t: z.literal("accepted"), command, at: z.number() }),
   z.object({ t: z.literal("state"), id: z.string(), state: transferState, fault: faultData.nullable() }),
+  z.object({ t: z.literal("started"), id: z.string() }),
   z.object({ t: z.literal("ended"), id: z.string() }),
 ]);
 type Line = z.infer<typeof line>;
@@ -53,12 +58,13 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
   const apply = (record: Line) => {
     if (record.t === "accepted") {
       const { command: accepted, at } = record;
-      taken.set(accepted.id, { command: accepted, at, state: "waiting", fault: null, ended: false });
+      taken.set(accepted.id, { command: accepted, at, state: "waiting", fault: null, started: false, ended: false });
       return;
     }
     const item = taken.get(record.id);
     if (item === undefined) return;
     if (record.t === "ended") item.ended = true;
+    else if (record.t === "started") item.started = true;
     else {
       item.state = record.state;
       item.fault = record.fault;
@@ -78,6 +84,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
     has: (id) => taken.has(id),
     accept: (accepted, at) => write({ t: "accepted", command: accepted, at }),
     setState: (id, state, fault) => write({ t: "state", id, state, fault }),
+    start: (id) => write({ t: "started", id }),
     end: (id) => write({ t: "ended", id }),
     restores: () => [...taken.values()].filter((item) => item.command.kind === "restore"),
     open: () => [...taken.values()].filter((item) => !item.ended),
@@ -90,6 +97,7 @@ function linesOf(id: string, item: Taken): Line[] {
     { t: "accepted", command: item.command, at: item.at },
     { t: "state", id, state: item.state, fault: item.fault },
   ];
+  if (item.started) lines.push({ t: "started", id });
   if (item.ended) lines.push({ t: "ended", id });
   return lines;
 }

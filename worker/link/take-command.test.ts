@@ -22,12 +22,14 @@ beforeEach(async () => {
   done = [];
   const hands: Taking["hands"] = {
     restore: () => void done.push("restore"),
-    steer: async (transferId, wish) => {
-      if (transferId === "transfer-lost") throw new Fault("NOT_FOUND");
-      done.push(wish);
+    obey: async (order) => {
+      if ("transferId" in order && order.transferId === "transfer-lost") throw new Fault("NOT_FOUND");
+      done.push(order.kind);
+      return { detail: order.kind === "probe" ? { up: 5 } : null, afterwards: () => done.push(`after ${order.kind}`) };
     },
   };
-  taking = { memory, outbox, hands, now: () => 1 };
+  const signal = new AbortController().signal;
+  taking = { memory, outbox, hands, now: () => 1_000, signal, onTrouble: (error) => done.push(String(error)) };
 });
 afterEach(async () => {
   await Promise.all([memory.close(), outbox.close()]);
@@ -48,7 +50,7 @@ const told = () => outbox.next().map((event) => event.type);
 
 test("a command that comes again and again takes effect once", async () => {
   for (let times = 0; times < 3; times++) await takeCommand(taking, pause);
-  expect(done).toEqual(["pause"]);
+  expect(done).toEqual(["pause", "after pause"]);
   expect(told()).toEqual(["command-accepted", "command-ended"]);
 });
 
@@ -56,7 +58,7 @@ test("it is remembered across a restart", async () => {
   await takeCommand(taking, pause);
   const later = await openCommandMemory(join(folder, "commands.jsonl"));
   await takeCommand({ ...taking, memory: later }, pause);
-  expect(done).toEqual(["pause"]);
+  expect(done).toEqual(["pause", "after pause"]);
   await later.close();
 });
 
@@ -73,4 +75,65 @@ test("a restore under way when the process died waits to go on, and the hub hear
   await finishTaken({ ...taking, memory: later });
   expect(told()).toEqual(["command-accepted", "command-accepted"]);
   await later.close();
+});
+
+/** What an earlier life of the worker left, killed after `begun` or before. */
+async function killedAfter(command: Command, at: "accepted" | "begun"): Promise<Taking> {
+  await memory.accept(command, 1);
+  if (at === "begun") await memory.start(command.id);
+  await memory.close();
+  memory = await openCommandMemory(join(folder, "commands.jsonl"));
+  return { ...taking, memory };
+}
+const ends = () => outbox.next().filter((event) => event.type === "command-ended");
+const probe: Command = { kind: "probe", id: "command-3" };
+const stop: Command = { kind: "stop", id: "command-4", graceMs: 5 };
+
+test("one that comes after its time is not carried out, and ends as expired", async () => {
+  await takeCommand(taking, { ...probe, expiresAt: 1_000 });
+  expect(done).toEqual([]);
+  expect(told()).toEqual(["command-ended"]);
+  expect(ends()).toMatchObject([{ outcome: "expired", fault: { code: "EXPIRED" } }]);
+});
+
+test("one that comes in time is carried out, and its end carries what was found", async () => {
+  await takeCommand(taking, { ...probe, expiresAt: 1_001 });
+  await expect.poll(ends).toMatchObject([{ outcome: "done", detail: { up: 5 } }]);
+  expect(done).toEqual(["probe", "after probe"]);
+});
+
+test("one that was accepted but not begun in time is not begun late after a kill", async () => {
+  await finishTaken(await killedAfter({ ...stop, expiresAt: 1_000 }, "accepted"));
+  expect(done).toEqual([]);
+  expect(ends()).toMatchObject([{ outcome: "expired" }]);
+});
+
+test("a probe that was begun before a kill is not measured a second time, and says so", async () => {
+  await finishTaken(await killedAfter(probe, "begun"));
+  expect(done).toEqual([]);
+  expect(ends()).toMatchObject([{ outcome: "failed", fault: { code: "INTERRUPTED" } }]);
+});
+
+test("a stop that was begun before a kill does not end the worker that came after it", async () => {
+  await finishTaken(await killedAfter(stop, "begun"));
+  expect(done).toEqual([]);
+  expect(ends()).toMatchObject([{ outcome: "done" }]);
+});
+
+test("a cancellation that took effect before a kill is done, not failed", async () => {
+  await finishTaken(await killedAfter({ kind: "cancel", id: "command-5", transferId: "transfer-lost" }, "begun"));
+  expect(ends()).toMatchObject([{ outcome: "done", fault: null }]);
+});
+
+test("what ends the worker is done after its end is in the outbox", async () => {
+  const order: string[] = [];
+  const add = outbox.add;
+  const watched: Outbox = {
+    ...outbox,
+    next: outbox.next,
+    add: (event) => add(event).then(() => void order.push(event.type)),
+  };
+  const hands = { ...taking.hands, obey: async () => ({ detail: null, afterwards: () => order.push("effect") }) };
+  await takeCommand({ ...taking, outbox: watched, hands }, stop);
+  expect(order).toEqual(["command-accepted", "command-ended", "effect"]);
 });

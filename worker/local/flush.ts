@@ -39,6 +39,11 @@ export async function flush(agent: Agent, input: z.infer<typeof flushInput>, sig
   return readState(agent);
 }
 
+/** Takes what is finished by now in every watched folder. Faults: those of captures that were refused. */
+export async function takeAllFinished(agent: Agent): Promise<void> {
+  for (const watch of agent.options.watches) await takeAll(agent, watch);
+}
+
 async function takeAll(agent: Agent, watch: Agent["options"]["watches"][number]): Promise<void> {
   const refused: Fault[] = [];
   const capturing = capturingOf(agent, watch);

@@ -31,6 +31,9 @@ export async function saveNow(
   const why = look.files.length === 0 ? "there is no file in it" : await whyUnfinished(candidate, look);
   if (why !== null) throw new Fault("NOT_FINISHED", { op: "save", subject: candidate.path, detail: why });
 
+  if (agent.stand.isDrained) {
+    throw new Fault("CONFLICT", { op: "save", subject: candidate.path, detail: "this node was drained" });
+  }
   const taken = await takeCapture(takingOf(agent), { candidate, look, run, priority: PRIORITY[input.priority] });
   if (taken !== null) {
     narrator.captured(taken);

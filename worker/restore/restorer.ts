@@ -38,6 +38,8 @@ export interface RestorerParts {
   engine(): Engine | null;
   signal: AbortSignal;
   beforePlaced(staging: string, target: string): Promise<void>;
+  /** What the hub asked for waits. */
+  isHeld?(run: string): boolean;
   onStart(command: RestoreCommand): void;
   onEnd(command: RestoreCommand, about: { state: TransferState; fault: Fault | null; tally: Tally | null }): void;
 }
@@ -59,6 +61,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
   let bell: (() => void) | null = null;
   const ring = () => bell?.();
 
+  const isHeld = ({ command }: RestoreTaken) => !isOwn(command) && parts.isHeld?.(command.run) === true;
   const restores = () => memory.restores().filter(isRestore);
 
   const end = async (
@@ -166,7 +169,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
       for (const item of restores()) if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, null);
       while (!signal.aborted) {
         const engine = parts.engine();
-        const next = restores().find((item) => item.state === "waiting");
+        const next = restores().find((item) => item.state === "waiting" && !isHeld(item));
         if (engine !== null && next !== undefined) {
           await carryOut(next, engine);
           continue;

@@ -35,6 +35,9 @@ export async function runProgram(command: RunCommand): Promise<number> {
   command.onSignal((name) => running.program?.send(name));
   const last: { end: ProgramEnd | null } = { end: null };
   await runAgent(command, async (agent, life) => {
+    life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
+    // One that does not end in its time keeps nobody: the machine may be gone any moment.
+    agent.signal.addEventListener("abort", () => life.askedByHub.aborted && running.program?.send("SIGKILL"));
     const end = await keepRunning(agent, {
       policy,
       life,

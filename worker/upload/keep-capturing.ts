@@ -21,6 +21,8 @@ export interface Capturing extends TakeParts {
   until: AbortSignal;
   /** Then: how the program that wrote them ended; null when it may go on writing. */
   over(): ProgramOver | null;
+  /** Nothing is taken now; it is looked at again. */
+  isClosed?(): boolean;
   clock?: Clock;
   /** The newest checkpoint in the folder, finished or not. */
   onSeen(run: RunName, newest: { step: number; at: number }): void;
@@ -91,6 +93,7 @@ function watchingOf(capturing: Capturing): Watching {
       capturing.onSeen(watch.run, run.seen);
     },
     onPassedOver: async (candidate, look) => {
+      if (capturing.isClosed?.() === true) return;
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
       capturing.onPassedOver(candidate);
@@ -98,6 +101,7 @@ function watchingOf(capturing: Capturing): Watching {
     onRefused: refuse,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
+      if (capturing.isClosed?.() === true) return;
       const taken = await takeCapture(capturing, { candidate, look, run: watch.run });
       if (taken !== null) capturing.onCaptured(taken);
     },

@@ -24,6 +24,9 @@ export interface Ledger {
   /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
   hold(run: string, isHeld: boolean): Promise<void>;
   isHeld(run: string): boolean;
+  /** Of what is captured from now on and what waits: the higher, the sooner. 0 unless it was set. */
+  rank(run: string): number;
+  setRank(run: string, priority: number): Promise<void>;
   /** Its end is in the outbox and its files are gone. */
   drop(id: string): Promise<void>;
   all(): readonly Capture[];
@@ -73,6 +76,7 @@ const line = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
   z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
+  z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
   z.object({ t: z.literal("safe"), run: z.string(), step: z.number(), at: z.number(), sizeBytes: z.number() }),
@@ -91,6 +95,7 @@ interface Books {
   known: Map<string, string>;
   safe: Map<string, SafePoint>;
   held: Set<string>;
+  ranks: Map<string, number>;
   /** In which each run was written here last. */
   epochs: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
@@ -135,6 +140,11 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
       if (books.held.has(run) !== isHeld) await write({ t: "hold", run, isHeld });
     },
     isHeld: (run) => books.held.has(EVERY_RUN) || books.held.has(run),
+    rank: (run) => books.ranks.get(run) ?? 0,
+    setRank: async (run, priority) => {
+      if ((books.ranks.get(run) ?? 0) === priority) return;
+      await write({ t: "rank", run, priority });
+    },
     drop: (id) => write({ t: "drop", id }),
     all: () => [...books.captures.values()],
     get: (id) => books.captures.get(id),
@@ -173,6 +183,7 @@ const emptyBooks = (): Books => ({
   known: new Map(),
   safe: new Map(),
   held: new Set(),
+  ranks: new Map(),
   epochs: new Map(),
   runs: new Map(),
 });
@@ -198,6 +209,13 @@ function apply(books: Books, record: Line): void {
       if (record.isHeld) books.held.add(record.run);
       else books.held.delete(record.run);
       return;
+    case "rank": {
+      const change = record.priority - (books.ranks.get(record.run) ?? 0);
+      if (record.priority === 0) books.ranks.delete(record.run);
+      else books.ranks.set(record.run, record.priority);
+      for (const item of books.captures.values()) if (item.run === record.run) item.priority += change;
+      return;
+    }
     case "drop":
       books.captures.delete(record.id);
       return;
@@ -241,6 +259,7 @@ function linesOf(books: Books): Line[] {
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
     ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
+    ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];

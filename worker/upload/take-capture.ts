@@ -31,7 +31,8 @@ export async function takeCapture(
   about: { candidate: Candidate; look: Look; run: RunName; priority?: number },
 ): Promise<Capture | null> {
   const { ledger } = parts;
-  const { candidate, look, run, priority = 0 } = about;
+  const { candidate, look, run } = about;
+  const priority = (about.priority ?? 0) + ledger.rank(run);
   return parts.disk.withRoom({ run, step: candidate.step, sizeBytes: look.sizeBytes }, async () => {
     if (ledger.knows(candidate.path, look.fingerprint)) return null;
     const capture = await takeSnapshot({

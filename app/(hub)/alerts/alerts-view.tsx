@@ -1,0 +1,113 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { formatCount } from "#protocol/units.ts";
+import { ChannelsPanel } from "../../_alerts/channels-panel.tsx";
+import { FiringPanel } from "../../_alerts/firing-panel.tsx";
+import { HistoryPanel } from "../../_alerts/history-panel.tsx";
+import { RulesPanel } from "../../_alerts/rules-panel.tsx";
+import { useAddressWord } from "../../_hub/address.ts";
+import { hub } from "../../_hub/client.ts";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { activeAlertsQuery, alertChannelsQuery, alertRulesQuery } from "../../_hub/queries.ts";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { Button, ButtonLink } from "../../_ui/button.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
+import { Tabs } from "../../_ui/tabs.tsx";
+
+const RuleDialog = onDemand(() => import("../../_alerts/rule-dialog.tsx").then((module) => module.RuleDialog));
+const ChannelDialog = onDemand(() => import("../../_alerts/channel-dialog.tsx").then((module) => module.ChannelDialog));
+const RemoveDialog = onDemand(() => import("../../_alerts/remove-dialog.tsx").then((module) => module.RemoveDialog));
+
+const TABS = ["firing", "rules", "channels", "history"];
+
+/** What needs somebody now, what the hub looks out for, and whom it tells. What is open stands in the address. */
+export function AlertsView() {
+  const active = useQuery(activeAlertsQuery()).data;
+  const rules = useQuery(alertRulesQuery()).data ?? [];
+  const channels = useQuery(alertChannelsQuery()).data ?? [];
+  const [show, setShow] = useAddressWord("show", "firing");
+  const [rule, setRule] = useAddressWord("rule", "");
+  const [channel, setChannel] = useAddressWord("channel", "");
+  const [removing, setRemoving] = useAddressWord("remove", "");
+  const whyNot = useWhyNot("admin");
+  const button = { disabled: whyNot !== null, title: whyNot ?? undefined };
+  const addChannel = (
+    <Button {...button} onClick={() => setChannel("new")}>
+      Add channel
+    </Button>
+  );
+  const editedRule = rules.find(({ id }) => id === rule);
+  const editedChannel = channels.find(({ id }) => id === channel);
+  const removedRule = rules.find(({ id }) => id === removing);
+  const removedChannel = channels.find(({ id }) => id === removing);
+  const count = active?.total ?? 0;
+  return (
+    <>
+      <PageHead
+        title={active === undefined ? "Alerts" : count === 0 ? "Nothing needs you" : headline(count)}
+        about={
+          channels.length === 0
+            ? "Nobody is told outside this page until a channel is added."
+            : "The hub looks at the whole fleet every few seconds, and tells the channels that a rule names."
+        }
+        actions={
+          <>
+            <ButtonLink look="quiet" href="/events">
+              All events
+            </ButtonLink>
+            {addChannel}
+            <Button look="main" {...button} onClick={() => setRule("new")}>
+              Add rule
+            </Button>
+          </>
+        }
+      />
+      <Tabs
+        label="Alerts"
+        value={TABS.includes(show) ? show : "firing"}
+        onChange={setShow}
+        items={[
+          { id: "firing", label: "Firing now", body: <FiringPanel /> },
+          {
+            id: "rules",
+            label: "Rules",
+            body: <RulesPanel channels={channels} onEdit={setRule} onRemove={setRemoving} />,
+          },
+          {
+            id: "channels",
+            label: "Channels",
+            body: <ChannelsPanel channels={channels} add={addChannel} onEdit={setChannel} onRemove={setRemoving} />,
+          },
+          { id: "history", label: "History", body: <HistoryPanel /> },
+        ]}
+      />
+      {whyNot === null && (rule === "new" || editedRule !== undefined) && (
+        <RuleDialog key={rule} edited={editedRule ?? null} channels={channels} onClose={() => setRule("")} />
+      )}
+      {whyNot === null && (channel === "new" || editedChannel !== undefined) && (
+        <ChannelDialog key={channel} edited={editedChannel ?? null} onClose={() => setChannel("")} />
+      )}
+      {whyNot === null && removedRule !== undefined && (
+        <RemoveDialog
+          name={removedRule.rule.name}
+          remove={() => hub.alerts.rules.remove.mutate({ id: removedRule.id })}
+          onClose={() => setRemoving("")}
+        >
+          What it found is over with it, and nobody is told. Its history stays.
+        </RemoveDialog>
+      )}
+      {whyNot === null && removedChannel !== undefined && (
+        <RemoveDialog
+          name={removedChannel.channel.name}
+          remove={() => hub.alerts.channels.remove.mutate({ id: removedChannel.id })}
+          onClose={() => setRemoving("")}
+        >
+          Its sealed address is removed, and with it what still waits to be sent there. Rules that name it go on
+          without.
+        </RemoveDialog>
+      )}
+    </>
+  );
+}
+
+const headline = (count: number): string => `${formatCount(count)} ${count === 1 ? "alert fires" : "alerts fire"}`;

@@ -1,0 +1,53 @@
+"use client";
+import Link from "next/link";
+import type { AlertRow } from "#protocol/alert-views.ts";
+import { formatDuration } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { Button } from "../_ui/button.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { SEVERITY_TONES } from "./rule-words.ts";
+
+/** Alerts as lines: how grave, what, since when, by which rule; at the right what can be done. */
+interface AlertListProps {
+  rows: readonly AlertRow[];
+  /** Left out where nothing can be done any more. */
+  onAcknowledge?: (id: string) => void;
+  whyNot?: string | null;
+  busy?: boolean;
+}
+
+export function AlertList({ rows, onAcknowledge, whyNot = null, busy = false }: AlertListProps) {
+  return (
+    <ul className="divide-y divide-line">
+      {rows.map((row) => (
+        <li key={row.id} className="flex flex-wrap items-start gap-x-3 gap-y-1 px-4 py-2.5">
+          <span className="w-[84px] shrink-0">
+            <Tag tone={row.resolvedAt === null ? SEVERITY_TONES[row.severity] : "quiet"}>{row.severity}</Tag>
+          </span>
+          <div className="min-w-0 flex-1 basis-60">
+            <Link href={row.path} data-row-link className="[overflow-wrap:anywhere] hover:underline">
+              {row.nodeName !== null && <b className="font-mid">{visibleText(row.nodeName)}</b>} {visibleText(row.text)}
+            </Link>
+            <div className="nums text-12 text-faint">
+              {visibleText(row.ruleName)}, began <Age at={row.since} />
+              {row.resolvedAt !== null && <>, over after {formatDuration(row.resolvedAt - row.firedAt)}</>}
+              {row.acknowledgedBy !== null && <>, seen by {visibleText(row.acknowledgedBy)}</>}
+              {row.mutedUntil !== null && row.resolvedAt === null && row.mutedUntil > row.firedAt && <>, rule muted</>}
+            </div>
+          </div>
+          {onAcknowledge !== undefined && row.acknowledgedAt === null && (
+            <Button
+              size="small"
+              disabled={whyNot !== null || busy}
+              title={whyNot ?? undefined}
+              onClick={() => onAcknowledge(row.id)}
+            >
+              Acknowledge
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,109 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { ChannelView } from "#protocol/alert-views.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { CHANNEL_WORDS } from "./channel-dialog.tsx";
+
+interface ChannelsPanelProps {
+  channels: readonly ChannelView[];
+  add: ReactNode;
+  onEdit: (id: string) => void;
+  onRemove: (id: string) => void;
+}
+
+/** Where alerts go. */
+export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanelProps) {
+  return (
+    <Panel label="Channels" title="Channels">
+      {channels.length === 0 ? (
+        <Empty title="No channel yet" action={add}>
+          Alerts are shown here only. A channel brings them to Slack, Discord, ntfy or a webhook of your own; then name
+          it in the rules that should use it.
+        </Empty>
+      ) : (
+        <ul className="divide-y divide-line">
+          {channels.map((view) => (
+            <ChannelLine key={view.id} view={view} onEdit={onEdit} onRemove={onRemove} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function ChannelLine({
+  view,
+  onEdit,
+  onRemove,
+}: Pick<ChannelsPanelProps, "onEdit" | "onRemove"> & { view: ChannelView }) {
+  const client = useQueryClient();
+  const whyNot = useWhyNot("admin");
+  const test = useAction(() => hub.alerts.test.mutate({ id: view.id }));
+  const { channel, hint, waiting, lastSentAt, lastFault } = view;
+  const name = visibleText(channel.name);
+  const fault = test.fault ?? test.result?.fault ?? lastFault;
+  return (
+    <li className="flex flex-col gap-2 px-4 py-2.5">
+      <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-72">
+          <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <b className="font-mid">{name}</b>
+            <Tag tone="quiet" kind="plain">
+              {CHANNEL_WORDS[channel.kind].label}
+            </Tag>
+            {test.result?.ok === true && <Tag tone="safe">arrived in {formatDuration(test.result.tookMs)}</Tag>}
+          </div>
+          <div className="nums text-12 text-faint">
+            <span className="font-mono">{visibleText(hint)}</span>, at most {channel.perMinute} a minute
+            {lastSentAt !== null && (
+              <>
+                , last sent <Age at={lastSentAt} />
+              </>
+            )}
+            {waiting > 0 && `, ${formatCount(waiting)} waiting`}
+          </div>
+        </div>
+        <div className="flex flex-wrap gap-1.5">
+          <Button
+            size="small"
+            disabled={whyNot !== null || test.busy}
+            title={whyNot ?? undefined}
+            aria-label={`Send a test to ${name}`}
+            onClick={() => test.run(undefined, () => void client.invalidateQueries({ queryKey: ["alerts"] }))}
+          >
+            {test.busy ? "Sending" : "Test"}
+          </Button>
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`Edit ${name}`}
+            onClick={() => onEdit(view.id)}
+          >
+            Edit
+          </Button>
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            aria-label={`Remove ${name}`}
+            onClick={() => onRemove(view.id)}
+          >
+            Remove…
+          </Button>
+        </div>
+      </div>
+      {fault !== null && <FaultNote fault={fault} />}
+    </li>
+  );
+}

@@ -1,0 +1,70 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { formatCount } from "#protocol/units.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { activeAlertsQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { AlertList } from "./alert-list.tsx";
+
+/** What fires now, the newest first. */
+export function FiringPanel() {
+  const client = useQueryClient();
+  const query = useQuery(activeAlertsQuery());
+  const whyNot = useWhyNot("operator");
+  const acknowledge = useAction((alertIds: string[]) => hub.alerts.acknowledge.mutate({ alertIds }));
+  const refresh = () => void client.invalidateQueries({ queryKey: ["alerts"] });
+  const rows = query.data?.rows ?? [];
+  const unseen = rows.filter(({ acknowledgedAt }) => acknowledgedAt === null).map(({ id }) => id);
+  if (query.data === undefined) {
+    return (
+      <Panel label="Firing now">
+        {query.isError ? (
+          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+        ) : (
+          <SkeletonRows rows={4} label="Loading alerts" />
+        )}
+      </Panel>
+    );
+  }
+  return (
+    <Panel
+      label="Firing now"
+      title="Firing now"
+      note={query.data.total > rows.length ? `the newest ${formatCount(rows.length)}` : undefined}
+      side={
+        unseen.length > 1 && (
+          <Button
+            size="small"
+            disabled={whyNot !== null || acknowledge.busy}
+            title={whyNot ?? undefined}
+            onClick={() => acknowledge.run(unseen, refresh)}
+          >
+            Acknowledge all {formatCount(unseen.length)}
+          </Button>
+        )
+      }
+    >
+      {acknowledge.fault !== null && (
+        <div className="p-3">
+          <FaultNote fault={acknowledge.fault} />
+        </div>
+      )}
+      {rows.length === 0 ? (
+        <Empty title="Nothing fires">All that the rules look for is as it should be.</Empty>
+      ) : (
+        <AlertList
+          rows={rows}
+          onAcknowledge={(id) => acknowledge.run([id], refresh)}
+          whyNot={whyNot}
+          busy={acknowledge.busy}
+        />
+      )}
+    </Panel>
+  );
+}

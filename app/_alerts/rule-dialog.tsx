@@ -1,0 +1,210 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
+import { ALERT_WORDS, SEVERITIES, type AlertKind } from "#protocol/alerts.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Dialog } from "../_ui/dialog.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { emptyRule, formOfRule, readRule, usualValues } from "./rule-form.ts";
+import { PARAMETERS } from "./rule-words.ts";
+
+const KINDS = Object.entries(ALERT_WORDS).map(([value, { label }]) => ({ value: value as AlertKind, label }));
+const isKind = (value: string): value is AlertKind => Object.hasOwn(ALERT_WORDS, value);
+
+interface RuleDialogProps {
+  /** Null makes a new one. */
+  edited: RuleView | null;
+  channels: readonly ChannelView[];
+  onClose: () => void;
+}
+
+export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
+  const client = useQueryClient();
+  const here = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const [form, setForm] = useState(() => (edited === null ? emptyRule(here) : formOfRule(edited, here)));
+  const [asked, setAsked] = useState(false);
+  const read = readRule(form, edited?.rule.isEnabled ?? true);
+  const errors = asked && !read.ok ? read.errors : {};
+  const save = useAction(async () => {
+    if (!read.ok) return null;
+    if (edited === null) await hub.alerts.rules.create.mutate({ rule: read.rule });
+    else await hub.alerts.rules.update.mutate({ id: edited.id, version: edited.version, rule: read.rule });
+    return read.rule.name;
+  });
+  const change = (part: Partial<typeof form>) => setForm({ ...form, ...part });
+  const toggle = (id: string) =>
+    change({
+      channelIds: form.channelIds.includes(id) ? form.channelIds.filter((one) => one !== id) : [...form.channelIds, id],
+    });
+  return (
+    <Dialog open onClose={onClose} title={edited === null ? "Add alert rule" : `Edit ${visibleText(edited.rule.name)}`}>
+      <form
+        aria-label="Alert rule"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          setAsked(true);
+          if (!read.ok) return;
+          save.run(undefined, (name) => {
+            if (name === null) return;
+            void client.invalidateQueries({ queryKey: ["alerts"] });
+            say("safe", `${name} is saved.`);
+            onClose();
+          });
+        }}
+      >
+        <Field label="Looks for">
+          {(ids) => (
+            <Select
+              {...ids}
+              label="Looks for"
+              value={form.kind}
+              disabled={edited !== null}
+              choices={KINDS}
+              onChange={(kind) => {
+                if (isKind(kind)) change({ kind, values: usualValues(kind) });
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Name" error={errors["name"]}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              value={form.name}
+              maxLength={80}
+              placeholder={ALERT_WORDS[form.kind].label}
+              onChange={(event) => change({ name: event.target.value })}
+            />
+          )}
+        </Field>
+        {PARAMETERS[form.kind].map(({ key, label, unit }) => (
+          <Field key={key} label={label} error={errors[key]}>
+            {(ids) => (
+              <span className="flex items-center gap-2">
+                <TextInput
+                  {...ids}
+                  inputMode="decimal"
+                  className="nums max-w-28"
+                  value={form.values[key] ?? ""}
+                  onChange={(event) => change({ values: { ...form.values, [key]: event.target.value } })}
+                />
+                <span className="text-soft">{unit}</span>
+              </span>
+            )}
+          </Field>
+        ))}
+        <Field label="Nodes" hint="A pattern of names: gpu-*. Empty: all.">
+          {(ids) => (
+            <TextInput
+              {...ids}
+              kind="code"
+              value={form.nodes}
+              onChange={(event) => change({ nodes: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Runs" hint="A pattern of names: llama*. Empty: all.">
+          {(ids) => (
+            <TextInput
+              {...ids}
+              kind="code"
+              value={form.runs}
+              onChange={(event) => change({ runs: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Labels" hint="Labels that a node has to carry: region=eu, tier=spot" error={errors["labels"]}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              kind="code"
+              value={form.labels}
+              onChange={(event) => change({ labels: event.target.value })}
+            />
+          )}
+        </Field>
+        <Field label="Severity">
+          {(ids) => (
+            <Select
+              {...ids}
+              label="Severity"
+              value={form.severity}
+              choices={SEVERITIES.map((value) => ({ value, label: value }))}
+              onChange={(value) => change({ severity: SEVERITIES.find((one) => one === value) ?? "warning" })}
+            />
+          )}
+        </Field>
+        <fieldset className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
+          <legend className="sr-only">Channels</legend>
+          <span aria-hidden className="pt-[7px] text-soft">
+            Channels
+          </span>
+          <div className="flex flex-col gap-1 pt-[7px]">
+            {channels.length === 0 && <span className="text-soft">None yet: it is shown on the Alerts page only.</span>}
+            {channels.map(({ id, channel }) => (
+              <label key={id} className="flex items-center gap-2">
+                <input
+                  type="checkbox"
+                  className="accent-accent"
+                  checked={form.channelIds.includes(id)}
+                  onChange={() => toggle(id)}
+                />
+                {visibleText(channel.name)} <span className="text-faint">{channel.kind}</span>
+              </label>
+            ))}
+          </div>
+        </fieldset>
+        <Field
+          label="Quiet hours"
+          hint="In them only critical alerts are sent; the others follow when they end, if they still fire."
+          error={errors["quiet"]}
+        >
+          {(ids) => (
+            <span className="flex flex-wrap items-center gap-2 text-soft">
+              <TextInput
+                {...ids}
+                type="time"
+                className="max-w-32"
+                value={form.quietFrom}
+                onChange={(event) => change({ quietFrom: event.target.value })}
+              />
+              to
+              <TextInput
+                type="time"
+                aria-label="End of the quiet hours"
+                className="max-w-32"
+                value={form.quietTo}
+                onChange={(event) => change({ quietTo: event.target.value })}
+              />
+              <TextInput
+                aria-label="Time zone"
+                kind="code"
+                className="max-w-44"
+                value={form.timeZone}
+                onChange={(event) => change({ timeZone: event.target.value })}
+              />
+            </span>
+          )}
+        </Field>
+        <div className="flex flex-col gap-3 pt-2">
+          {save.fault !== null && <FaultNote fault={save.fault} />}
+          <div className="sticky bottom-[-12px] -mx-5 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+            {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="main" disabled={save.busy}>
+              {save.busy ? "Saving" : edited === null ? "Add rule" : "Save"}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

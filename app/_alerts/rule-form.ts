@@ -1,0 +1,79 @@
+import type { RuleView } from "#protocol/alert-views.ts";
+import type { AlertKind, RuleDraft, Severity } from "#protocol/alerts.ts";
+import { PARAMETERS } from "./rule-words.ts";
+
+/** A rule as it is typed. The hub parses it; here is only what turns text into its form and back. */
+export interface RuleForm {
+  name: string;
+  kind: AlertKind;
+  values: Record<string, string>;
+  nodes: string;
+  runs: string;
+  /** `region=eu, tier=spot`. */
+  labels: string;
+  severity: Severity;
+  channelIds: readonly string[];
+  quietFrom: string;
+  quietTo: string;
+  timeZone: string;
+}
+
+export const usualValues = (kind: AlertKind): Record<string, string> =>
+  Object.fromEntries(PARAMETERS[kind].map(({ key, usual }) => [key, String(usual)]));
+
+export function emptyRule(timeZone: string): RuleForm {
+  const rest = { nodes: "", runs: "", labels: "", severity: "warning" as const, channelIds: [] };
+  return { name: "", kind: "silent", values: usualValues("silent"), ...rest, quietFrom: "", quietTo: "", timeZone };
+}
+
+export function formOfRule({ rule }: RuleView, timeZone: string): RuleForm {
+  const { condition, scope, quiet } = rule;
+  const stored = new Map<string, unknown>(Object.entries(condition));
+  return {
+    name: rule.name,
+    kind: condition.kind,
+    values: Object.fromEntries(
+      PARAMETERS[condition.kind].map(({ key, scale, usual }) => {
+        const value = stored.get(key);
+        return [key, String(typeof value === "number" ? value / scale : usual)];
+      }),
+    ),
+    nodes: scope.nodes ?? "",
+    runs: scope.runs ?? "",
+    labels: Object.entries(scope.labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(", "),
+    severity: rule.severity,
+    channelIds: rule.channelIds,
+    quietFrom: quiet?.from ?? "",
+    quietTo: quiet?.to ?? "",
+    timeZone: quiet?.timeZone ?? timeZone,
+  };
+}
+
+type Read = { ok: true; rule: RuleDraft } | { ok: false; errors: Record<string, string> };
+
+/** The rule that was typed, or what is wrong with it, by field. */
+export function readRule(form: RuleForm, isEnabled: boolean): Read {
+  const errors: Record<string, string> = {};
+  if (form.name.trim() === "") errors["name"] = "A rule needs a name.";
+  const condition: Record<string, unknown> = { kind: form.kind };
+  for (const { key, scale } of PARAMETERS[form.kind]) {
+    const value = Number(form.values[key]);
+    if (!(value > 0)) errors[key] = "This is a number greater than 0.";
+    condition[key] = Math.round(value * scale);
+  }
+  const labels: Record<string, string> = {};
+  for (const part of form.labels.split(",").filter((one) => one.trim() !== "")) {
+    const [name = "", ...value] = part.split("=");
+    if (name.trim() === "" || value.length === 0) errors["labels"] = "Labels look like region=eu, tier=spot.";
+    labels[name.trim()] = value.join("=").trim();
+  }
+  if ((form.quietFrom === "") !== (form.quietTo === "")) errors["quiet"] = "Quiet hours have a beginning and an end.";
+  if (Object.keys(errors).length > 0) return { ok: false, errors };
+  const quiet =
+    form.quietFrom === "" ? null : { from: form.quietFrom, to: form.quietTo, timeZone: form.timeZone.trim() };
+  const scope = { nodes: form.nodes.trim() || null, runs: form.runs.trim() || null, labels };
+  const rest = { severity: form.severity, channelIds: [...form.channelIds], quiet, isEnabled };
+  return { ok: true, rule: { name: form.name.trim(), condition: condition as RuleDraft["condition"], scope, ...rest } };
+}

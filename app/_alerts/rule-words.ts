@@ -1,0 +1,65 @@
+import { type AlertCondition, type AlertKind, type RuleDraft, type Severity } from "#protocol/alerts.ts";
+import { formatDuration } from "#protocol/units.ts";
+import type { Tone } from "../_ui/mark.tsx";
+
+/** What a rule looks for, as a sentence. */
+export function conditionWords(condition: AlertCondition): string {
+  switch (condition.kind) {
+    case "at-risk":
+      return `more than ${formatDuration(condition.longerThanMs)} of training at risk`;
+    case "stalled":
+      return `something waits and nothing moves for ${formatDuration(condition.longerThanMs)}`;
+    case "silent":
+      return `no word from a node for ${formatDuration(condition.longerThanMs)}`;
+    case "restore-failed":
+      return `a restore failed within the last ${formatDuration(condition.withinMs)}`;
+    case "rejected":
+      return `more than ${condition.morePercent} % of at least ${condition.leastNodes} nodes rejected within ${formatDuration(condition.withinMs)}`;
+    case "disk-full":
+      return `less than ${condition.lessPercent} % of a disk free`;
+    case "no-checkpoint":
+      return `no checkpoint of a run safe for ${formatDuration(condition.longerThanMs)}`;
+    case "work-lost":
+      return `an interruption cost more than ${formatDuration(condition.moreThanMs)} of training`;
+  }
+}
+
+/** Whom it is about; empty for everything. */
+export function scopeWords({ scope }: Pick<RuleDraft, "scope">): string {
+  return [
+    ...(scope.nodes === null ? [] : [`nodes ${scope.nodes}`]),
+    ...(scope.runs === null ? [] : [`runs ${scope.runs}`]),
+    ...Object.entries(scope.labels).map(([name, value]) => `${name}=${value}`),
+  ].join(", ");
+}
+
+export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { info: "moving", warning: "risk", critical: "lost" };
+
+const MINUTE = 60_000;
+/** The fields of each kind: one parameter each, as the form shows it. */
+export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
+  "at-risk": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 30 }],
+  stalled: [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 10 }],
+  silent: [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 5 }],
+  "restore-failed": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 }],
+  rejected: [
+    { key: "morePercent", label: "More than", unit: "%", scale: 1, usual: 30 },
+    { key: "leastNodes", label: "Of at least", unit: "nodes", scale: 1, usual: 5 },
+    { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 60 },
+  ],
+  "disk-full": [{ key: "lessPercent", label: "Less than", unit: "%", scale: 1, usual: 10 }],
+  "no-checkpoint": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 120 }],
+  "work-lost": [
+    { key: "moreThanMs", label: "More than", unit: "min", scale: MINUTE, usual: 30 },
+    { key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 },
+  ],
+};
+
+interface Parameter {
+  key: string;
+  label: string;
+  unit: string;
+  /** What one of the unit is in the parameter's own. */
+  scale: number;
+  usual: number;
+}

@@ -1,0 +1,134 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
+import { formatCount } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { hubNow } from "../_hub/live.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { alertRulesQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { conditionWords, scopeWords, SEVERITY_TONES } from "./rule-words.ts";
+
+const HOUR_MS = 3_600_000;
+
+interface RulesPanelProps {
+  channels: readonly ChannelView[];
+  onEdit: (id: string) => void;
+  onRemove: (id: string) => void;
+}
+
+/** What the hub looks out for. */
+export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
+  const query = useQuery(alertRulesQuery());
+  return (
+    <Panel label="Rules" title="Rules">
+      {query.data === undefined ? (
+        query.isError ? (
+          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+        ) : (
+          <SkeletonRows rows={6} label="Loading rules" />
+        )
+      ) : query.data.length === 0 ? (
+        <Empty title="No rule">Nobody is told of anything. Add a rule to be.</Empty>
+      ) : (
+        <ul className="divide-y divide-line">
+          {query.data.map((view) => (
+            <RuleLine key={view.id} view={view} channels={channels} onEdit={onEdit} onRemove={onRemove} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}
+
+function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view: RuleView }) {
+  const client = useQueryClient();
+  const whyNotAdmin = useWhyNot("admin");
+  const whyNot = useWhyNot("operator");
+  const { id, version, rule, firing, mutedUntil } = view;
+  const name = visibleText(rule.name);
+  const refresh = () => void client.invalidateQueries({ queryKey: ["alerts"] });
+  const mute = useAction((forMs: number) => hub.alerts.mute.mutate({ ruleId: id, forMs }));
+  const turn = useAction((isEnabled: boolean) =>
+    hub.alerts.rules.update.mutate({ id, version, rule: { ...rule, isEnabled } }),
+  );
+  const isMuted = mutedUntil !== null && mutedUntil > hubNow();
+  const told = channels.filter((channel) => rule.channelIds.includes(channel.id)).map(({ channel }) => channel.name);
+  const fault = mute.fault ?? turn.fault;
+  return (
+    <li className="flex flex-wrap items-start gap-x-3 gap-y-2 px-4 py-2.5">
+      <span className="w-[84px] shrink-0">
+        <Tag tone={rule.isEnabled ? SEVERITY_TONES[rule.severity] : "quiet"} kind="plain">
+          {rule.isEnabled ? rule.severity : "off"}
+        </Tag>
+      </span>
+      <div className="min-w-0 flex-1 basis-72">
+        <div className="[overflow-wrap:anywhere]">
+          <b className="font-mid">{name}</b>
+          {firing > 0 && <span className="nums ml-2 text-lost">{formatCount(firing)} firing</span>}
+        </div>
+        <div className="text-soft">
+          {conditionWords(rule.condition)}
+          {scopeWords(rule) !== "" && <>; {visibleText(scopeWords(rule))}</>}
+        </div>
+        <div className="nums text-12 text-faint">
+          {told.length === 0 ? "shown here only" : `told to ${told.map(visibleText).join(", ")}`}
+          {rule.quiet !== null && `, quiet from ${rule.quiet.from} to ${rule.quiet.to} (${rule.quiet.timeZone})`}
+          {isMuted && (
+            <>
+              , muted until {new Date(mutedUntil).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" })}
+            </>
+          )}
+          , changed <Age at={view.updatedAt} />
+        </div>
+        {fault !== null && <FaultNote fault={fault} />}
+      </div>
+      <div className="flex flex-wrap gap-1.5">
+        <Button
+          size="small"
+          disabled={whyNot !== null || mute.busy}
+          title={whyNot ?? undefined}
+          aria-label={isMuted ? `Unmute ${name}` : `Mute ${name} for an hour`}
+          onClick={() => mute.run(isMuted ? 0 : HOUR_MS, refresh)}
+        >
+          {isMuted ? "Unmute" : "Mute 1 h"}
+        </Button>
+        <Button
+          size="small"
+          disabled={whyNotAdmin !== null || turn.busy}
+          title={whyNotAdmin ?? undefined}
+          aria-label={`${rule.isEnabled ? "Turn off" : "Turn on"} ${name}`}
+          onClick={() => turn.run(!rule.isEnabled, refresh)}
+        >
+          {rule.isEnabled ? "Turn off" : "Turn on"}
+        </Button>
+        <Button
+          size="small"
+          disabled={whyNotAdmin !== null}
+          title={whyNotAdmin ?? undefined}
+          aria-label={`Edit ${name}`}
+          onClick={() => onEdit(id)}
+        >
+          Edit
+        </Button>
+        <Button
+          size="small"
+          disabled={whyNotAdmin !== null}
+          title={whyNotAdmin ?? undefined}
+          aria-label={`Remove ${name}`}
+          onClick={() => onRemove(id)}
+        >
+          Remove…
+        </Button>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,65 @@
+"use client";
+import Link from "next/link";
+import { sentenceOf } from "#protocol/fault.ts";
+import type { EventRow } from "#protocol/views.ts";
+import { EventWords } from "../_hub/event-line.tsx";
+import { FaultDetails } from "../_hub/fault-note.tsx";
+import { wordsOf } from "../_hub/fault-of.ts";
+import { Copy } from "../_ui/copy.tsx";
+import { Mark } from "../_ui/mark.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { EVENT_LABELS } from "./event-kinds.ts";
+
+/** An event as text, for whoever asks a colleague. */
+const plainText = (event: EventRow): string =>
+  [
+    `${new Date(event.at).toISOString()} ${[event.nodeName, event.text].filter((part) => part !== null).join(" ")}`,
+    ...(event.fault === null ? [] : [sentenceOf(event.fault)]),
+    ...(event.detail === null ? [] : [event.detail]),
+  ].join("\n");
+
+const timeOf = (at: number): string =>
+  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** All of one event: when, what, of whom, and what was said, unfolded. */
+export function EventEntry({ event }: { event: EventRow }) {
+  const { nodeName, nodeId, fault, detail } = event;
+  return (
+    <li className="group grid grid-cols-[60px_12px_minmax(0,1fr)_auto] gap-x-2.5 px-4 py-2">
+      <time dateTime={new Date(event.at).toISOString()} className="nums text-12 leading-5 text-faint">
+        {timeOf(event.at)}
+      </time>
+      <Mark tone={event.work} label={event.work} className="mt-[5px]" />
+      <div className="min-w-0">
+        <div className="flex flex-wrap items-baseline gap-x-3">
+          <span className="min-w-0 [overflow-wrap:anywhere]">
+            {nodeName !== null &&
+              (nodeId === null ? (
+                <b className="font-mid">{visibleText(nodeName)}</b>
+              ) : (
+                <Link href={`/nodes/${encodeURIComponent(nodeId)}`} data-row-link className="font-mid hover:underline">
+                  {visibleText(nodeName)}
+                </Link>
+              ))}{" "}
+            <EventWords event={event} />
+          </span>
+          <span className="text-12 text-faint">{EVENT_LABELS[event.kind]}</span>
+        </div>
+        {fault !== null && (
+          <div className="mt-0.5 text-soft">
+            {visibleText(wordsOf(fault).says)} {wordsOf(fault).next}
+            <FaultDetails fault={fault} />
+          </div>
+        )}
+        {detail !== null && (
+          <pre className="mt-1.5 overflow-x-hidden rounded-1 bg-sunk px-2.5 py-2 font-mono text-11 leading-4 whitespace-pre-wrap">
+            {detail.split("\n").map(visibleText).join("\n")}
+          </pre>
+        )}
+      </div>
+      <span className="-my-1">
+        <Copy text={plainText(event)} label="Copy this event" />
+      </span>
+    </li>
+  );
+}

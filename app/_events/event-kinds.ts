@@ -1,0 +1,28 @@
+import type { EventKind } from "#protocol/views.ts";
+
+/** What people call each kind of event. */
+export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
+  "node-joined": "node joined",
+  "node-silent": "node silent",
+  "node-back": "node back",
+  "node-revoked": "node revoked",
+  "epoch-claimed": "run taken over",
+  "checkpoint-safe": "checkpoint safe",
+  "upload-failed": "upload failed",
+  "restore-started": "restore started",
+  "restore-done": "restore done",
+  "restore-failed": "restore failed",
+  "capture-refused": "checkpoint refused",
+  "work-lost": "work lost",
+  "program-ended": "program ended",
+  "link-probed": "link measured",
+  "command-sent": "command sent",
+  "command-failed": "command failed",
+  "command-expired": "command expired",
+  "alert-undelivered": "alert not delivered",
+  "profile-changed": "bucket changed",
+  "account-created": "account created",
+  upkeep: "upkeep of the hub",
+};
+
+export const EVENT_KINDS = Object.keys(EVENT_LABELS);

@@ -1,0 +1,74 @@
+import * as z from "zod";
+import { id, runName, step } from "./names.ts";
+
+/** What commands ask for, without the envelope they travel in (see commands.ts). */
+
+/** About one transfer. */
+export const checkpointOrders = {
+  restore: z.object({
+    kind: z.literal("restore"),
+    /** The transfer this restore shows up as, chosen by the hub so that the screen can follow it from the first moment. */
+    transferId: id,
+    checkpointId: id,
+    run: runName,
+    step,
+    /** Absolute folder on the node. An existing one is kept until the new one is verified, then set aside and removed. */
+    targetPath: z.string().min(1).max(1024),
+  }),
+  cancel: z.object({ kind: z.literal("cancel"), transferId: id }),
+  pause: z.object({ kind: z.literal("pause"), transferId: id }),
+  resume: z.object({ kind: z.literal("resume"), transferId: id }),
+  retry: z.object({ kind: z.literal("retry"), transferId: id }),
+};
+
+/** Null: all runs of the node. */
+const anyRun = runName.nullable().default(null);
+export const moveDirection = z.enum(["up", "down", "both"]);
+export type MoveDirection = z.infer<typeof moveDirection>;
+/** Bytes per second; 0: no limit; null: as the worker was started; left out: as it is. */
+const rate = z.number().int().min(0).max(1e13).nullable().optional();
+const DAY_MS = 86_400_000;
+const graceMs = z.number().int().min(0).max(DAY_MS);
+
+/** About a whole node, or one run on it. Times are epoch milliseconds by the hub's clock. */
+export const nodeOrders = {
+  /** What moves, and what comes later, waits until it is released; also over a restart. */
+  hold: z.object({ kind: z.literal("hold"), run: anyRun, direction: moveDirection.default("both") }),
+  /** Of everything, it also ends a drain. */
+  release: z.object({ kind: z.literal("release"), run: anyRun, direction: moveDirection.default("both") }),
+  limit: z.object({
+    kind: z.literal("limit"),
+    up: rate,
+    down: rate,
+    /** Then what held before comes back; null: until it is set again. */
+    until: z.number().int().min(0).nullable().default(null),
+  }),
+  priority: z.object({ kind: z.literal("priority"), run: runName, priority: z.enum(["low", "normal", "high"]) }),
+  /** Takes what is finished now and ends when it is safe. */
+  flush: z.object({ kind: z.literal("flush"), run: anyRun, timeoutMs: graceMs.nullable().default(null) }),
+  /** Measures the link to the store and records it. */
+  probe: z.object({ kind: z.literal("probe") }),
+  /** Makes safe what there is, and takes no more until it is released; also over a restart. */
+  drain: z.object({ kind: z.literal("drain") }),
+  /** A program that runs in the worker is asked to end; what is not safe after the grace stays behind. */
+  stop: z.object({ kind: z.literal("stop"), graceMs: graceMs.default(60_000) }),
+  /** Gives the machine back to its platform, when the governor of the hub agrees; uploads within the grace before. */
+  reallocate: z.object({
+    kind: z.literal("reallocate"),
+    reason: z.string().max(256).default("asked for by an operator"),
+    graceMs: graceMs.default(60_000),
+  }),
+};
+
+export const nodeOrder = z.discriminatedUnion("kind", [
+  nodeOrders.hold,
+  nodeOrders.release,
+  nodeOrders.limit,
+  nodeOrders.priority,
+  nodeOrders.flush,
+  nodeOrders.probe,
+  nodeOrders.drain,
+  nodeOrders.stop,
+  nodeOrders.reallocate,
+]);
+export type NodeOrder = z.infer<typeof nodeOrder>;

@@ -1,0 +1,106 @@
+import * as z from "zod";
+import { commandState, type CommandDetail, type CommandKind, type CommandState } from "./commands.ts";
+import type { FaultData } from "./fault.ts";
+import { id, runName } from "./names.ts";
+import { nodeOrder, type NodeOrder } from "./orders.ts";
+import { scope } from "./scope.ts";
+
+/** How people send commands to nodes, and what they see of them. */
+
+/** Most nodes of one request. */
+export const MOST_NODES = 10_000;
+const DAY_MS = 86_400_000;
+
+const filter = z.object({
+  scope,
+  /** Null: of every bucket profile. */
+  profileId: id.nullable().default(null),
+  /** `all` also means those that are silent or have left: they hear of it when they come back in time. */
+  nodes: z.enum(["all", "online"]).default("all"),
+});
+
+export const sendCommandInput = z.object({
+  /** Made by the client, so that a repeated request sends nothing twice. */
+  requestId: id,
+  to: z.union([z.object({ nodeIds: z.array(id).min(1).max(MOST_NODES) }), z.object({ filter })]),
+  order: nodeOrder,
+  /** A node that has not accepted it by then never carries it out. */
+  validMs: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(30 * DAY_MS)
+    .default(3_600_000),
+});
+
+export const listCommandsInput = z.object({
+  nodeId: id.nullable().default(null),
+  run: runName.nullable().default(null),
+  /** Those of one request. */
+  requestId: id.nullable().default(null),
+  states: z.array(commandState).max(6).default([]),
+  /** Id of the last row of the page before. */
+  cursor: id.nullable().default(null),
+  limit: z.number().int().min(1).max(200).default(50),
+});
+
+/** What became of a request at one node: a command, or why there is none. */
+export interface SentCommand {
+  nodeId: string;
+  nodeName: string | null;
+  commandId: string | null;
+  /** It has an open connection, so it hears of it at once. */
+  isConnected: boolean;
+  fault: FaultData | null;
+}
+
+export interface CommandRow {
+  id: string;
+  requestId: string | null;
+  nodeId: string;
+  nodeName: string;
+  kind: CommandKind;
+  /** Null for those about one transfer. */
+  order: NodeOrder | null;
+  run: string | null;
+  state: CommandState;
+  fault: FaultData | null;
+  detail: CommandDetail | null;
+  /** Who asked for it; null where that was not kept. */
+  by: string | null;
+  createdAt: number;
+  expiresAt: number | null;
+  acceptedAt: number | null;
+  endedAt: number | null;
+}
+
+/** An order as a phrase: `hold everything`, `limit up to 2.0 MB/s`. */
+export function orderWords(order: NodeOrder, rate: (bytesPerSecond: number) => string): string {
+  const whole = (run: string | null) => (run === null ? "everything" : run);
+  switch (order.kind) {
+    case "hold":
+    case "release": {
+      const side = { up: "uploads of ", down: "restores of ", both: "" }[order.direction];
+      return `${order.kind} ${side}${whole(order.run)}`;
+    }
+    case "limit": {
+      const one = (name: string, limit: number | null | undefined) =>
+        limit === undefined
+          ? []
+          : [`${name} ${limit === null ? "as started" : limit === 0 ? "without limit" : `to ${rate(limit)}`}`];
+      return `limit ${[...one("up", order.up), ...one("down", order.down)].join(", ") || "nothing"}`;
+    }
+    case "priority":
+      return `give ${order.run} ${order.priority} priority`;
+    case "flush":
+      return `upload ${whole(order.run)} now`;
+    case "probe":
+      return "measure the link";
+    case "drain":
+      return "finish uploads and take no more";
+    case "stop":
+      return "stop the worker";
+    case "reallocate":
+      return "give the machine back";
+  }
+}

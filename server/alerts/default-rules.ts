@@ -1,0 +1,46 @@
+import type { RuleDraft } from "#protocol/alerts.ts";
+import { ruleDraft } from "#protocol/alerts.ts";
+import type { Database } from "#prisma/open.ts";
+
+/** What a new hub looks out for. No channel: shown in the pages until somebody adds one. */
+const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
+  "default-silent": ruleDraft.parse({ name: "A node is silent", condition: { kind: "silent" }, severity: "critical" }),
+  "default-at-risk": ruleDraft.parse({ name: "Work at risk for too long", condition: { kind: "at-risk" } }),
+  "default-stalled": ruleDraft.parse({ name: "Uploads do not move", condition: { kind: "stalled" } }),
+  "default-restore-failed": ruleDraft.parse({ name: "A restore failed", condition: { kind: "restore-failed" } }),
+  "default-rejected": ruleDraft.parse({ name: "Many nodes rejected", condition: { kind: "rejected" } }),
+  "default-disk-full": ruleDraft.parse({ name: "A disk is nearly full", condition: { kind: "disk-full" } }),
+  "default-work-lost": ruleDraft.parse({ name: "Training was lost", condition: { kind: "work-lost" } }),
+  // A node whose training is over makes no checkpoint either: only whoever trains all the time wants this.
+  "default-no-checkpoint": ruleDraft.parse({
+    name: "A run makes no checkpoint",
+    condition: { kind: "no-checkpoint" },
+    isEnabled: false,
+  }),
+};
+
+/** Writes those that this hub never had. One that was removed is known and does not come back. */
+export async function addDefaultRules(db: Database, now: number): Promise<void> {
+  const known = new Set((await db.alertRule.findMany({ select: { id: true } })).map(({ id }) => id));
+  const missing = Object.entries(DEFAULTS).filter(([id]) => !known.has(id));
+  if (missing.length === 0) return;
+  const at = new Date(now);
+  await db.alertRule.createMany({
+    data: missing.map(([id, rule]) => ({ id, version: 1, ...columnsOf(rule), createdAt: at, updatedAt: at })),
+  });
+}
+
+/** A rule as it is stored. */
+export function columnsOf(rule: RuleDraft) {
+  const { kind, ...params } = rule.condition;
+  return {
+    name: rule.name,
+    kind,
+    params: JSON.stringify(params),
+    scope: JSON.stringify(rule.scope),
+    severity: rule.severity,
+    channels: JSON.stringify(rule.channelIds),
+    quiet: rule.quiet === null ? null : JSON.stringify(rule.quiet),
+    isEnabled: rule.isEnabled,
+  };
+}

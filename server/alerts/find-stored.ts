@@ -1,0 +1,111 @@
+import { sentenceOf } from "#protocol/fault.ts";
+import { fitsNode, fitsPattern } from "#protocol/scope.ts";
+import { formatDuration } from "#protocol/units.ts";
+import { storedFault } from "../events/event-row.ts";
+import type { Hub } from "../hub.ts";
+import type { LiveRule } from "./alert-memory.ts";
+import type { Finding } from "./find-live.ts";
+
+/** What is true by rules that only the database can answer: one question with an index for each. */
+
+/** Of one rule; more at once is one message anyhow. */
+const MOST = 1_000;
+
+/** Null for a rule that memory answers. */
+export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | null> {
+  const { condition } = rule;
+  switch (condition.kind) {
+    case "restore-failed":
+      return failedRestores(hub, rule, condition.withinMs);
+    case "rejected":
+      return rejectedNodes(hub, rule, condition);
+    case "work-lost":
+      return lostWork(hub, rule, condition);
+    default:
+      return null;
+  }
+}
+
+const isMeant = (hub: Hub, rule: LiveRule, about: { nodeId: string; run: string | null }): boolean => {
+  const node = hub.live.nodes.get(about.nodeId);
+  const isHere = node === undefined ? rule.scope.nodes === null : fitsNode(node, rule.scope);
+  return isHere && (about.run === null || fitsPattern(about.run, rule.scope.runs));
+};
+
+async function failedRestores(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
+  const since = new Date(hub.now() - withinMs);
+  const rows = await hub.db.transfer.findMany({
+    where: { state: "failed", direction: "download", endedAt: { gte: since } },
+    include: { node: { select: { name: true } } },
+    orderBy: { createdAt: "desc" },
+    take: MOST,
+  });
+  return rows
+    .filter((row) => isMeant(hub, rule, row))
+    .map((row) => {
+      const fault = storedFault(row.fault);
+      const why = fault === null ? "" : `: ${sentenceOf(fault)}`;
+      return {
+        subject: row.id,
+        nodeId: row.nodeId,
+        nodeName: row.node.name,
+        run: row.run,
+        text: `could not restore step ${row.step} of ${row.run}${why}`,
+        since: row.endedAt?.getTime() ?? hub.now(),
+      };
+    });
+}
+
+async function rejectedNodes(
+  hub: Hub,
+  rule: LiveRule,
+  { morePercent, withinMs, leastNodes }: { morePercent: number; withinMs: number; leastNodes: number },
+): Promise<Finding[]> {
+  const now = hub.now();
+  const probes = await hub.db.probe.findMany({
+    where: { at: { gte: new Date(now - withinMs) } },
+    orderBy: { at: "asc" },
+    select: { nodeId: true, profileId: true, outcome: true },
+  });
+  // A node that probes again and again has one voice.
+  const last = new Map(
+    probes
+      .filter(({ nodeId }) => isMeant(hub, rule, { nodeId, run: null }))
+      .map(({ nodeId, profileId, outcome }) => [nodeId, { profileId, isRejected: outcome === "reject" }]),
+  );
+  const byProfile = new Map<string, { nodes: number; rejected: number }>();
+  for (const { profileId, isRejected } of last.values()) {
+    const sum = byProfile.get(profileId) ?? { nodes: 0, rejected: 0 };
+    byProfile.set(profileId, { nodes: sum.nodes + 1, rejected: sum.rejected + (isRejected ? 1 : 0) });
+  }
+  const found: Finding[] = [];
+  for (const [profileId, { nodes, rejected }] of byProfile) {
+    if (nodes < leastNodes || (rejected / nodes) * 100 <= morePercent) continue;
+    const profile = await hub.db.profile.findUnique({ where: { id: profileId }, select: { name: true } });
+    const text = `${rejected} of the ${nodes} nodes that measured their link to ${profile?.name ?? "a bucket"} within ${formatDuration(withinMs)} were rejected`;
+    found.push({ subject: profileId, nodeId: null, nodeName: null, run: null, text, since: now });
+  }
+  return found;
+}
+
+async function lostWork(
+  hub: Hub,
+  rule: LiveRule,
+  { moreThanMs, withinMs }: { moreThanMs: number; withinMs: number },
+): Promise<Finding[]> {
+  const rows = await hub.db.loss.findMany({
+    where: { at: { gte: new Date(hub.now() - withinMs) }, lostMs: { gt: BigInt(moreThanMs) } },
+    orderBy: { at: "desc" },
+    take: MOST,
+  });
+  return rows
+    .filter((row) => isMeant(hub, rule, row))
+    .map((row) => ({
+      subject: row.id,
+      nodeId: row.nodeId,
+      nodeName: hub.live.nodes.get(row.nodeId)?.name ?? null,
+      run: row.run,
+      text: `lost ${formatDuration(Number(row.lostMs))} of training of ${row.run} (${row.lostSteps} steps)`,
+      since: row.at.getTime(),
+    }));
+}

@@ -1,0 +1,96 @@
+import type * as z from "zod";
+import { severity, type acknowledgeInput, type activeAlertsInput, type alertHistoryInput } from "#protocol/alerts.ts";
+import type { AlertRow } from "#protocol/alert-views.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { Alert, AlertRule } from "#prisma/client/client.ts";
+import { audit } from "../events/audit.ts";
+import { emit } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import type { Context, PersonCaller } from "../trpc.ts";
+import type { OpenAlert } from "./alert-memory.ts";
+import { pathOf } from "./compose-message.ts";
+import { ALERTS_LOCK } from "./evaluate.ts";
+
+type StoredAlert = Alert & { rule: Pick<AlertRule, "name" | "kind" | "mutedUntil"> };
+
+function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
+  const { id, ruleId, nodeId, nodeName, run, acknowledgedBy, rule } = row;
+  const kind = rule.kind as AlertRow["kind"];
+  return {
+    id,
+    ruleId,
+    ruleName: rule.name,
+    kind,
+    severity: severity.catch("warning").parse(row.severity),
+    nodeId,
+    nodeName,
+    run,
+    // While it fires it says how things are now.
+    text: live?.text ?? row.text,
+    path: pathOf({ kind, nodeId, run }),
+    since: row.since.getTime(),
+    firedAt: row.firedAt.getTime(),
+    resolvedAt: row.resolvedAt?.getTime() ?? null,
+    acknowledgedAt: row.acknowledgedAt?.getTime() ?? null,
+    acknowledgedBy,
+    mutedUntil: rule.mutedUntil?.getTime() ?? null,
+  };
+}
+
+const withRule = { rule: { select: { name: true, kind: true, mutedUntil: true } } } as const;
+
+/** What fires now, the newest first, and how many there are altogether. */
+export async function activeAlerts(
+  hub: Hub,
+  { limit }: z.infer<typeof activeAlertsInput>,
+): Promise<{ rows: AlertRow[]; total: number }> {
+  const rows = await hub.db.alert.findMany({
+    where: { openKey: { not: null } },
+    include: withRule,
+    orderBy: [{ firedAt: "desc" }, { id: "desc" }],
+    take: limit,
+  });
+  const shown = rows.map((row) => alertRowOf(row, hub.alerts.open.get(row.openKey ?? "")));
+  return { rows: shown, total: hub.alerts.open.size };
+}
+
+/** What is over, newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
+export async function alertHistory(
+  hub: Hub,
+  { ruleId, cursor, limit }: z.infer<typeof alertHistoryInput>,
+): Promise<{ rows: AlertRow[]; nextCursor: string | null }> {
+  const after = cursor === null ? null : await hub.db.alert.findUnique({ where: { id: cursor } });
+  if (cursor !== null && after === null) throw new Fault("NOT_FOUND", { subject: "the page" });
+  const found = await hub.db.alert.findMany({
+    where: {
+      openKey: null,
+      ...(ruleId === null ? {} : { ruleId }),
+      ...(after === null
+        ? {}
+        : { OR: [{ firedAt: { lt: after.firedAt } }, { firedAt: after.firedAt, id: { lt: after.id } }] }),
+    },
+    include: withRule,
+    orderBy: [{ firedAt: "desc" }, { id: "desc" }],
+    take: limit + 1,
+  });
+  const rows = found.slice(0, limit).map((row) => alertRowOf(row));
+  return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+}
+
+/** Somebody has seen it: what was not sent yet is not sent any more. Returns how many still fired. */
+export const acknowledge = (
+  context: Context & { caller: PersonCaller },
+  { alertIds }: z.infer<typeof acknowledgeInput>,
+): Promise<{ acknowledged: number }> =>
+  context.hub.locks.run(ALERTS_LOCK, async () => {
+    const { hub, caller } = context;
+    const { count } = await hub.db.alert.updateMany({
+      where: { id: { in: alertIds }, openKey: { not: null }, acknowledgedAt: null },
+      data: { acknowledgedAt: new Date(hub.now()), acknowledgedBy: caller.person.email },
+    });
+    const wanted = new Set(alertIds);
+    for (const alert of hub.alerts.open.values()) if (wanted.has(alert.id)) alert.isAcknowledged = true;
+    await audit(hub, caller, { action: "acknowledge alerts", subject: `${count} alerts` });
+    emit(hub, null, ["alerts"]);
+    return { acknowledged: count };
+  });

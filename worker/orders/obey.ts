@@ -1,0 +1,57 @@
+import type { CommandDetail } from "#protocol/commands.ts";
+import type { Agent } from "../agent-assemble.ts";
+import type { Effect, Order } from "../link/take-command.ts";
+import { flush } from "../local/flush.ts";
+import { isUnsafe } from "../upload/backlog.ts";
+import { drainNode } from "./drain-node.ts";
+import { hold } from "./hold.ts";
+import { limit } from "./limit.ts";
+import { probeNow } from "./probe-now.ts";
+import { reallocate } from "./reallocate.ts";
+
+const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
+const telling = (detail: CommandDetail | null): Effect => ({ detail });
+
+/** Carries out what the hub asks of this node. Faults: those of what was asked. */
+export async function obey(agent: Agent, order: Order): Promise<Effect> {
+  agent.narrator.obeying(order);
+  switch (order.kind) {
+    case "cancel":
+    case "pause":
+    case "resume":
+    case "retry":
+      await steer(agent, order);
+      return telling(null);
+    case "hold":
+      return telling(await hold(agent, "pause", order));
+    case "release":
+      return telling(await hold(agent, "resume", order));
+    case "limit":
+      return telling(await limit(agent, order));
+    case "priority":
+      await agent.ledger.setRank(order.run, PRIORITY[order.priority]);
+      agent.uploader.wake();
+      return telling(null);
+    case "flush": {
+      const { run, timeoutMs } = order;
+      const unsafe = agent.ledger.all().filter(isUnsafe).length;
+      const wishes = { ...(run === null ? {} : { run }), ...(timeoutMs === null ? {} : { timeoutMs }) };
+      await flush(agent, wishes, agent.signal);
+      return telling({ before: unsafe });
+    }
+    case "probe":
+      return telling(await probeNow(agent, order.id));
+    case "drain":
+      return telling(await drainNode(agent));
+    case "stop":
+      return { detail: { graceMs: order.graceMs }, afterwards: () => agent.stopWithin(order.graceMs) };
+    case "reallocate":
+      return reallocate(agent, order);
+  }
+}
+
+async function steer(agent: Agent, order: Extract<Order, { transferId: string }>): Promise<void> {
+  const { transferId, kind } = order;
+  if (agent.ledger.byTransfer(transferId) !== undefined) await agent.uploader.steer(transferId, kind);
+  else await agent.restorer.steer(transferId, kind);
+}

@@ -1,0 +1,23 @@
+import type { CommandDetail } from "#protocol/commands.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { askTarget, probeNodeLink } from "../probe/node-link.ts";
+import { reportOf } from "../probe/probe.ts";
+
+/**
+ * Measures the link as a start does, and records it at the hub under the command's own id, so that it is recorded once.
+ * What moves meanwhile shares the link, and the answer says so. Faults: NO_SUCH_BUCKET, those of the hub.
+ */
+export async function probeNow(agent: Agent, commandId: string): Promise<CommandDetail> {
+  const { hub, options, platform, probeWishes, signal, uploader, restorer } = agent;
+  const { connections, memoryBytes, idleMs } = options;
+  const isBusy = () => uploader.active !== null || restorer.progress().some(({ state }) => state === "running");
+  const wasBusy = isBusy();
+  const target = await askTarget(hub, platform.machineId);
+  const engine = { connections, memoryBytes, idleMs };
+  const found = await probeNodeLink(hub, target, { ...probeWishes, engine, signal });
+  const { thresholds } = probeWishes;
+  const report = { ...reportOf(found, { machineId: platform.machineId, thresholds }), id: commandId };
+  await hub.ask("probed", (client, limit) => client.node.probed.mutate(report, { signal: limit }));
+  const { outcome, reason, rttMs, up, down } = report;
+  return { outcome, reason: reason.slice(0, 512), rttMs, up, down, shared: wasBusy || isBusy() };
+}
