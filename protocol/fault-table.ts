@@ -331,6 +331,16 @@ export const FAULTS = {
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
   CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),
+  MALFORMED: row("never", 422, {
+    exit: 6,
+    says: "The file is not what its format asks for.",
+    next: "Look at what wrote it: it may be cut short or damaged.",
+  }),
+  TOO_MUCH_INSIDE: row("never", 422, {
+    exit: 1,
+    says: "There is more inside the file than is looked at.",
+    next: "The file may be right all the same; restore it to look at it whole.",
+  }),
   INTERNAL: row("never", 500, {
     exit: 1,
     says: "Something unexpected went wrong.",
