@@ -143,7 +143,7 @@ export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
 
 function makeGarbage(random: Seeded): HostileFile {
   const start = STARTS[random.below(STARTS.length)] ?? "";
-  const pieces = [Buffer.from(start, "latin1")];
+  const pieces: Buffer[] = [Buffer.from(start, "latin1")];
   for (let count = random.below(200); count > 0; count--) {
     if (random.next() < 0.4) pieces.push(Buffer.from(TOKENS[random.below(TOKENS.length)] ?? "", "latin1"));
     else if (random.next() < 0.5) pieces.push(numberBytes(random));
