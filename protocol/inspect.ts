@@ -177,7 +177,6 @@ export type InspectPlace = z.infer<typeof inspectPlace>;
 
 export const inspectFileInput = z.object({ place: inspectPlace, tensors: byteCount.max(20_000).default(5_000) });
 export const inspectCheckpointInput = z.object({ checkpointId: id });
-const comparable = z.union([z.object({ checkpointId: id }).strict(), inspectPlace]);
+export const comparable = z.union([z.object({ checkpointId: id }).strict(), inspectPlace]);
 export type Comparable = z.infer<typeof comparable>;
 export const compareInput = z.object({ from: comparable, to: comparable });
-export const curveInput = z.union([z.object({ checkpointId: id }).strict(), inspectPlace]);

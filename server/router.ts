@@ -1,6 +1,7 @@
 import { authRouter } from "./auth/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { eventsRouter } from "./events/router.ts";
+import { inspectRouter } from "./inspect/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
@@ -22,6 +23,7 @@ export const hubRouter = router({
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,
+  inspect: inspectRouter,
   tokens: tokensRouter,
   node: nodeRouter,
 });

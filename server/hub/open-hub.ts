@@ -9,6 +9,7 @@ import { createThrottle } from "../auth/throttle.ts";
 import type { HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { createInspections } from "../inspect/inspections.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
@@ -77,6 +78,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     throttle: createThrottle(now),
     locks: createKeyedLock(),
     counters: createCounters(),
+    inspections: createInspections(),
     startedAt: now(),
     closing: closing.signal,
   };

@@ -19,7 +19,7 @@ const STRONG =
 const DIGITS = /^(\d{1,12})(?=$|\.orbax-checkpoint-tmp)/;
 /** A model in a folder, not at a step. */
 const MODEL_FILE =
-  /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|_CHECKPOINT_METADATA|trainer_state\.json|training_args\.bin)$/;
+  /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|_CHECKPOINT_METADATA|trainer_state\.json|training_args\.bin|(optimizer|scheduler|scaler)\.pt|rng_state(_\d+)?\.pth)$/;
 const WEIGHTS = /\.(ckpt|pt|pth|safetensors|gguf|npz)$/i;
 
 /** Null for what belongs to no checkpoint. */

@@ -60,6 +60,7 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
       objects++;
       if (isOwn(object.key)) {
         own++;
+        lastPlace = null;
         return;
       }
       const at = placeOf(object.key);
