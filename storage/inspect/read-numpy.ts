@@ -16,7 +16,6 @@ const MOST_ARRAYS = 500;
 interface ArrayHeader {
   dtype: string;
   shape: number[];
-  isFortran: boolean;
   /** Where the elements begin. */
   dataAt: number;
 }
@@ -90,5 +89,5 @@ function readHeader(bytes: Uint8Array, end: number): ArrayHeader {
   }
   const lengths = [...shape.matchAll(/\d+/g)].map(([digits]) => wholeNumber(Number(digits), "a dimension"));
   const dtype = descr[1] === undefined ? null : dtypeOfNumpy(descr[1]);
-  return { dtype: dtype ?? "OPAQUE", shape: lengths, isFortran: order === "True", dataAt: end };
+  return { dtype: dtype ?? "OPAQUE", shape: lengths, dataAt: end };
 }

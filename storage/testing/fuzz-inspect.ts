@@ -132,7 +132,7 @@ export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
   const pick = <T>(items: readonly T[], otherwise: T): T => items[random.below(items.length)] ?? otherwise;
   if (random.next() < 0.15) return makeGarbage(random);
   const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1) });
-  let bytes: Buffer<ArrayBufferLike> = Buffer.from(base.bytes);
+  let bytes: Buffer = Buffer.from(base.bytes);
   for (let times = 1 + random.below(random.next() < 0.2 ? 64 : 5); times > 0 && bytes.length > 0; times--) {
     bytes = bend(bytes, { random, other: pick<Seed>(seeds, base).bytes });
   }
