@@ -68,9 +68,21 @@ export async function getObjectRange(
     });
     const answer = await client.send(command, { abortSignal: signal });
     const { Body: body, ETag: seen, ContentRange: contentRange, ContentEncoding: encoding } = answer;
-    const headers = { "content-range": contentRange, etag: seen, "content-encoding": encoding };
-    checkRange({ status: answer.$metadata.httpStatusCode ?? 0, headers }, { offset, length, etag, subject: key });
+    const { ContentLength: announced } = answer;
+    const headers = {
+      "content-range": contentRange,
+      "content-length": announced === undefined ? undefined : String(announced),
+      "content-encoding": encoding,
+      etag: seen,
+    };
     if (!isByteStream(body)) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key });
+    try {
+      checkRange({ status: answer.$metadata.httpStatusCode ?? 0, headers }, { offset, length, etag, subject: key });
+    } catch (error) {
+      // Leaving the loop at once closes the connection: nobody reads a whole object that was not asked for.
+      for await (const _ of body) break;
+      throw error;
+    }
     const bytes = new Uint8Array(length);
     let total = 0;
     for await (const chunk of body) {
