@@ -73,6 +73,18 @@ describe("a pickle", () => {
     expect(found).toMatchObject({ fault: null, warnings: [expect.stringContaining("deeper than")] });
   });
 
+  it("whose tensor is larger than what it lies in is refused", async () => {
+    const tensor = (length: string) =>
+      `\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x02tQK\0K${length}\x85K\x01\x85\x89}tR.`;
+    expect((await inspect("a.pt", pickled(tensor("\x03")))).fault).toMatchObject({
+      detail: "a tensor reaches past the end of its storage",
+    });
+    // As large as it says, but the archive lacks it.
+    expect((await inspect("a.pt", pickled(tensor("\x02")))).fault).toMatchObject({
+      detail: "a storage that it speaks of is not in it",
+    });
+  });
+
   it("of anything else is not read at all", async () => {
     const found = await inspect("a.pkl", Buffer.from("\x80\x04cos\nsystem\n(S'x'\ntR.", "latin1"));
     expect(found).toMatchObject({
