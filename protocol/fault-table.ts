@@ -412,6 +412,16 @@ export const FAULTS = {
     says: "The hub could not fetch the keys that the platform signs with.",
     next: "It is tried again; check TIDEMARK_SALAD_JWKS_URL at the hub.",
   }),
+  MALFORMED: row("never", 422, {
+    exit: 6,
+    says: "The file is not what its format asks for.",
+    next: "Look at what wrote it: it may be cut short or damaged.",
+  }),
+  TOO_MUCH_INSIDE: row("never", 422, {
+    exit: 1,
+    says: "There is more inside the file than is looked at.",
+    next: "The file may be right all the same; restore it to look at it whole.",
+  }),
   INTERNAL: row("never", 500, {
     exit: 1,
     says: "Something unexpected went wrong.",

@@ -4,6 +4,7 @@ import type { AlertMemory } from "./alerts/alert-memory.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { HubSettings } from "./env.ts";
 import type { KeyUses } from "./events/key-uses.ts";
+import type { Inspections } from "./inspect/inspections.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
@@ -34,6 +35,8 @@ export interface Hub {
   readonly locks: KeyedLock;
   readonly counters: Counters;
   readonly upkeep: UpkeepState;
+  /** What was found inside files, kept for a while. */
+  readonly inspections: Inspections;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

@@ -5,6 +5,7 @@ import { sessionsRouter } from "./auth/sessions.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
+import { inspectRouter } from "./inspect/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
@@ -30,6 +31,7 @@ export const hubRouter = router({
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,
+  inspect: inspectRouter,
   tokens: tokensRouter,
   node: nodeRouter,
   users: usersRouter,

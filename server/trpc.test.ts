@@ -25,6 +25,7 @@ const EXPECTED: Record<Who, string[]> = {
     "events.list",
     "losses.list",
     "restores.plan",
+    ...["file", "checkpoint", "compare", "curve", "recognise"].map((name) => `inspect.${name}`),
     "auth.changePassword",
     "sessions.list",
     "sessions.end",

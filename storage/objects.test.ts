@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createControlClient } from "./client.ts";
-import { deleteObject, getObjectText, headObject, putObjectText } from "./objects.ts";
+import { deleteObject, getObjectRange, getObjectText, headObject, putObjectText } from "./objects.ts";
 import { traitsOf } from "./providers.ts";
 import { PORTAL, s3Error, serveCanned, type Canned, type Seen } from "./testing/canned-server.ts";
 
@@ -30,6 +30,41 @@ async function against<T>(
     client.destroy();
   }
 }
+
+describe("getObjectRange", () => {
+  const get = (canned: Canned, etag: string | null = '"e"') =>
+    against(
+      () => canned,
+      (client) => getObjectRange(client, { ...at, offset: 2, length: 3, etag, signal: AbortSignal.timeout(60_000) }),
+    );
+  const ranged = (body: string, headers: Record<string, string> = {}): Canned => ({
+    status: 206,
+    headers: { etag: '"e"', "content-range": "bytes 2-4/9", ...headers },
+    body,
+  });
+
+  test("gives exactly these bytes, of the version that was meant", async () => {
+    const { result, seen } = await get(ranged("cde"));
+    expect(Buffer.from(result ?? []).toString()).toBe("cde");
+    expect(seen[0]?.headers).toMatchObject({ range: "bytes=2-4", "if-match": '"e"' });
+    const { headers } = (await get(ranged("cde"), null)).seen[0] ?? {};
+    expect(headers).not.toHaveProperty("if-match");
+  });
+
+  test("takes nothing else for them", async () => {
+    const whole = { headers: { etag: '"e"' }, body: "abcdefghi" };
+    expect((await get(whole)).error).toMatchObject({ code: "RANGE_IGNORED", context: { subject: at.key } });
+    expect((await get(ranged("cde", { etag: '"other"' }))).error).toMatchObject({ code: "OBJECT_CHANGED" });
+    expect((await get(ranged("bcd", { "content-range": "bytes 1-3/9" }))).error).toMatchObject({
+      code: "UNEXPECTED_ANSWER",
+    });
+    expect((await get(ranged("cd", { "content-range": "bytes 2-3/4" }))).error).toMatchObject({
+      code: "SIZE_MISMATCH",
+    });
+    expect((await get(s3Error(412, "PreconditionFailed"))).error).toMatchObject({ code: "OBJECT_CHANGED" });
+    expect((await get(s3Error(404, "NoSuchKey"))).error).toMatchObject({ code: "NO_SUCH_KEY" });
+  });
+});
 
 describe("getObjectText", () => {
   const get = (canned: Canned, maxBytes = 1000) =>

@@ -8,7 +8,7 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
-import { quoteEtag } from "./answers.ts";
+import { checkRange, quoteEtag } from "./answers.ts";
 import { faultOfSdk } from "./faults.ts";
 import { NONCE_METADATA } from "./signing.ts";
 
@@ -46,6 +46,57 @@ export async function getObjectText(
     if (announced !== undefined && announced !== total) throw new Fault("TRUNCATED", { op, subject: key });
     return { text: decodeUtf8(Buffer.concat(chunks), key), etag: quoteEtag(etag) };
   } catch (error) {
+    throw withSubject(faultOfSdk(error, { op, subject: key }), key);
+  }
+}
+
+/**
+ * So many bytes of an object, of the version that `etag` names when it is given.
+ * @throws Fault OBJECT_CHANGED, SIZE_MISMATCH when the object ends before them, RANGE_IGNORED, TRUNCATED, CANCELLED, those of the store.
+ */
+export async function getObjectRange(
+  client: S3Client,
+  input: At & { offset: number; length: number; etag: string | null; signal: AbortSignal },
+): Promise<Uint8Array> {
+  const { bucket, key, offset, length, etag, signal } = input;
+  const op = "GetObject";
+  try {
+    const range = `bytes=${offset}-${offset + length - 1}`;
+    const command = new GetObjectCommand({
+      Bucket: bucket,
+      Key: key,
+      Range: range,
+      ...(etag === null ? {} : { IfMatch: etag }),
+    });
+    const answer = await client.send(command, { abortSignal: signal });
+    const { Body: body, ETag: seen, ContentRange: contentRange, ContentEncoding: encoding } = answer;
+    const { ContentLength: announced } = answer;
+    const headers = {
+      "content-range": contentRange,
+      "content-length": announced === undefined ? undefined : String(announced),
+      "content-encoding": encoding,
+      etag: seen,
+    };
+    if (!isByteStream(body)) throw new Fault("UNEXPECTED_ANSWER", { op, subject: key });
+    try {
+      checkRange({ status: answer.$metadata.httpStatusCode ?? 0, headers }, { offset, length, etag, subject: key });
+    } catch (error) {
+      // Leaving the loop at once closes the connection: nobody reads a whole object that was not asked for.
+      for await (const _ of body) break;
+      throw error;
+    }
+    const bytes = new Uint8Array(length);
+    let total = 0;
+    for await (const chunk of body) {
+      if (total + chunk.byteLength > length)
+        throw new Fault("UNEXPECTED_ANSWER", { op, subject: key, detail: "more bytes than asked for" });
+      bytes.set(chunk, total);
+      total += chunk.byteLength;
+    }
+    if (total !== length) throw new Fault("TRUNCATED", { op, subject: key });
+    return bytes;
+  } catch (error) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op, subject: key });
     throw withSubject(faultOfSdk(error, { op, subject: key }), key);
   }
 }

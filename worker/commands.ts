@@ -73,6 +73,12 @@ export const COMMANDS = {
     says: "List the objects under a prefix with date and size, or the buckets.",
   },
   cat: { usage: "tidemark cat s3://bucket/key", says: "Write an object, or a range of it, to stdout." },
+  inspect: {
+    operands: "files",
+    usage: "tidemark inspect FILE|s3://bucket/key",
+    says: "Show what is inside a checkpoint file without loading it: tensors, shapes, dtypes, parameters, metadata, loss curve.",
+    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. Ends with 6 when the file is damaged.",
+  },
   rm: {
     usage: "tidemark rm s3://bucket/key",
     says: "Delete an object; with --recursive everything under s3://bucket/folder.",

@@ -41,7 +41,7 @@ export interface FlagSpec {
 }
 
 /** They speak to the store with keys of their own. */
-const STORE = ["cp", "sync", "check", "ls", "cat", "rm", "presign"] as const;
+const STORE = ["cp", "sync", "check", "ls", "cat", "inspect", "rm", "presign"] as const;
 const KEYED = [...STORE, "probe", "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;

@@ -132,6 +132,7 @@ const VERBS = {
   check: async () => (await import("./verbs/check.ts")).check,
   ls: async () => (await import("./verbs/ls.ts")).list,
   cat: async () => (await import("./verbs/cat.ts")).cat,
+  inspect: async () => (await import("./verbs/inspect.ts")).inspect,
   rm: async () => (await import("./verbs/rm.ts")).remove,
   presign: async () => (await import("./verbs/presign.ts")).presignPlace,
   probe: async () => (await import("./verbs/probe.ts")).probe,

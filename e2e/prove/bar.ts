@@ -134,4 +134,9 @@ export const BAR: readonly BarRow[] = [
     scenario: "The link is measured before work begins: 2 to 300 Mbit/s, 30 to 300 ms",
     pass: "rates within 10 % of the truth in at most 30 s",
   },
+  {
+    row: 32,
+    scenario: "Checkpoint files made to harm whoever looks inside: bent real ones, garbage, false sizes",
+    pass: "no crash, no hang; nothing is executed, nothing read past an end or a limit",
+  },
 ];

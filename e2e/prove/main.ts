@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { goodput } from "./goodput.ts";
+import { inspectFuzz } from "./inspect-fuzz.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
@@ -26,6 +27,7 @@ const MEASURES: readonly Measure[] = [
   largeFile,
   overproduction,
   trainingKills,
+  inspectFuzz,
 ];
 
 async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {

@@ -13,6 +13,7 @@ import type { HubSettings } from "../env.ts";
 import { createKeyUses } from "../events/key-uses.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { createInspections } from "../inspect/inspections.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
@@ -100,6 +101,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     locks: createKeyedLock(),
     counters: createCounters(),
     upkeep: createUpkeepState(),
+    inspections: createInspections(),
     startedAt: now(),
     closing: closing.signal,
   };

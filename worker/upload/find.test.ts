@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { stepOf, stepOfNamed } from "./find.ts";
+import { stepOf } from "#protocol/checkpoint-layouts.ts";
+import { stepOfNamed } from "./find.ts";
 
 test.each([
   ["checkpoint-500", 500],

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -12,25 +13,6 @@ export interface Candidate {
   name: string;
   step: number;
   kind: "folder" | "file";
-}
-
-const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|((^|[-_.])(tmp|temp|partial)([-_.]|$))|(~$)/i;
-const FILE = /\.(ckpt|pt|pth|safetensors|bin|npz|msgpack)$/i;
-
-/** Whether a name says that the thing is still being written. */
-export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name);
-
-/** The training step a name speaks of, or null when it is not a checkpoint's name. */
-export function stepOf(name: string, kind: Candidate["kind"]): number | null {
-  if (isTemporaryName(name)) return null;
-  if (kind === "file" && !FILE.test(name)) return null;
-  const stem = kind === "file" ? name.replace(FILE, "") : name.replace(/\.ckpt$/i, "");
-  const digits =
-    /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ??
-    (kind === "folder"
-      ? /(\d{1,12})$/.exec(stem)?.[1]
-      : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
-  return digits === undefined ? null : Number(digits);
 }
 
 /** Names that a person said are checkpoints, in place of those that are known here. */

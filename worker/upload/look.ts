@@ -5,7 +5,8 @@ import { basename, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
-import { isTemporaryName, type Candidate } from "./find.ts";
+import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
+import type { Candidate } from "./find.ts";
 
 /** One look at a checkpoint: its files, and a fingerprint that changes whenever a name, a size or a time of change does. */
 export interface Look {

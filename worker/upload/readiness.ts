@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { findMissingInDcp } from "./read-dcp-metadata.ts";
 import type { Look, LookedFile } from "./look.ts";
@@ -66,21 +67,13 @@ function isJson(text: string): boolean {
   }
 }
 
-const DCP_DATA = /(^|\/)__\d+_\d+\.distcp$/;
-
 /** PyTorch DCP writes `.metadata` last, in every folder that has data. */
 function findMissingMetadata(look: Judged): string | null {
   const isThere = (name: string) =>
     look.files.some(({ relative, identity }) => relative === name && identity.sizeBytes > 0);
-  const folder = foldersOf(look, DCP_DATA).find((folder) => !isThere(`${folder}.metadata`));
+  const folder = foldersOf(look, SEEN.dcp).find((folder) => !isThere(`${folder}.metadata`));
   return folder === undefined ? null : `${folder}.metadata is missing`;
 }
-
-/** The number a tracker ends with; null for a word such as `release`. */
-const lastNumber = (text: string): number | null => {
-  const digits = /(\d{1,12})$/.exec(text)?.[1];
-  return digits === undefined ? null : Number(digits);
-};
 
 /**
  * In this order: what is written last by the outermost one counts. Sources: the savers of Megatron-LM
@@ -91,24 +84,24 @@ const lastNumber = (text: string): number | null => {
 const FRAMEWORKS: readonly Framework[] = [
   {
     // By agreement of many: a file that says nothing else.
-    seen: /(^|\/)(\.complete|COMPLETE|_SUCCESS)$/,
+    seen: SEEN.done,
     judge: () => Promise.resolve({ says: "finished" }),
   },
   {
-    seen: /(^|\/)(mp_rank_\d+(_\d+)*\/model_optim_rng\.pt|common\.pt)$/,
-    judge: (candidate) => judgeByTracker(candidate, { tracker: "latest_checkpointed_iteration.txt", read: lastNumber }),
+    seen: SEEN.megatron,
+    judge: (candidate) => judgeByTracker(candidate, { tracker: TRACKERS.megatron, read: lastNumber }),
   },
   {
-    seen: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,
+    seen: SEEN.deepspeed,
     judge: async (candidate, look) => {
       // Inside a Trainer's folder its own state is what is written last.
-      if (has(look, /^(trainer_state\.json|training_args\.bin)$/)) return judgeTrainer(look);
-      return judgeByTracker(candidate, { tracker: "latest", read: lastNumber });
+      if (has(look, SEEN.trainer)) return judgeTrainer(look);
+      return judgeByTracker(candidate, { tracker: TRACKERS.deepspeed, read: lastNumber });
     },
   },
   {
     // Model and optimizer of FSDP, sharded: the Trainer's and accelerate's own states come after both.
-    seen: /^(pytorch_model_fsdp|optimizer)_\d+\/__\d+_\d+\.distcp$/,
+    seen: SEEN.fsdp,
     judge: async (_, look) => {
       const missing = findMissingMetadata(look);
       if (missing !== null) return { says: "unfinished", why: missing };
@@ -117,20 +110,20 @@ const FRAMEWORKS: readonly Framework[] = [
     },
   },
   {
-    seen: DCP_DATA,
+    seen: SEEN.dcp,
     judge: (_, look) => {
       const missing = findMissingMetadata(look);
       return Promise.resolve(missing === null ? { says: "finished" } : { says: "unfinished", why: missing });
     },
   },
   {
-    seen: /^(training_args\.bin|trainer_state\.json)$/,
+    seen: SEEN.trainer,
     judge: (_, look) => judgeTrainer(look),
   },
   {
-    seen: /(^|\/)(_CHECKPOINT_METADATA|commit_success\.txt)$/,
+    seen: SEEN.orbax,
     judge: (_, look) => {
-      const half = look.files.find(({ relative }) => /\.orbax-checkpoint-tmp/.test(relative));
+      const half = look.files.find(({ relative }) => SEEN.orbaxHalf.test(relative));
       if (half === undefined) return Promise.resolve({ says: "finished" });
       return Promise.resolve({ says: "unfinished", why: `${half.relative} is not committed` });
     },
@@ -167,22 +160,19 @@ export async function readReadiness(
   return candidate.kind === "file" && isAllWhole ? { says: "finished" } : UNSAID;
 }
 
-const SHARD = /^(.*)-(\d{5})-of-(\d{5})(\.[a-z]+)$/;
-
 /** `model-00002-of-00003.safetensors`: all of them, or a sentence that names one that is not there. */
 function findMissingShard(files: readonly LookedFile[]): string | null {
-  const sets = new Map<string, { count: number; seen: Set<number>; nameOf: (shard: number) => string }>();
+  const sets = new Map<string, { shard: ShardName; seen: Set<number> }>();
   for (const { relative } of files) {
-    const [, stem = "", number = "", of = "", end = ""] = SHARD.exec(relative) ?? [];
-    if (of === "") continue;
-    const nameOf = (shard: number) => `${stem}-${String(shard).padStart(5, "0")}-of-${of}${end}`;
-    const set = sets.get(`${stem} ${of} ${end}`) ?? { count: Number(of), seen: new Set(), nameOf };
-    set.seen.add(Number(number));
-    sets.set(`${stem} ${of} ${end}`, set);
+    const shard = shardOf(relative);
+    if (shard === null) continue;
+    const set = sets.get(shard.set) ?? { shard, seen: new Set() };
+    set.seen.add(shard.number);
+    sets.set(shard.set, set);
   }
-  for (const { count, seen, nameOf } of sets.values()) {
-    for (let shard = 1; shard <= count && seen.size < count; shard++) {
-      if (!seen.has(shard)) return `${nameOf(shard)} is missing`;
+  for (const { shard, seen } of sets.values()) {
+    for (let number = 1; number <= shard.count && seen.size < shard.count; number++) {
+      if (!seen.has(number)) return `${shard.nameOf(number)} is missing`;
     }
   }
   return null;

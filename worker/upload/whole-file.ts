@@ -1,4 +1,5 @@
 import { open, type FileHandle } from "node:fs/promises";
+import { NEVER_EMPTY } from "#protocol/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
 /**
@@ -9,11 +10,6 @@ export type Wholeness = "whole" | "cut" | "unknown";
 
 const SAFETENSORS = /\.safetensors$/i;
 const ZIP = /\.(pt|pth|ckpt|bin|npz|distcp|pkl)$/i;
-/**
- * Never empty, but for a mark of SageMaker's. A rank without tensors leaves an empty `.distcp`; `.bin` and `.pkl` may be
- * anything.
- */
-const NEVER_EMPTY = /(?<!(^|\/)user_content)\.(safetensors|pt|pth|ckpt|npz)$/i;
 
 /** Header of a safetensors file: 8 bytes of little-endian length, then JSON. The format allows no more than 100 MB. */
 const LENGTH_BYTES = 8;

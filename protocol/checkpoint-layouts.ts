@@ -1,0 +1,68 @@
+/**
+ * Names by which frameworks can be told, in a folder or in a bucket, and what these names say. Sources: the savers of
+ * Megatron-LM, DeepSpeed, PyTorch DCP, transformers' Trainer, Lightning, Orbax; `huggingface_hub` for shards.
+ */
+
+const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|((^|[-_.])(tmp|temp|partial)([-_.]|$))|(~$)/i;
+const FILE = /\.(ckpt|pt|pth|safetensors|bin|npz|msgpack)$/i;
+
+/** Whether a name says that the thing is still being written. */
+export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name);
+
+/** The training step a name speaks of, or null when it is not a checkpoint's name. */
+export function stepOf(name: string, kind: "folder" | "file"): number | null {
+  if (isTemporaryName(name)) return null;
+  if (kind === "file" && !FILE.test(name)) return null;
+  const stem = kind === "file" ? name.replace(FILE, "") : name.replace(/\.ckpt$/i, "");
+  const digits =
+    /(?:^|[-_.])step[=_-]?(\d{1,12})(?=$|[-_.])/i.exec(stem)?.[1] ??
+    (kind === "folder"
+      ? /(\d{1,12})$/.exec(stem)?.[1]
+      : /(?:checkpoint|ckpt|step|iter(?:ation)?|epoch)[-_=]?(\d{1,12})$/i.exec(stem)?.[1]);
+  return digits === undefined ? null : Number(digits);
+}
+
+/** The number a tracker file ends with; null for a word such as `release`. */
+export const lastNumber = (text: string): number | null => {
+  const digits = /(\d{1,12})$/.exec(text)?.[1];
+  return digits === undefined ? null : Number(digits);
+};
+
+/** Never empty, but for a mark of SageMaker's. A rank without tensors leaves an empty `.distcp`; `.bin` may be anything. */
+export const NEVER_EMPTY = /(?<!(^|\/)user_content)\.(safetensors|pt|pth|ckpt|npz)$/i;
+
+export interface ShardName {
+  /** The same for all files of a set. */
+  set: string;
+  number: number;
+  count: number;
+  nameOf(shard: number): string;
+}
+
+/** `model-00002-of-00003.safetensors`; null for other names. */
+export function shardOf(path: string): ShardName | null {
+  const [, stem = "", number = "", of = "", end = ""] = /^(.*)-(\d{5})-of-(\d{5})(\.[a-z]+)$/.exec(path) ?? [];
+  if (of === "") return null;
+  return {
+    set: `${stem} ${of} ${end}`,
+    number: Number(number),
+    count: Number(of),
+    nameOf: (shard) => `${stem}-${String(shard).padStart(5, "0")}-of-${of}${end}`,
+  };
+}
+
+/** Files that show who writes, relative to the checkpoint. */
+export const SEEN = {
+  /** By agreement of many: a file that says nothing else. */
+  done: /(^|\/)(\.complete|COMPLETE|_SUCCESS)$/,
+  megatron: /(^|\/)(mp_rank_\d+(_\d+)*\/model_optim_rng\.pt|common\.pt)$/,
+  deepspeed: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,
+  fsdp: /^(pytorch_model_fsdp|optimizer)_\d+\/__\d+_\d+\.distcp$/,
+  dcp: /(^|\/)__\d+_\d+\.distcp$/,
+  trainer: /^(training_args\.bin|trainer_state\.json)$/,
+  orbax: /(^|\/)(_CHECKPOINT_METADATA|commit_success\.txt)$/,
+  orbaxHalf: /\.orbax-checkpoint-tmp/,
+} as const;
+
+/** Files beside the checkpoints that name the newest one that is finished. */
+export const TRACKERS = { megatron: "latest_checkpointed_iteration.txt", deepspeed: "latest" } as const;

@@ -1,0 +1,50 @@
+import type { ManifestFile } from "#protocol/checkpoint.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { FileInspection } from "#protocol/inspect.ts";
+import type { Hub } from "../hub.ts";
+import { inspectManifestFile, type ReadableCheckpoint } from "./find-file.ts";
+
+const MOST_FILES = 500;
+const MOST_READ_BYTES = 128 * 1024 * 1024;
+const LONGEST_MS = 60_000;
+const AT_A_TIME = 4;
+
+export interface InspectedFile {
+  file: ManifestFile;
+  /** Null when the store would not give it. */
+  found: FileInspection | null;
+  fault: Fault | null;
+}
+
+/**
+ * The files of a checkpoint one beside another, as many as fit into one answer; what could not be read is named with its
+ * fault and does not stop the others. Faults: CANCELLED.
+ */
+export async function inspectFiles(
+  hub: Hub,
+  { store, manifest }: ReadableCheckpoint,
+  asked: AbortSignal,
+): Promise<{ files: InspectedFile[]; omitted: number }> {
+  const signal = AbortSignal.any([asked, hub.closing]);
+  const startedAt = performance.now();
+  const queue = manifest.files.slice(0, MOST_FILES).entries();
+  const results: { index: number; one: InspectedFile }[] = [];
+  let readBytes = 0;
+  const lane = async () => {
+    for (const [index, file] of queue) {
+      if (signal.aborted) throw new Fault("CANCELLED", { op: "inspect" });
+      if (readBytes > MOST_READ_BYTES || performance.now() - startedAt > LONGEST_MS) return;
+      try {
+        const found = await inspectManifestFile(hub, { store, file, signal });
+        readBytes += found.readBytes;
+        results.push({ index, one: { file, found, fault: null } });
+      } catch (error) {
+        if (!isFault(error) || signal.aborted) throw error;
+        results.push({ index, one: { file, found: null, fault: error } });
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  const files = results.sort((a, b) => a.index - b.index).map(({ one }) => one);
+  return { files, omitted: manifest.files.length - files.length };
+}

@@ -1,0 +1,115 @@
+import type * as z from "zod";
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
+import { listObjects } from "#storage/listing.ts";
+import { getObjectText } from "#storage/objects.ts";
+import { createRecogniser, type Recogniser } from "#storage/recognise/recognise.ts";
+import type { Hub } from "../hub.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import { inspectObject } from "./find-file.ts";
+
+/** A checkpoint is never cut in two by the end of a page, as long as it has no more objects than this. */
+const MOST_OF_ONE = 200_000;
+/** A store that does not sort is listed in one go, so far. */
+const MOST_UNSORTED = 1_000_000;
+const MOST_READ = 50;
+const MOST_TRACKER_BYTES = 4_096;
+
+/**
+ * Which checkpoints of other tools lie under a prefix, a page at a time. Reads no data: a listing, and the few small files
+ * whose words decide. Faults: NOT_FOUND, CANCELLED, those of the listing (one that failed is never a shorter one).
+ */
+export async function recogniseBucket(
+  hub: Hub,
+  input: z.infer<typeof recogniseInput>,
+  asked: AbortSignal,
+): Promise<RecognisedPage> {
+  const signal = AbortSignal.any([asked, hub.closing]);
+  const store = await hub.stores.open(input.profileId);
+  const recogniser = createRecogniser(store.prefix);
+  const warnings: string[] = [];
+  const cursor = await listInto(recogniser, { store, input, signal, warnings });
+  await readWanted(hub, { recogniser, store, signal, warnings });
+  return { ...recogniser.end(), cursor, warnings };
+}
+
+interface Listing {
+  store: OpenStore;
+  input: z.infer<typeof recogniseInput>;
+  signal: AbortSignal;
+  warnings: string[];
+}
+
+/** Returns the key after which the next page begins; null when there is none. */
+async function listInto(recogniser: Recogniser, about: Listing): Promise<string | null> {
+  const { store, input, signal, warnings } = about;
+  const { bucket } = store.access;
+  const startAfter = input.cursor === null ? {} : { startAfter: input.cursor };
+  let [count, isSorted] = [0, true];
+  let last: string | null = null;
+  /** The key before the first one of the checkpoint that is being listed. */
+  let before: string | null = null;
+  let place: string | null = null;
+  for await (const { key, sizeBytes, modifiedAt } of listObjects(store.client, {
+    bucket,
+    prefix: input.prefix,
+    ...startAfter,
+  })) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
+    if (last !== null && !comesAfter(key, last)) isSorted = false;
+    const previous: string | null = place;
+    recogniser.add({ key, sizeBytes, modifiedAt });
+    place = recogniser.lastPlace;
+    if (place !== previous || place === null) before = last;
+    last = key;
+    if (++count < input.limit) continue;
+    if (!isSorted) {
+      if (count < MOST_UNSORTED) continue;
+      warnings.push(
+        `this store does not sort its listings, and only its first ${MOST_UNSORTED} objects were looked at`,
+      );
+      return null;
+    }
+    if (place === null) return key;
+    if (before !== null) {
+      // It may go on: it is for the next page, whole.
+      recogniser.drop(place);
+      return before;
+    }
+    if (count >= MOST_OF_ONE) {
+      warnings.push(`${place} has more than ${MOST_OF_ONE} objects; what is said of it is of these`);
+      return key;
+    }
+  }
+  return null;
+}
+
+/** By UTF-8 bytes, as S3 sorts. */
+const comesAfter = (key: string, last: string): boolean => Buffer.compare(Buffer.from(key), Buffer.from(last)) > 0;
+
+async function readWanted(
+  hub: Hub,
+  about: { recogniser: Recogniser; store: OpenStore; signal: AbortSignal; warnings: string[] },
+): Promise<void> {
+  const { recogniser, store, signal, warnings } = about;
+  const { bucket } = store.access;
+  for (const { key, kind } of recogniser.wanted().slice(0, MOST_READ)) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
+    try {
+      if (kind === "tracker") {
+        recogniser.tellText(
+          key,
+          (await getObjectText(store.client, { bucket, key, maxBytes: MOST_TRACKER_BYTES })).text,
+        );
+      } else {
+        const found = await inspectObject(hub, { store, key, etag: null, signal });
+        if (found.format === "torch-dcp" && found.fault === null) recogniser.tellList(key, found.names);
+        else warnings.push(`${key} could not be read`);
+      }
+    } catch (error) {
+      if (!isFault(error) || signal.aborted) throw error;
+      if (kind === "tracker" && error.code === "NO_SUCH_KEY") recogniser.tellText(key, null);
+      else warnings.push(error.message);
+    }
+  }
+}

@@ -1,0 +1,69 @@
+import {
+  INSPECT_LIMITS,
+  type FileFormat,
+  type LossCurve,
+  type MetadataEntry,
+  type TensorFacts,
+} from "#protocol/inspect.ts";
+import { visibleStart } from "#protocol/visible-text.ts";
+import { malformed, tooMuch, wholeNumber } from "./source.ts";
+
+/** What a reader of one format collects. It is kept even when the reader stops half way at a Fault. */
+export interface Found {
+  format: FileFormat;
+  tensors: Omit<TensorFacts, "role">[];
+  metadata: MetadataEntry[];
+  names: string[];
+  curve: LossCurve | null;
+  preview: string | null;
+  framework: string | null;
+  warnings: string[];
+}
+
+export const emptyFound = (format: FileFormat): Found => ({
+  format,
+  tensors: [],
+  metadata: [],
+  names: [],
+  curve: null,
+  preview: null,
+  framework: null,
+  warnings: [],
+});
+
+const MOST_VALUE = 1_024;
+const MOST_NAME = 1_024;
+const MOST_WARNINGS = 50;
+
+/** One more fact, made visible and cut; past the limit it is passed over. */
+export function addMetadata(found: Found, name: string, value: string): void {
+  if (found.metadata.length >= INSPECT_LIMITS.metadata) return;
+  found.metadata.push({ name: visibleStart(name, 256), value: visibleStart(value, MOST_VALUE) });
+}
+
+/** `about` is a stranger's text. Each sentence once, and not without end. */
+export function warn(found: Found, sentence: string, about = ""): void {
+  const full = about === "" ? sentence : `${visibleStart(about, 200)}: ${sentence}`;
+  if (found.warnings.length < MOST_WARNINGS && !found.warnings.includes(full)) found.warnings.push(full);
+}
+
+/** Faults: TOO_MUCH_INSIDE past the number of tensors, MALFORMED for a name without end. */
+export function addTensor(found: Found, tensor: Omit<TensorFacts, "role" | "crc32"> & { crc32?: string | null }): void {
+  if (found.tensors.length >= INSPECT_LIMITS.tensors)
+    throw tooMuch(`it has more than ${INSPECT_LIMITS.tensors} tensors`);
+  if (tensor.name.length > MOST_NAME) throw malformed(`a tensor has a name of ${tensor.name.length} characters`);
+  found.tensors.push({ ...tensor, crc32: tensor.crc32 ?? null });
+}
+
+/** The number of elements. Faults: MALFORMED when it is no shape, or has more elements than can be counted. */
+export function elementsOf(shape: readonly number[], name: string): number {
+  if (shape.length > INSPECT_LIMITS.dimensions)
+    throw malformed(`${visibleStart(name, 100)} has ${shape.length} dimensions`);
+  let elements = 1;
+  for (const length of shape) {
+    wholeNumber(length, `a dimension of ${visibleStart(name, 100)}`);
+    elements *= length;
+    wholeNumber(elements, `the shape of ${visibleStart(name, 100)}`);
+  }
+  return elements;
+}

@@ -1,0 +1,172 @@
+import { describe, expect, it } from "vitest";
+import { readArchive } from "../testing/real-files.ts";
+import { inspectFile } from "./inspect-file.ts";
+import { sourceOfBytes } from "./source.ts";
+
+/** What a file can try, one thing at a time. Thousands at random: fuzz.test.ts. */
+
+const inspect = (path: string, bytes: Buffer) => inspectFile(path, sourceOfBytes(bytes));
+
+function safetensors(header: string, data = Buffer.alloc(0)): Buffer {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(Buffer.byteLength(header)));
+  return Buffer.concat([length, Buffer.from(header), data]);
+}
+
+/** A zip file of one stored entry; the sizes and places in its zip64 records where `isLong`. */
+function zipOf(name: string, content: Buffer, about = { isLong: false }): Buffer {
+  const local = Buffer.alloc(30);
+  local.writeUInt32LE(0x04034b50);
+  local.writeUInt16LE(name.length, 26);
+  const central = Buffer.alloc(46);
+  central.writeUInt32LE(0x02014b50);
+  central.writeUInt32LE(about.isLong ? 0xffffffff : content.length, 20);
+  central.writeUInt32LE(about.isLong ? 0xffffffff : content.length, 24);
+  central.writeUInt16LE(name.length, 28);
+  const extra = Buffer.alloc(about.isLong ? 28 : 0);
+  if (about.isLong) {
+    extra.writeUInt16LE(1);
+    extra.writeUInt16LE(24, 2);
+    extra.writeBigUInt64LE(BigInt(content.length), 4);
+    extra.writeBigUInt64LE(BigInt(content.length), 12);
+    central.writeUInt16LE(extra.length, 30);
+    central.writeUInt32LE(0xffffffff, 42);
+  }
+  const before = Buffer.concat([local, Buffer.from(name), content]);
+  const directory = Buffer.concat([central, Buffer.from(name), extra]);
+  const end64 = Buffer.alloc(about.isLong ? 56 : 0);
+  const locator = Buffer.alloc(about.isLong ? 20 : 0);
+  if (about.isLong) {
+    end64.writeUInt32LE(0x06064b50);
+    end64.writeBigUInt64LE(1n, 32);
+    end64.writeBigUInt64LE(BigInt(directory.length), 40);
+    end64.writeBigUInt64LE(BigInt(before.length), 48);
+    locator.writeUInt32LE(0x07064b50);
+    locator.writeBigUInt64LE(BigInt(before.length + directory.length), 8);
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50);
+  end.writeUInt16LE(about.isLong ? 0xffff : 1, 10);
+  end.writeUInt32LE(about.isLong ? 0xffffffff : directory.length, 12);
+  end.writeUInt32LE(about.isLong ? 0xffffffff : before.length, 16);
+  return Buffer.concat([before, directory, end64, locator, end]);
+}
+
+const pickled = (text: string): Buffer => zipOf("archive/data.pkl", Buffer.from(text, "latin1"));
+
+describe("a pickle", () => {
+  it("that would call something is written down and not followed", async () => {
+    const found = await inspect("a.pt", pickled("\x80\x02}X\x01\0\0\0acposix\nsystem\n(X\x05\0\0\0touchtRs."));
+    expect(found).toMatchObject({ format: "torch-zip", tensors: [], fault: null });
+    expect(found.warnings).toEqual([expect.stringMatching(/^posix\.system: .* opaque/)]);
+  });
+
+  it("that names the same things again and again ends at a limit", async () => {
+    // Each list holds the one before it twice, forty times over: 2^40 ways to the innermost.
+    const text = `\x80\x02]q\0${"]q\x01(h\0h\0eq\0".repeat(40)}.`;
+    const found = await inspect("a.pt", pickled(text));
+    expect(found.fault).toMatchObject({ code: "TOO_MUCH_INSIDE" });
+  });
+
+  it("that holds itself ends too", async () => {
+    const found = await inspect("a.pt", pickled("\x80\x02]q\0h\0a."));
+    expect(found).toMatchObject({ fault: null, warnings: [expect.stringContaining("deeper than")] });
+  });
+
+  it("whose tensor is larger than what it lies in is refused", async () => {
+    const tensor = (length: string) =>
+      `\x80\x02ctorch._utils\n_rebuild_tensor_v2\n((X\x07\0\0\0storagectorch\nFloatStorage\nX\x01\0\0\x000X\x03\0\0\0cpuK\x02tQK\0K${length}\x85K\x01\x85\x89}tR.`;
+    expect((await inspect("a.pt", pickled(tensor("\x03")))).fault).toMatchObject({
+      detail: "a tensor reaches past the end of its storage",
+    });
+    // As large as it says, but the archive lacks it.
+    expect((await inspect("a.pt", pickled(tensor("\x02")))).fault).toMatchObject({
+      detail: "a storage that it speaks of is not in it",
+    });
+  });
+
+  it("of anything else is not read at all", async () => {
+    const found = await inspect("a.pkl", Buffer.from("\x80\x04cos\nsystem\n(S'x'\ntR.", "latin1"));
+    expect(found).toMatchObject({
+      format: "pickle",
+      tensors: [],
+      warnings: [expect.stringContaining("never executed")],
+    });
+  });
+});
+
+describe("a header", () => {
+  it("that is longer than is read costs nothing", async () => {
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64LE(50_000_000n);
+    let read = 0;
+    const found = await inspectFile("a.safetensors", {
+      sizeBytes: 60_000_000,
+      read: (_, wanted) => {
+        read += wanted;
+        return Promise.resolve(Buffer.concat([length, Buffer.alloc(wanted - 8, "{")]));
+      },
+    });
+    expect(found.fault).toMatchObject({ code: "TOO_MUCH_INSIDE" });
+    expect(read).toBeLessThanOrEqual(64 * 1024);
+  });
+
+  it.each([
+    [
+      "overlapping tensors",
+      { a: { dtype: "U8", shape: [2], data_offsets: [0, 2] }, b: { dtype: "U8", shape: [2], data_offsets: [1, 3] } },
+    ],
+    ["a size that does not follow from the shape", { a: { dtype: "F32", shape: [2], data_offsets: [0, 4] } }],
+    ["tensors past the end", { a: { dtype: "U8", shape: [9], data_offsets: [0, 9] } }],
+    ["a negative dimension", { a: { dtype: "U8", shape: [-1], data_offsets: [0, 1] } }],
+    ["more elements than can be counted", { a: { dtype: "U8", shape: [2 ** 52, 2 ** 52], data_offsets: [0, 1] } }],
+  ])("with %s is refused", async (_, header) => {
+    expect((await inspect("a.safetensors", safetensors(JSON.stringify(header), Buffer.alloc(4)))).fault).toMatchObject({
+      code: "MALFORMED",
+    });
+  });
+
+  it("of a quantised file says how long it is, and one cut short is found", async () => {
+    const real = readArchive("inspect-formats").get("gguf/v3.gguf") ?? Buffer.alloc(0);
+    expect((await inspect("a.gguf", real.subarray(0, real.length - 1))).fault).toMatchObject({
+      code: "MALFORMED",
+      detail: expect.stringContaining("cut short: 1 bytes"),
+    });
+  });
+});
+
+it("names and texts are shown with what cannot be seen made visible", async () => {
+  const header = {
+    __metadata__: { "a\u202eb": "line\nfeed\u0007" },
+    "w\u200b": { dtype: "odd\u001b", shape: [1], data_offsets: [0, 1] },
+  };
+  const found = await inspect("a.safetensors", safetensors(JSON.stringify(header), Buffer.alloc(1)));
+  expect(found.metadata).toEqual([{ name: "a\\u202eb", value: "line\\u000afeed\\u0007" }]);
+  expect(found.warnings).toEqual(["w\\u200b: the dtype odd\\u001b is not known"]);
+  expect((await inspect("a.txt", Buffer.from("one\ntwo\u202e\u0000".slice(0, 8)))).preview).toBe("one\ntwo\\u202e");
+});
+
+it("a table of contents of the long form is read as the short one", async () => {
+  const npy = readArchive("inspect-formats").get("numpy/plain.npy") ?? Buffer.alloc(0);
+  const [short, long] = [
+    await inspect("a.npz", zipOf("w.npy", npy)),
+    await inspect("a.npz", zipOf("w.npy", npy, { isLong: true })),
+  ];
+  expect(long).toMatchObject({ format: "npz", fault: null, tensors: [{ name: "w", shape: [2, 3] }] });
+  expect(long.tensors).toEqual(short.tensors);
+});
+
+it("where the old form of PyTorch has its tensors is where their bytes are", async () => {
+  const real = readArchive("inspect-formats").get("torch/legacy.pt") ?? Buffer.alloc(0);
+  const { tensors } = await inspect("legacy.pt", real);
+  const ones = tensors.find(({ name }) => name === "embed.weight");
+  const view = tensors.find(({ name }) => name === "view");
+  expect(Array.from({ length: 6 }, (_, index) => real.readFloatLE((ones?.offset ?? 0) + 4 * index))).toEqual([
+    1, 1, 1, 1, 1, 1,
+  ]);
+  expect(Array.from({ length: 3 }, (_, index) => real.readBigInt64LE((view?.offset ?? 0) + 8 * index))).toEqual([
+    2n,
+    3n,
+    4n,
+  ]);
+});

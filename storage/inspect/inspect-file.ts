@@ -1,0 +1,159 @@
+import { isFault, type Fault } from "#protocol/fault.ts";
+import { INSPECT_LIMITS, type FileFormat, type FileInspection } from "#protocol/inspect.ts";
+import { visibleLines, visibleStart } from "#protocol/visible-text.ts";
+import { emptyFound, type Found, warn } from "./found.ts";
+import { readDcp } from "./read-dcp.ts";
+import { GGUF_MAGIC, readGguf } from "./read-gguf.ts";
+import { readJson } from "./read-json.ts";
+import { NPY_MAGIC, readNpy, readNpz } from "./read-numpy.ts";
+import { LENGTH_BYTES, readSafetensors } from "./read-safetensors.ts";
+import { findDataPickle, LEGACY_MAGIC, readTorchLegacy, readTorchZip } from "./read-torch.ts";
+import { readZipDirectory } from "./read-zip.ts";
+import { roleOf } from "./role-of.ts";
+import { boundSource, type BoundedSource, type ByteSource, FIRST_READ_BYTES } from "./source.ts";
+import { sumUp } from "./summarise.ts";
+
+/**
+ * Looks inside one file: what it is by its first bytes, then the reader of that format. A file that is damaged, hostile or
+ * larger inside than is looked at makes an answer that says so, with whatever was found until then; what the source cannot
+ * deliver is thrown. Nothing of a file is ever executed, and nothing is read past `INSPECT_LIMITS`.
+ * Faults: those of `source`, TRUNCATED.
+ */
+export async function inspectFile(path: string, source: ByteSource): Promise<FileInspection> {
+  const bounded = boundSource(source);
+  const found = emptyFound("binary");
+  let fault: Fault | null = null;
+  try {
+    await readAny(bounded, { path, found });
+  } catch (error) {
+    if (!isFault(error) || (error.code !== "MALFORMED" && error.code !== "TOO_MUCH_INSIDE")) throw error;
+    fault = error;
+  }
+  const tensors = found.tensors.map((tensor) => ({ ...tensor, role: roleOf(path, tensor.name) }));
+  return {
+    path,
+    format: found.format,
+    sizeBytes: bounded.sizeBytes,
+    readBytes: bounded.readBytes,
+    reads: bounded.reads,
+    ...sumUp(tensors),
+    tensors,
+    tensorsOmitted: 0,
+    metadata: found.metadata,
+    names: found.names.map((name) => visibleStart(name, 1_024)),
+    curve: found.curve,
+    preview: found.preview,
+    framework: found.framework,
+    warnings: found.warnings,
+    fault: fault === null ? null : fault.toData(),
+  };
+}
+
+const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
+  const wanted = typeof magic === "string" ? Buffer.from(magic, "latin1") : magic;
+  return bytes.length >= wanted.length && Buffer.from(bytes.buffer, bytes.byteOffset, wanted.length).equals(wanted);
+};
+
+const TAR_MAGIC_AT = 257;
+
+async function readAny(source: BoundedSource, about: { path: string; found: Found }): Promise<void> {
+  const { path, found } = about;
+  if (source.sizeBytes === 0) {
+    found.format = "empty";
+    return;
+  }
+  const start = await source.read(0, Math.min(FIRST_READ_BYTES, source.sizeBytes));
+  found.format = formatOf(start, path);
+  switch (found.format) {
+    case "gguf":
+      return readGguf(source, found);
+    case "npy":
+      return readNpy(source, found);
+    case "zip":
+      return readZip(source, found);
+    case "torch-legacy":
+      return readTorchLegacy(source, found);
+    case "torch-dcp":
+      return readDcp(source, found);
+    case "safetensors":
+      return readSafetensors(source, found);
+    case "json":
+      previewText(source, { start, found });
+      return readJson(source, found);
+    case "text":
+      return previewText(source, { start, found });
+    case "torch-dcp-data":
+      return warn(found, "it holds pieces of tensors; what they are the .metadata beside it says");
+    case "torch-tar":
+      return warn(found, "it is of the form that PyTorch wrote before 0.1.10, which is not read");
+    case "pickle":
+      return warn(
+        found,
+        "it is a bare pickle: a program, which is never executed, so nothing is said of what is in it",
+      );
+    default:
+      return undefined;
+  }
+}
+
+/** What it is by its first bytes, where these leave it open by its name. */
+function formatOf(start: Uint8Array, path: string): FileFormat {
+  const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
+  if (name.endsWith(".distcp")) return "torch-dcp-data";
+  if (startsWith(start, GGUF_MAGIC)) return "gguf";
+  if (startsWith(start, NPY_MAGIC)) return "npy";
+  if (startsWith(start, "PK\x03\x04") || startsWith(start, "PK\x05\x06")) return "zip";
+  if (startsWith(start, LEGACY_MAGIC)) return "torch-legacy";
+  if (startsWith(start.subarray(TAR_MAGIC_AT), "ustar"))
+    return /\.(pt|pth|ckpt|bin)$/.test(name) ? "torch-tar" : "binary";
+  if (start[0] === 0x80 && (start[1] ?? 0) >= 2 && (start[1] ?? 0) <= 5)
+    return name === ".metadata" ? "torch-dcp" : "pickle";
+  if (name.endsWith(".safetensors") || looksLikeSafetensors(start)) return "safetensors";
+  if (name.endsWith(".gguf") || name.endsWith(".npy")) return name.endsWith(".gguf") ? "gguf" : "npy";
+  if (!isText(start)) return "binary";
+  return name.endsWith(".json") ||
+    /^\s*[{[]/.test(Buffer.from(start.buffer, start.byteOffset, Math.min(64, start.length)).toString("latin1"))
+    ? "json"
+    : "text";
+}
+
+/** A length that can be, and behind it the beginning of a JSON object. */
+function looksLikeSafetensors(start: Uint8Array): boolean {
+  if (start.length <= LENGTH_BYTES || start[LENGTH_BYTES] !== 0x7b) return false;
+  return new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getBigUint64(0, true) <= 100_000_000n;
+}
+
+/** Valid UTF-8 (but for a character that the cut went through) without what no text has. */
+function isText(start: Uint8Array): boolean {
+  const near = start.subarray(0, INSPECT_LIMITS.previewBytes);
+  if (near.some((byte) => byte === 0)) return false;
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(near, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function previewText(source: BoundedSource, about: { start: Uint8Array; found: Found }): void {
+  const { start, found } = about;
+  const near = start.subarray(0, INSPECT_LIMITS.previewBytes);
+  found.preview = visibleLines(new TextDecoder().decode(near, { stream: true }));
+  if (source.sizeBytes > near.length) {
+    warn(found, `the preview shows the first ${INSPECT_LIMITS.previewBytes} of ${source.sizeBytes} bytes`);
+  }
+}
+
+async function readZip(source: BoundedSource, found: Found): Promise<void> {
+  const entries = await readZipDirectory(source);
+  if (findDataPickle(entries) !== undefined) {
+    found.format = "torch-zip";
+    return readTorchZip(source, { entries, found });
+  }
+  if (entries.some(({ name }) => name.endsWith(".npy"))) {
+    found.format = "npz";
+    return readNpz(source, { entries, found });
+  }
+  found.names = entries.slice(0, 1_000).map(({ name }) => name);
+  return undefined;
+}

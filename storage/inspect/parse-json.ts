@@ -1,0 +1,54 @@
+import { malformed } from "./source.ts";
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Words that Python's writer puts where JSON has none. */
+const NO_NUMBERS: readonly string[] = ["-Infinity", "Infinity", "NaN"];
+
+/**
+ * JSON as Python writes it: `NaN` and `Infinity` are read as null. Faults: MALFORMED when it is no UTF-8 or no JSON.
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw malformed("it is not UTF-8 text");
+  }
+  const parsed = tryParse(text) ?? tryParse(withoutNoNumbers(text));
+  if (parsed === null) throw malformed("it is no JSON, or cut short");
+  return parsed.value;
+}
+
+function tryParse(text: string): { value: unknown } | null {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** One pass, outside of strings only. */
+function withoutNoNumbers(text: string): string {
+  const pieces: string[] = [];
+  let from = 0;
+  let isInside = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (isInside) {
+      if (sign === "\\") at++;
+      else if (sign === '"') isInside = false;
+      continue;
+    }
+    if (sign === '"') isInside = true;
+    if (sign !== "N" && sign !== "I" && sign !== "-") continue;
+    const word = NO_NUMBERS.find((one) => text.startsWith(one, at));
+    if (word === undefined) continue;
+    pieces.push(text.slice(from, at), "null");
+    at += word.length - 1;
+    from = at + 1;
+  }
+  pieces.push(text.slice(from));
+  return pieces.join("");
+}

@@ -1,0 +1,166 @@
+import { lastNumber, TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
+import { visibleStart } from "#protocol/visible-text.ts";
+import { hasShard, type Unit } from "./unit.ts";
+
+/** What the words of small files say, where they were read. Keys that are not there are null. */
+export interface Told {
+  /** Trackers by key. */
+  readonly texts: ReadonlyMap<string, string | null>;
+  /** Names of data files that a `.metadata` lists, by its key. */
+  readonly lists: ReadonlyMap<string, readonly string[]>;
+}
+
+interface Judgement {
+  framework: string | null;
+  verdict: Verdict;
+  reason: string;
+}
+
+const complete = (framework: string | null, reason: string): Judgement => ({
+  framework,
+  verdict: "assumed complete",
+  reason,
+});
+const incomplete = (framework: string | null, reason: string): Judgement => ({
+  framework,
+  verdict: "incomplete",
+  reason,
+});
+const unknown = (framework: string | null, reason: string): Judgement => ({ framework, verdict: "unknown", reason });
+
+export function judgeUnit(unit: Unit, told: Told): RecognisedStep {
+  const { place, kind, step, files, sizeBytes, newestAt } = unit;
+  return { place, kind, step, files, sizeBytes, newestAt, ...(findFlaw(unit, told) ?? judgeWhole(unit, told)) };
+}
+
+/** Its own files, or its own name with an optimizer in it. */
+const isTrainers = ({ has, place }: Unit): boolean =>
+  has.has("trainer") || (has.has("optimizer") && /(^|\/)checkpoint-\d+\/$/.test(place));
+
+const frameworkOf = (unit: Unit): string | null => {
+  const { has, shards, place } = unit;
+  if (has.has("megatron")) return "megatron";
+  if (isTrainers(unit)) return "transformers";
+  if (has.has("deepspeed")) return "deepspeed";
+  if (has.has("dcp")) return "torch-dcp";
+  if (has.has("orbax") || has.has("orbaxData") || /\.orbax-checkpoint-tmp/.test(place)) return "orbax";
+  if (has.has("lightning") || /(^|\/)epoch=\d+-step=\d+/.test(place)) return "lightning";
+  if (has.has("accelerate")) return "accelerate";
+  if (/\.gguf$/i.test(place)) return "gguf";
+  if (shards.size > 0 || has.has("index") || /\.safetensors$/i.test(place)) return "safetensors";
+  if (/\.(pt|pth|ckpt)$/i.test(place)) return "torch";
+  return /\.npz$/i.test(place) ? "numpy" : null;
+};
+
+/** What is certainly not whole, whoever wrote it. */
+function findFlaw(unit: Unit, told: Told): Judgement | null {
+  const framework = frameworkOf(unit);
+  if (/\.orbax-checkpoint-tmp/.test(unit.place))
+    return incomplete(framework, "its folder was never renamed to its final name");
+  if (unit.half !== null) return incomplete(framework, `${visibleStart(unit.half, 200)} is half written`);
+  if (unit.empty !== null) return incomplete(framework, `${visibleStart(unit.empty, 200)} is empty`);
+  for (const { shard, seen, count } of unit.shards.values()) {
+    if (count === shard.count) continue;
+    let number = 1;
+    while (number < shard.count && hasShard({ seen }, number)) number++;
+    const more = shard.count - count > 1 ? `, and ${shard.count - count - 1} more` : "";
+    return incomplete(
+      framework,
+      `missing shard ${number} of ${shard.count} (${visibleStart(shard.nameOf(number), 200)})${more}`,
+    );
+  }
+  const lacking = [...unit.dcpData].find((folder) => !unit.dcpMetadata.has(folder));
+  if (lacking !== undefined)
+    return incomplete(framework, `${visibleStart(lacking, 200)}.metadata is missing, which is written last`);
+  const listed = findUnlisted(unit, told);
+  if (listed !== null) return incomplete(framework, `${visibleStart(listed, 200)} is missing, which .metadata lists`);
+  const gap = findGap(unit.ranks);
+  return gap === null || unit.isBlurred
+    ? null
+    : incomplete(framework, `the piece of rank ${gap} is missing, while later ranks have theirs`);
+}
+
+function findUnlisted(unit: Unit, told: Told): string | null {
+  if (unit.isBlurred) return null;
+  for (const folder of unit.dcpMetadata) {
+    const names = told.lists.get(`${unit.place}${folder}.metadata`) ?? [];
+    const missing = names.find((name) => !unit.dcpFiles.has(folder + name));
+    if (missing !== undefined) return folder + missing;
+  }
+  return null;
+}
+
+/** The first number that is missing below the highest; null when there is none. */
+function findGap(ranks: ReadonlySet<number>): number | null {
+  let most = -1;
+  for (const rank of ranks) most = Math.max(most, rank);
+  for (let rank = 0; rank < most; rank++) if (!ranks.has(rank)) return rank;
+  return null;
+}
+
+const shardCount = (unit: Unit): number => [...unit.shards.values()].reduce((sum, { shard }) => sum + shard.count, 0);
+
+/** Nothing is missing that could be seen to be. What says that it is whole? */
+function judgeWhole(unit: Unit, told: Told): Judgement {
+  const framework = frameworkOf(unit);
+  const { has } = unit;
+  if (unit.isBlurred) return unknown(framework, "it has more files than are remembered");
+  if (has.has("done")) return complete(framework, "a file that says nothing else says that it is done");
+  if (has.has("megatron")) return judgeTracked(unit, { framework, told, tracker: TRACKERS.megatron });
+  if (isTrainers(unit)) return judgeTrainer(unit);
+  if (has.has("deepspeed")) return judgeTracked(unit, { framework, told, tracker: TRACKERS.deepspeed });
+  if (has.has("dcp")) {
+    const isListed = [...unit.dcpMetadata].every((folder) => told.lists.has(`${unit.place}${folder}.metadata`));
+    return complete(
+      framework,
+      isListed
+        ? "every file that its .metadata lists is there"
+        : "its .metadata is there, which is written last; what it lists was not compared",
+    );
+  }
+  if (has.has("orbax")) return complete(framework, "its commit file is there, which is written last");
+  if (has.has("orbaxData"))
+    return unknown(framework, "it has no commit file; some stores and versions of Orbax make none");
+  if (unit.shards.size > 0) return complete(framework, `all ${shardCount(unit)} shards are there`);
+  if (has.has("index") && !has.has("weights"))
+    return incomplete(framework, "its index names shards, and none of them is there");
+  if (unit.kind === "file")
+    return complete(
+      framework,
+      "it is one object, which a store has whole or not at all; whether the file was whole shows inside",
+    );
+  if (has.has("weights")) return unknown(framework, "its weights are there; nothing says what else belongs to it");
+  return unknown(framework, "nothing in it tells whether it is whole");
+}
+
+function judgeTrainer(unit: Unit): Judgement {
+  const { has, shards } = unit;
+  const framework = "transformers";
+  if (!has.has("trainerState"))
+    return incomplete(framework, "trainer_state.json is missing, which is written after weights and optimizer");
+  const hasWeights = has.has("weights") || shards.size > 0 || has.has("deepspeed") || has.has("dcp");
+  if (!hasWeights) return incomplete(framework, "no weights are there");
+  const all = shards.size > 0 ? `all ${shardCount(unit)} shards` : "weights";
+  if (!has.has("optimizer") && !has.has("deepspeed")) {
+    return complete(
+      framework,
+      `${all} and trainer_state.json are there; without an optimizer training starts its momentum anew`,
+    );
+  }
+  return complete(framework, `${all}, optimizer and trainer_state.json are there`);
+}
+
+/** A file beside the checkpoints names the newest one that is finished. */
+function judgeTracked(unit: Unit, about: { framework: string | null; told: Told; tracker: string }): Judgement {
+  const { framework, told, tracker } = about;
+  const text = told.texts.get(unit.run + tracker);
+  if (text === undefined) return unknown(framework, `${tracker} beside it was not read`);
+  if (text === null)
+    return unknown(framework, `there is no ${tracker} beside it, which would name the newest finished one`);
+  const step = lastNumber(text.trim());
+  if (step === null) return unknown(framework, `${tracker} beside it names no step`);
+  if (unit.step !== null && step < unit.step)
+    return incomplete(framework, `${tracker} names step ${step}, an earlier one: this one was not finished`);
+  return complete(framework, `${tracker} names step ${step}`);
+}

@@ -1,0 +1,53 @@
+import { shardOf, stepOf } from "#protocol/checkpoint-layouts.ts";
+
+/** To which checkpoint a key belongs, by its name alone. Pure. */
+export interface Place {
+  /** What all keys of the checkpoint begin with (ending with `/`), or the key of a single file. */
+  place: string;
+  /** The folder that it lies in: empty, or ending with `/`. */
+  run: string;
+  kind: "folder" | "file";
+  step: number | null;
+  /** Inside the checkpoint. */
+  relative: string;
+}
+
+/** Names that only checkpoints have. The rest of the name may tell of a copy on its way (`-tmp-`). */
+const STRONG =
+  /^(?:checkpoint|ckpt|step|steps|iter|iteration|epoch|global_step|ba|ep)[-_=]?(\d{1,12})(?=$|[-_.=])|^epoch=\d+-step=(\d{1,12})|(?:^|[-_.])(?:global_)?step[=_-]?(\d{1,12})(?=$|[-_.])/i;
+/** Orbax and others number their folders; so do those who file things by date. */
+const DIGITS = /^(\d{1,12})(?=$|\.orbax-checkpoint-tmp)/;
+/** A model in a folder, not at a step. */
+const MODEL_FILE =
+  /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|_CHECKPOINT_METADATA|trainer_state\.json|training_args\.bin|(optimizer|scheduler|scaler)\.pt|rng_state(_\d+)?\.pth)$/;
+const WEIGHTS = /\.(ckpt|pt|pth|safetensors|gguf|npz)$/i;
+
+/** Null for what belongs to no checkpoint. */
+export function placeOf(key: string): Place | null {
+  const segments = key.split("/");
+  const folders = segments.slice(0, -1);
+  for (const pattern of [STRONG, DIGITS]) {
+    const at = folders.findIndex((name) => pattern.test(name));
+    if (at < 0) continue;
+    const match = pattern.exec(folders[at] ?? "");
+    const step = Number(match?.slice(1).find((digits) => digits !== undefined));
+    return {
+      place: `${folders.slice(0, at + 1).join("/")}/`,
+      run: folders
+        .slice(0, at)
+        .map((name) => `${name}/`)
+        .join(""),
+      kind: "folder",
+      step,
+      relative: segments.slice(at + 1).join("/"),
+    };
+  }
+  const name = segments.at(-1) ?? "";
+  const folder = key.slice(0, key.length - name.length);
+  if (MODEL_FILE.test(name) || shardOf(name) !== null) {
+    const up = folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
+    return { place: folder, run: up, kind: "folder", step: null, relative: name };
+  }
+  if (!WEIGHTS.test(name) && stepOf(name, "file") === null) return null;
+  return { place: key, run: folder, kind: "file", step: stepOf(name, "file"), relative: name };
+}

@@ -1,0 +1,132 @@
+import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import type { Recognised, RecognisedRun } from "#protocol/recognise.ts";
+import { judgeUnit, type Told } from "./judge.ts";
+import { placeOf } from "./place-of.ts";
+import { addToUnit, createUnit, type Room, type Unit } from "./unit.ts";
+
+/** What a listing says of one object. */
+export interface ListedKey {
+  readonly key: string;
+  readonly sizeBytes: number;
+  /** Epoch ms. */
+  readonly modifiedAt: number;
+}
+
+/** A small object whose words decide about checkpoints. */
+export interface Wanted {
+  readonly key: string;
+  readonly kind: "tracker" | "dcp-metadata";
+}
+
+/**
+ * Takes the objects of a listing one by one, in any order, and tells in the end which checkpoints they are. Its memory is
+ * bounded whatever the names are: so many checkpoints, and so much for what is remembered of them altogether. Pure: what
+ * has to be read, somebody else reads (`wanted`, `tell`).
+ */
+export interface Recogniser {
+  add(object: ListedKey): void;
+  /** What would help to judge, those first that help most; not all of it has to be told. */
+  wanted(): Wanted[];
+  tellText(key: string, text: string | null): void;
+  tellList(key: string, names: readonly string[]): void;
+  /** The place of the checkpoint that the last object belonged to: it may not be whole yet. */
+  readonly lastPlace: string | null;
+  /** Forgets a checkpoint: its listing was cut in the middle. */
+  drop(place: string): void;
+  end(): Recognised;
+}
+
+const MOST_UNITS = 20_000;
+const ROOM: Readonly<Room> = { shardBytes: 4 * 1024 * 1024, names: 500_000 };
+
+/** `ownPrefix` is where Tidemark's own objects lie (the profile's prefix); null when that is not known. */
+export function createRecogniser(ownPrefix: string | null): Recogniser {
+  const units = new Map<string, Unit>();
+  const texts = new Map<string, string | null>();
+  const lists = new Map<string, readonly string[]>();
+  const room: Room = { ...ROOM };
+  let [objects, others, own, omitted] = [0, 0, 0, 0];
+  let lastPlace: string | null = null;
+  let lastOmitted: string | null = null;
+  const ownPlaces =
+    ownPrefix === null ? [] : ["runs/", "manifests/", "epochs/", "_tidemark/"].map((name) => ownPrefix + name);
+  const isOwn = (key: string): boolean =>
+    ownPlaces.some((place) => key.startsWith(place)) && /\/e\d{6}(\/|\.json$)|\/_tidemark\/|^_tidemark\//.test(key);
+  return {
+    get lastPlace() {
+      return lastPlace;
+    },
+    add: (object) => {
+      objects++;
+      if (isOwn(object.key)) {
+        own++;
+        lastPlace = null;
+        return;
+      }
+      const at = placeOf(object.key);
+      lastPlace = at?.place ?? null;
+      if (at === null || (at.relative === "" && object.sizeBytes === 0)) {
+        others++;
+        return;
+      }
+      let unit = units.get(at.place);
+      if (unit === undefined) {
+        if (units.size >= MOST_UNITS) {
+          if (at.place !== lastOmitted) omitted++;
+          lastOmitted = at.place;
+          return;
+        }
+        unit = createUnit(at);
+        units.set(at.place, unit);
+      }
+      addToUnit(unit, { relative: at.relative, sizeBytes: object.sizeBytes, modifiedAt: object.modifiedAt }, room);
+    },
+    wanted: () => wantedBy(units.values()),
+    tellText: (key, text) => void texts.set(key, text),
+    tellList: (key, names) => void lists.set(key, names),
+    drop: (place) => {
+      const unit = units.get(place);
+      if (unit === undefined) return;
+      objects -= unit.files;
+      units.delete(place);
+    },
+    end: () => {
+      const told: Told = { texts, lists };
+      const runs = new Map<string, RecognisedRun>();
+      for (const unit of units.values()) {
+        const step = judgeUnit(unit, told);
+        // A folder that is numbered and holds nothing of a checkpoint is somebody's filing.
+        if (step.framework === null && !isNamed(unit)) {
+          others += unit.files;
+          continue;
+        }
+        const run = runs.get(unit.run) ?? { place: unit.run, steps: [] };
+        run.steps.push(step);
+        runs.set(unit.run, run);
+      }
+      for (const { steps } of runs.values()) {
+        steps.sort((a, b) => (b.step ?? -1) - (a.step ?? -1) || (a.place < b.place ? -1 : 1));
+      }
+      const sorted = [...runs.values()].sort((a, b) => (a.place < b.place ? -1 : 1));
+      return { runs: sorted, objects, others, own, omitted };
+    },
+  };
+}
+
+/** Something beside a number speaks for it: its own name, or a file in it. */
+const isNamed = ({ place, has, kind }: Unit): boolean => kind === "file" || has.size > 0 || !/(^|\/)\d+\/$/.test(place);
+
+function wantedBy(units: Iterable<Unit>): Wanted[] {
+  const trackers = new Set<string>();
+  const metadata: { key: string; newestAt: number }[] = [];
+  for (const unit of units) {
+    if (unit.has.has("megatron")) trackers.add(unit.run + TRACKERS.megatron);
+    else if (unit.has.has("deepspeed") && !unit.has.has("trainer")) trackers.add(unit.run + TRACKERS.deepspeed);
+    for (const folder of unit.dcpMetadata)
+      metadata.push({ key: `${unit.place}${folder}.metadata`, newestAt: unit.newestAt });
+  }
+  const newest = metadata
+    .sort((a, b) => b.newestAt - a.newestAt)
+    .map(({ key }): Wanted => ({ key, kind: "dcp-metadata" }));
+  return [...[...trackers].map((key): Wanted => ({ key, kind: "tracker" })), ...newest];
+}

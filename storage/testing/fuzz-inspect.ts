@@ -1,0 +1,281 @@
+import { isFault } from "#protocol/fault.ts";
+import { INSPECT_LIMITS, type FileInspection } from "#protocol/inspect.ts";
+import { inspectFile } from "../inspect/inspect-file.ts";
+import { ARCHIVES, readArchive } from "./real-files.ts";
+
+/**
+ * Hostile files by seed: real ones that were bent, and garbage that begins as a format does. The same seed makes the same
+ * file, so that what went wrong can be had again. What must hold of each: an answer comes, nothing but a Fault is thrown,
+ * no byte past the file and none past the limits is asked for.
+ */
+export interface Seeded {
+  /** From 0 up to 1. */
+  next(): number;
+  /** From 0 up to `below`, not included. */
+  below(below: number): number;
+}
+
+/** xorshift32. */
+export function createSeeded(seed: number): Seeded {
+  let state = (Math.imul(seed, 0x9e3779b1) ^ 0x5bd1e995) >>> 0 || 1;
+  const next = (): number => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 4_294_967_296;
+  };
+  for (let warm = 0; warm < 8; warm++) next();
+  return { next, below: (below) => Math.floor(next() * below) };
+}
+
+const MOST_SEED_BYTES = 64 * 1024;
+
+interface Seed {
+  path: string;
+  bytes: Buffer;
+}
+
+/** The real files that are bent; those without a format of their own add nothing. */
+export const readSeeds = (): Seed[] =>
+  ARCHIVES.flatMap((archive) => [...readArchive(archive)].map(([path, bytes]) => ({ path, bytes }))).filter(
+    ({ path, bytes }) => bytes.length > 0 && bytes.length <= MOST_SEED_BYTES && !path.endsWith(".distcp"),
+  );
+
+const NUMBERS = [
+  0n,
+  1n,
+  0x7fn,
+  0xffn,
+  0x7fffn,
+  0xffffn,
+  0x7fffffffn,
+  0xffffffffn,
+  0x7fffffffffffffffn,
+  0xffffffffffffffffn,
+  1n << 40n,
+  1n << 53n,
+];
+const TOKENS = [
+  "{",
+  "}",
+  "[",
+  "]",
+  '"',
+  "(",
+  "}}}}",
+  "((((",
+  "]]]]",
+  "\x80\x04",
+  "\x95",
+  "\x94",
+  "R",
+  "b",
+  "u",
+  "e",
+  "s",
+  "t",
+  ".",
+  "Q",
+  "2222",
+  "cos\nsystem\n",
+  "\x93",
+  "__metadata__",
+  "null",
+  "1e999",
+  "-1",
+  "NaN",
+  "PK\x05\x06",
+  "PK\x01\x02",
+  "'shape': (",
+  "data_offsets",
+];
+const STARTS = [
+  "GGUF\x03\0\0\0",
+  "GGUF\x02\0\0\0",
+  "\x93NUMPY\x01\0",
+  "\x93NUMPY\x03\0",
+  "PK\x03\x04",
+  "\x80\x02",
+  "\x80\x04\x95",
+  "\x80\x02\x8a\x0alü\x9cFù jªP\x19.",
+  '{"a":',
+  '{"log_history":[',
+  '{"weight_map":{',
+  "\x10\0\0\0\0\0\0\0{",
+  "",
+];
+const NAMES = [
+  "a.safetensors",
+  "a.gguf",
+  "a.pt",
+  ".metadata",
+  "a.npy",
+  "a.npz",
+  "a.json",
+  "trainer_state.json",
+  "a.bin",
+  "a.txt",
+  "optimizer.pt",
+];
+
+export interface HostileFile {
+  path: string;
+  bytes: Buffer;
+  /** So long it is said to be; behind its bytes lie zeros. */
+  sizeBytes: number;
+}
+
+/** The hostile file of a seed. */
+export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
+  const random = createSeeded(seed);
+  const pick = <T>(items: readonly T[], otherwise: T): T => items[random.below(items.length)] ?? otherwise;
+  if (random.next() < 0.15) return makeGarbage(random);
+  const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1) });
+  let bytes: Buffer = Buffer.from(base.bytes);
+  for (let times = 1 + random.below(random.next() < 0.2 ? 64 : 5); times > 0 && bytes.length > 0; times--) {
+    bytes = bend(bytes, { random, other: pick<Seed>(seeds, base).bytes });
+  }
+  const path = random.next() < 0.05 ? pick(NAMES, "a") : base.path;
+  const isLong = random.next() < 0.05;
+  return { path, bytes, sizeBytes: isLong ? bytes.length + random.below(2 ** (8 + random.below(40))) : bytes.length };
+}
+
+function makeGarbage(random: Seeded): HostileFile {
+  const start = STARTS[random.below(STARTS.length)] ?? "";
+  const pieces: Buffer[] = [Buffer.from(start, "latin1")];
+  for (let count = random.below(200); count > 0; count--) {
+    if (random.next() < 0.4) pieces.push(Buffer.from(TOKENS[random.below(TOKENS.length)] ?? "", "latin1"));
+    else if (random.next() < 0.5) pieces.push(numberBytes(random));
+    else pieces.push(Buffer.from(Array.from({ length: random.below(16) }, () => random.below(256))));
+  }
+  const bytes = Buffer.concat(pieces);
+  return { path: NAMES[random.below(NAMES.length)] ?? "a", bytes, sizeBytes: bytes.length };
+}
+
+function numberBytes(random: Seeded): Buffer {
+  const bytes = Buffer.alloc(8);
+  const value = NUMBERS[random.below(NUMBERS.length)] ?? 0n;
+  if (random.next() < 0.9) bytes.writeBigUInt64LE(value);
+  else bytes.writeBigUInt64BE(value);
+  return bytes.subarray(0, [1, 2, 4, 8][random.below(4)] ?? 8);
+}
+
+/** One change. Half of them near the ends, where headers and tables of contents lie. */
+function bend(bytes: Buffer, about: { random: Seeded; other: Buffer }): Buffer {
+  const { random, other } = about;
+  const near = Math.min(bytes.length, 512);
+  const place = random.next();
+  const at =
+    place < 0.35
+      ? random.below(near)
+      : place < 0.6
+        ? bytes.length - 1 - random.below(near)
+        : random.below(bytes.length);
+  const write = (piece: Buffer) => {
+    piece.copy(bytes, at);
+    return bytes;
+  };
+  switch (random.below(10)) {
+    case 0:
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8));
+      return bytes;
+    case 1:
+      bytes[at] = random.below(256);
+      return bytes;
+    case 2:
+    case 3:
+      return write(numberBytes(random));
+    case 4:
+      return bytes.subarray(0, random.below(bytes.length + 1));
+    case 5:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(64))]);
+    case 6: {
+      const from = random.below(bytes.length);
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(from, from + random.below(256)), bytes.subarray(at)]);
+    }
+    case 7:
+      return Buffer.concat([
+        bytes.subarray(0, at),
+        Buffer.from(TOKENS[random.below(TOKENS.length)] ?? "", "latin1"),
+        bytes.subarray(at),
+      ]);
+    case 8: {
+      const from = random.below(other.length);
+      return Buffer.concat([bytes.subarray(0, at), other.subarray(from, from + random.below(512)), bytes.subarray(at)]);
+    }
+    default:
+      // Digits of JSON and of Python's texts.
+      for (let digit = at; digit < Math.min(bytes.length, at + 64); digit++) {
+        const code = bytes[digit] ?? 0;
+        if (code >= 0x30 && code <= 0x39) bytes[digit] = 0x30 + random.below(10);
+      }
+      return bytes;
+  }
+}
+
+/** What is wrong with how one file was looked at; null when all is as it should be. */
+export async function tryHostile(file: HostileFile): Promise<{ problem: string | null; found: FileInspection | null }> {
+  let [read, reads] = [0, 0];
+  let problem: string | null = null;
+  const { bytes, sizeBytes } = file;
+  try {
+    const found = await inspectFile(file.path, {
+      sizeBytes,
+      read: (offset, length) => {
+        read += length;
+        reads++;
+        const isInside =
+          Number.isSafeInteger(offset) &&
+          Number.isSafeInteger(length) &&
+          offset >= 0 &&
+          length > 0 &&
+          offset + length <= sizeBytes;
+        if (!isInside) problem = `${length} bytes at ${offset} were asked for; the file has ${sizeBytes}`;
+        const there = bytes.subarray(offset, offset + length);
+        if (there.length === length || problem !== null) return Promise.resolve(there);
+        const padded = Buffer.alloc(length);
+        there.copy(padded);
+        return Promise.resolve(padded);
+      },
+    });
+    if (read > INSPECT_LIMITS.readBytes) problem = `${read} bytes were read`;
+    if (reads > INSPECT_LIMITS.reads) problem = `${reads} reads were made`;
+    return { problem: problem ?? problemIn(found), found };
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    return { problem: `${isFault(error) ? `Fault ${error.code}` : "crash"}: ${text}`, found: null };
+  }
+}
+
+/** Numbers that can be counted and shown, and nothing without end. */
+function problemIn(found: FileInspection): string | null {
+  const numbers = [
+    found.parameters,
+    found.weights,
+    found.tensorBytes,
+    ...found.tensors.flatMap((one) => [one.sizeBytes, one.offset ?? 0, ...one.shape]),
+  ];
+  if (numbers.some((value) => !Number.isFinite(value) || value < 0)) return "a number that is none";
+  if (
+    found.tensors.some(({ offset, sizeBytes }) => offset !== null && offset + sizeBytes > found.sizeBytes) &&
+    found.fault === null
+  ) {
+    return "a tensor lies past the end of its file, and nothing was said";
+  }
+  if (found.tensors.length > INSPECT_LIMITS.tensors || found.metadata.length > INSPECT_LIMITS.metadata)
+    return "a list without end";
+  const shown = [found.metadata, found.warnings, found.names, found.fault?.detail, found.tree];
+  if (hasHidden(shown) || hasHidden(found.preview?.replaceAll(/[\n\t]/g, ""))) return "a mark that cannot be seen";
+  return null;
+}
+
+/** Whether any text in it has control characters or marks that turn the writing around. */
+function hasHidden(value: unknown): boolean {
+  let isHidden = false;
+  JSON.stringify(value, (_, item: unknown) => {
+    if (typeof item === "string") isHidden ||= /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(item);
+    return item;
+  });
+  return isHidden;
+}
