@@ -275,7 +275,7 @@ export interface RestoreCandidate {
   /** Why it cannot be chosen, or null when it fits. */
   whyNot: string | null;
   busyWith: string | null;
-  /** From this node's own measured download rate; null when it has none yet. */
+  /** From what is expected of this node's link: its own transfers, else its probe, else its neighbours; null without any. */
   etaMs: number | null;
   bytesPerSecond: number | null;
 }

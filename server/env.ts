@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { email, password } from "#protocol/requests.ts";
 import type { GovernorLimits } from "./governor/judge.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
+import { readRetention, type Retention } from "./history/retention.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -27,6 +28,8 @@ export interface HubSettings {
   firstAdmin: { email: string; password: string } | null;
   /** How often machines may be given back to their platform. */
   governor: GovernorLimits;
+  /** How long history is kept. */
+  history: Retention;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -108,6 +111,7 @@ export function readSettings(variables: Variables): HubSettings {
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
+    history: readRetention(variables),
     logLevel: logLevelOf(variables),
   };
 }

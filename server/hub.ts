@@ -2,6 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { HubSettings } from "./env.ts";
+import type { History } from "./history/open-history.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
@@ -21,6 +22,7 @@ export interface Hub {
   readonly throttle: Throttle;
   readonly locks: KeyedLock;
   readonly counters: Counters;
+  readonly history: History;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

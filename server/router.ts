@@ -1,6 +1,7 @@
 import { authRouter } from "./auth/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { eventsRouter } from "./events/router.ts";
+import { historyRouter } from "./history/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
@@ -23,6 +24,7 @@ export const hubRouter = router({
   losses: lossesRouter,
   restores: restoresRouter,
   tokens: tokensRouter,
+  history: historyRouter,
   node: nodeRouter,
 });
 

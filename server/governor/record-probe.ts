@@ -1,6 +1,7 @@
 import type { ProbeReport } from "#protocol/probe.ts";
 import { formatRate } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { recordProbeLink } from "../history/record-link.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { machineOf } from "./machine-memory.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
@@ -33,6 +34,7 @@ export async function recordProbe(
     const { profileId, id: nodeId } = node;
     const machine = machineOf(nodeId, machineId);
     await tx.probe.create({ data: { id, nodeId, machine, profileId, at: new Date(now), ...found, ...asked } });
+    await recordProbeLink({ tx, hub, node }, probe);
     const fault = outcome === "reject" ? { code: "LINK_TOO_SLOW" as const } : null;
     const work = outcome === "accept" ? ("safe" as const) : ("risk" as const);
     return recordEvent(tx, { at: now, kind: "link-probed", work, node, text: wordsOf(probe), fault });

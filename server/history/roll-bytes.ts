@@ -1,4 +1,4 @@
-import { addBucket, addValue, createHistogram, mergeInto, valueOf, type Histogram } from "#protocol/histogram.ts";
+import { addBucket, addValue, createHistogram, valueOf, type Histogram } from "#protocol/histogram.ts";
 import {
   createReader,
   createWriter,
@@ -41,6 +41,7 @@ export function cellFor(cells: Cells, series: number, kind: number): Cell {
 }
 
 export const seriesOfKey = (key: number): number => Math.floor(key / KINDS);
+export const kindOfKey = (key: number): number => key % KINDS;
 
 export function addToCell(cell: Cell, value: number): void {
   addValue(cell.histogram, value);
@@ -50,14 +51,6 @@ export function addToCell(cell: Cell, value: number): void {
 export function addBucketToCell(cell: Cell, bucket: number): void {
   addBucket(cell.histogram, bucket, 1);
   cell.histogram.sum += valueOf(bucket);
-}
-
-export function mergeCells(into: Cells, other: Cells): void {
-  for (const [key, { histogram, failures }] of other) {
-    const cell = cellFor(into, seriesOfKey(key), key % KINDS);
-    mergeInto(cell.histogram, histogram);
-    cell.failures += failures;
-  }
 }
 
 export function packRoll(cells: Cells): Uint8Array<ArrayBuffer> {

@@ -7,6 +7,8 @@ import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
 import type { HubSettings } from "../env.ts";
+import { startKeepingHistory } from "../history/keep-history.ts";
+import { openHistory } from "../history/open-history.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
@@ -77,6 +79,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     throttle: createThrottle(now),
     locks: createKeyedLock(),
     counters: createCounters(),
+    history: await openHistory(db, `file:${file}`),
     startedAt: now(),
     closing: closing.signal,
   };
@@ -84,13 +87,16 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   if ((await db.user.count()) > 0) hub.setupCode.close();
   else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
   const ticking = startTicking(hub);
+  const keeping = startKeepingHistory(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
       await ticking.stop();
+      await keeping.stop();
       hub.stores.close();
+      await hub.history.reader.close();
       await closeDatabase();
       await unlock();
     },

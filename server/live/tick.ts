@@ -2,9 +2,9 @@ import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
-import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
 import { WRITE_DOWN_EVERY_MS, writeDown } from "./write-down.ts";
 
 /**
@@ -77,7 +77,6 @@ function dropEnded(hub: Hub): void {
 
 async function prune(hub: Hub): Promise<void> {
   const now = hub.now();
-  await hub.db.sample.deleteMany({ where: { at: { lt: new Date(now - SAMPLES_KEPT_MS) } } });
   await hub.db.event.deleteMany({ where: { at: { lt: new Date(now - EVENTS_KEPT_MS) } } });
   await hub.db.session.deleteMany({ where: { expiresAt: { lt: new Date(now) } } });
 }
@@ -88,7 +87,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
-    { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
+    { everyMs: SAMPLES_EVERY_MS, run: () => writeMinute(hub, hub.now()) },
     { everyMs: WRITE_DOWN_EVERY_MS, run: () => writeDown(hub) },
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
