@@ -13,11 +13,12 @@ export interface OpenedDatabase {
 }
 
 /**
- * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date.
+ * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date. `onWrite` hears how long (ms)
+ * each write or transaction took.
  * @throws MigrationRefused
  */
-export async function openDatabase(url: string): Promise<OpenedDatabase> {
-  const client = await connect(url);
+export async function openDatabase(url: string, onWrite?: (tookMs: number) => void): Promise<OpenedDatabase> {
+  const client = await connect(url, onWrite);
   await migrate(client, await readMigrations());
   const db = new PrismaClient({
     adapter: new OneConnectionAdapter(client),

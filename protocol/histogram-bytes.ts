@@ -21,7 +21,8 @@ function reserve(writer: ByteWriter, more: number): void {
 }
 
 /** What was written, in memory of its own. */
-export const written = ({ bytes, length }: ByteWriter): Uint8Array<ArrayBuffer> => Uint8Array.from(bytes.subarray(0, length));
+export const written = ({ bytes, length }: ByteWriter): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(bytes.subarray(0, length));
 
 /** A whole number from 0. */
 export function writeVarint(writer: ByteWriter, value: number): void {

@@ -28,7 +28,12 @@ export interface Histogram {
   sum: number;
 }
 
-export const createHistogram = (): Histogram => ({ counts: new Float64Array(BUCKETS), least: BUCKETS, most: -1, sum: 0 });
+export const createHistogram = (): Histogram => ({
+  counts: new Float64Array(BUCKETS),
+  least: BUCKETS,
+  most: -1,
+  sum: 0,
+});
 
 /** Back to empty, in the same memory. */
 export function clearHistogram(histogram: Histogram): void {

@@ -1,13 +1,13 @@
 import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { Throttle } from "./auth/throttle.ts";
+import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
 import type { History } from "./history/open-history.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
-import type { Counters } from "./metrics.ts";
 import type { Stores } from "./profiles/open-store.ts";
 
 /** What every verb of the hub works with. */

@@ -1,5 +1,6 @@
 import type { ProbeReport } from "#protocol/probe.ts";
 import { formatRate } from "#protocol/units.ts";
+import { countUp } from "../counters.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { recordProbeLink } from "../history/record-link.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -39,6 +40,9 @@ export async function recordProbe(
     const work = outcome === "accept" ? ("safe" as const) : ("risk" as const);
     return recordEvent(tx, { at: now, kind: "link-probed", work, node, text: wordsOf(probe), fault });
   });
-  if (event !== null) emit(hub, event);
+  if (event !== null) {
+    countUp(hub.counters.probes, outcome);
+    emit(hub, event);
+  }
   return { ok: true };
 }

@@ -245,9 +245,7 @@ describe("the history of links", () => {
     await end(node, { state: "failed", fault: { code: "LINK_DOWN" }, startedAt: test.hub.now() });
     const { rows: _, ...input } = { rows: 0, ...query({ by: "node" }) };
     const percentiles = await callAs(test.hub, "viewer").history.export({ what: "percentiles", query: input });
-    expect(percentiles.text.split("\r\n")[0]).toBe(
-      "group,key,measure,count,mean,p10,p50,p90,failures,failure_share",
-    );
+    expect(percentiles.text.split("\r\n")[0]).toBe("group,key,measure,count,mean,p10,p50,p90,failures,failure_share");
     expect(percentiles.text).toContain(`gpu-1,${node.nodeId},up,0,0,0,0,0,1,1`);
     const wish = { nodeId: null, profileId: null, region: null, engine: null, kinds: [], outcome: null, cursor: null };
     const range = { from: 0, to: test.hub.now() + 1, limit: 10 };
@@ -277,7 +275,11 @@ describe("percentiles", () => {
     const up = rows.find(({ measure }) => measure === "up");
     expect(up?.failureShare).toBeCloseTo(0.2);
     expect(up?.mean).toBeCloseTo(1_050_000);
-    for (const [found, exact] of [[up?.p10, 200_000], [up?.p50, 1_000_000], [up?.p90, 1_800_000]] as const) {
+    for (const [found, exact] of [
+      [up?.p10, 200_000],
+      [up?.p50, 1_000_000],
+      [up?.p90, 1_800_000],
+    ] as const) {
       expect(Math.abs((found ?? 0) / exact - 1)).toBeLessThanOrEqual(0.02);
     }
   });
@@ -312,7 +314,10 @@ describe("percentiles", () => {
       ["gpu-1", 52],
       ["gpu-2", 52],
     ]);
-    expect(before[2]).toMatchObject([{ measure: "up", count: 104 }, { measure: "rtt", count: 104 }]);
+    expect(before[2]).toMatchObject([
+      { measure: "up", count: 104 },
+      { measure: "rtt", count: 104 },
+    ]);
     await rollUp(test.hub);
     await rollUp(test.hub);
     expect(await test.hub.db.historyRoll.count({ where: { level: 2 } })).toBeGreaterThan(1);
@@ -376,7 +381,9 @@ describe("a chart", () => {
     expect(before?.points).toHaveLength(30);
     await rollUp(test.hub);
     const [after] = await chart("hour", from);
-    expect(after?.points.map(({ at, count }) => [at, count])).toEqual(before?.points.map(({ at, count }) => [at, count]));
+    expect(after?.points.map(({ at, count }) => [at, count])).toEqual(
+      before?.points.map(({ at, count }) => [at, count]),
+    );
     const [days] = await chart("day", from - DAY);
     expect(days?.points.reduce((sum, { count }) => sum + count, 0)).toBe(30);
     expect(days?.points.length).toBeLessThanOrEqual(3);
@@ -402,10 +409,12 @@ describe("regions", () => {
     await test.restart();
     expect(await callAs(test.hub, "viewer").history.regions()).toEqual({ rules });
     await end(node);
-    expect((await ask({ by: "region", measures: ["up"] })).map(({ key, label, count }) => [key, label, count])).toEqual([
-      ["cellar", "cellar", 1],
-      ["", "unknown", 1],
-    ]);
+    expect((await ask({ by: "region", measures: ["up"] })).map(({ key, label, count }) => [key, label, count])).toEqual(
+      [
+        ["cellar", "cellar", 1],
+        ["", "unknown", 1],
+      ],
+    );
     expect(await ask({ region: "cellar", measures: ["up"] })).toMatchObject([{ count: 1 }]);
     expect(await test.hub.db.audit.findMany({ where: { action: "set regions" } })).toMatchObject([
       { subject: "1 rules", actor: "operator@example.com" },
@@ -424,7 +433,9 @@ describe("what is too old", () => {
     await test.hub.db.historyMark.create({ data: { level: 1, through: Math.floor(test.hub.now() / HOUR) } });
     await pruneHistory(test.hub);
     const { db } = test.hub;
-    const left = [db.historyMinute, db.fleetMinute, db.linkRecord].map((table) => (table as { count: () => Promise<number> }).count());
+    const left = [db.historyMinute, db.fleetMinute, db.linkRecord].map((table) =>
+      (table as { count: () => Promise<number> }).count(),
+    );
     expect(await Promise.all(left)).toEqual([0, 0, 0]);
   });
 
@@ -435,7 +446,10 @@ describe("what is too old", () => {
     const from = test.hub.now() - 3 * DAY;
     const to = test.hub.now();
     test.advance(100 * DAY);
-    await test.hub.db.historyMark.updateMany({ where: { level: 1 }, data: { through: Math.floor(test.hub.now() / HOUR) } });
+    await test.hub.db.historyMark.updateMany({
+      where: { level: 1 },
+      data: { through: Math.floor(test.hub.now() / HOUR) },
+    });
     await pruneHistory(test.hub);
     expect(await test.hub.db.historyRoll.count({ where: { level: 1 } })).toBe(0);
     expect(await ask({ measures: ["up"], from, to })).toMatchObject([{ count: 1 }]);

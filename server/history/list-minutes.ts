@@ -44,7 +44,7 @@ async function ofNode(hub: Hub, nodeId: string, since: number): Promise<Bucket[]
   const own = new Set(series.map(({ id }) => id));
   const points: Bucket[] = [];
   const shelf = shelfOf(number);
-  for (let from = since; ; ) {
+  for (let from = since; ;) {
     const where = { shelf, minute: { gte: from } };
     const rows = await hub.db.historyMinute.findMany({ where, orderBy: { minute: "asc" }, take: READ_AT_ONCE });
     for (const { minute, body } of rows) {

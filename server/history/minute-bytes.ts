@@ -38,7 +38,8 @@ export function packMinute(entries: readonly MinuteEntry[]): Uint8Array<ArrayBuf
 
 /** What ends within an entry is left out. */
 export function* unpackMinute(body: Uint8Array | ArrayBuffer): Generator<MinuteEntry> {
-  const view = body instanceof Uint8Array ? new DataView(body.buffer, body.byteOffset, body.byteLength) : new DataView(body);
+  const view =
+    body instanceof Uint8Array ? new DataView(body.buffer, body.byteOffset, body.byteLength) : new DataView(body);
   for (let at = 0; at + ENTRY_BYTES <= view.byteLength; at += ENTRY_BYTES) {
     const rttMs = view.getFloat32(at + 20, true);
     yield {

@@ -35,7 +35,17 @@ async function scopeOf(hub: Hub, input: Omit<PercentilesInput, "by" | "limit">, 
     dayThrough: (await markOf(hub, "day")) ?? 0,
     oldestHour: Math.ceil((hub.now() - hub.settings.history.hourMs) / STRETCH_MS.hour),
   };
-  return { from, to: Math.min(to, hub.now() + STRETCH_MS.hour), profileId, provider, region, engine, nodes, kinds, kept };
+  return {
+    from,
+    to: Math.min(to, hub.now() + STRETCH_MS.hour),
+    profileId,
+    provider,
+    region,
+    engine,
+    nodes,
+    kinds,
+    kept,
+  };
 }
 
 /** A group as people call it, and as it is called outside of the thread. */

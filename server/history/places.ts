@@ -55,7 +55,9 @@ export async function openPlaces(db: Database): Promise<Places> {
     }
   };
   await refresh();
-  for (const { node, id: seriesId, wholeId, ...rest } of await db.historySeries.findMany({ where: { node: { gt: 0 } } })) {
+  for (const { node, id: seriesId, wholeId, ...rest } of await db.historySeries.findMany({
+    where: { node: { gt: 0 } },
+  })) {
     const nodeId = nodeIds.get(node);
     if (nodeId !== undefined) series.set(nameOf({ ...rest, nodeId }), { node, seriesId, wholeId });
   }

@@ -15,7 +15,16 @@ const hoursOf = ({ days, hours, tail }: RangePlan): number[] => {
 const all = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 
 test("every hour of any range is read once, and none outside", () => {
-  for (const [from, to] of [[0, 1], [5, 30], [24, 48], [10, 990], [980, 1_010], [990, 999], [1_000, 1_005], [3, 2_000]]) {
+  for (const [from, to] of [
+    [0, 1],
+    [5, 30],
+    [24, 48],
+    [10, 990],
+    [980, 1_010],
+    [990, 999],
+    [1_000, 1_005],
+    [3, 2_000],
+  ]) {
     const plan = planRange({ from: at(from ?? 0), to: at(to ?? 0) }, kept);
     expect(hoursOf(plan), `${from} to ${to}`).toEqual(all(from ?? 0, to ?? 0));
   }

@@ -24,7 +24,11 @@ export async function pruneHistory(hub: Hub): Promise<number> {
   return (
     (await inBatches(hub, async () => {
       const where = { minute: { lt: minuteBefore(keep.rawMs) } };
-      const some = await db.historyMinute.findMany({ where, take: ROWS_AT_ONCE, select: { shelf: true, minute: true } });
+      const some = await db.historyMinute.findMany({
+        where,
+        take: ROWS_AT_ONCE,
+        select: { shelf: true, minute: true },
+      });
       const minutes = [...new Set(some.map(({ minute }) => minute))];
       return (await db.historyMinute.deleteMany({ where: { minute: { in: minutes } } })).count;
     })) +
@@ -38,7 +42,12 @@ export async function pruneHistory(hub: Hub): Promise<number> {
     (await pruneRolls(hub, rollsBefore("day", keep.dayMs))) +
     (await inBatches(hub, async () => {
       const where = { at: { lt: new Date(Math.min(now - keep.recordMs, rolledMs)) } };
-      const some = await db.linkRecord.findMany({ where, orderBy: { at: "asc" }, take: ROWS_AT_ONCE, select: { id: true } });
+      const some = await db.linkRecord.findMany({
+        where,
+        orderBy: { at: "asc" },
+        take: ROWS_AT_ONCE,
+        select: { id: true },
+      });
       return (await db.linkRecord.deleteMany({ where: { id: { in: some.map(({ id }) => id) } } })).count;
     }))
   );

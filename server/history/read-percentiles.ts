@@ -73,7 +73,13 @@ interface Reading {
 }
 
 /** Finds the cell of a value: null when the scope leaves it out. Remembered, because the same few series come again and again. */
-function targetOf(about: { series: SeriesTable; scope: Scope; by: Grouping; groups: Groups; isOfNodes: boolean }): Target {
+function targetOf(about: {
+  series: SeriesTable;
+  scope: Scope;
+  by: Grouping;
+  groups: Groups;
+  isOfNodes: boolean;
+}): Target {
   const { series, scope, by, groups, isOfNodes } = about;
   const kinds = new Set(scope.kinds);
   const nodes = scope.nodes === null ? null : new Set(scope.nodes);
@@ -124,14 +130,21 @@ async function countTail(
 
 type Records = Map<number, Awaited<ReturnType<typeof readRecords>>>;
 
-async function recordsOf({ client, series, isOfNodes }: Reading, tail: readonly [number, number] | null): Promise<Records> {
+async function recordsOf(
+  { client, series, isOfNodes }: Reading,
+  tail: readonly [number, number] | null,
+): Promise<Records> {
   if (tail === null) return new Map();
   const rows = await readRecords(client, ...tail);
   return Map.groupBy(rows, ({ series: id }) => (isOfNodes ? shelfOf(series.rows.get(id)?.node ?? 0) : WHOLE_SHELF));
 }
 
 /** Shelves to read, in portions. */
-async function* portions(client: SqlClient, scope: Scope, isOfNodes: boolean): AsyncGenerator<readonly [number, number]> {
+async function* portions(
+  client: SqlClient,
+  scope: Scope,
+  isOfNodes: boolean,
+): AsyncGenerator<readonly [number, number]> {
   if (!isOfNodes) {
     yield [WHOLE_SHELF, WHOLE_SHELF + 1];
     return;
@@ -141,7 +154,8 @@ async function* portions(client: SqlClient, scope: Scope, isOfNodes: boolean): A
     for (const shelf of new Set(scope.nodes.map(shelfOf))) yield [shelf, shelf + 1];
     return;
   }
-  for (let shelf = 1; shelf <= last; shelf += SHELVES_AT_ONCE) yield [shelf, Math.min(last + 1, shelf + SHELVES_AT_ONCE)];
+  for (let shelf = 1; shelf <= last; shelf += SHELVES_AT_ONCE)
+    yield [shelf, Math.min(last + 1, shelf + SHELVES_AT_ONCE)];
 }
 
 /** One row for each group and measure that has a value or a failure. */

@@ -13,10 +13,12 @@ export interface SeriesRow {
   wholeId: number;
 }
 
-const numberOf = (value: unknown): number => (typeof value === "number" || typeof value === "bigint" ? Number(value) : 0);
+const numberOf = (value: unknown): number =>
+  typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
 const nullable = (value: unknown): number | null => (value === null ? null : numberOf(value));
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
-const bytesOf = (value: unknown): Uint8Array => (value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array());
+const bytesOf = (value: unknown): Uint8Array =>
+  value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
 
 /** Series never change; new ones are read when they are asked for. */
 export interface SeriesTable {
@@ -65,7 +67,8 @@ export async function readMinutes(
   client: SqlClient,
   at: { shelf: number; minutes: readonly [number, number] },
 ): Promise<Uint8Array[]> {
-  const sql = 'SELECT "body" FROM "HistoryMinute" WHERE "shelf" = ? AND "minute" >= ? AND "minute" < ? ORDER BY "minute"';
+  const sql =
+    'SELECT "body" FROM "HistoryMinute" WHERE "shelf" = ? AND "minute" >= ? AND "minute" < ? ORDER BY "minute"';
   return (await client.execute({ sql, args: [at.shelf, ...at.minutes] })).rows.map((row) => bytesOf(row[0]));
 }
 

@@ -75,7 +75,8 @@ export async function recordProbeLink(scope: Scope, probe: ProbeReport): Promise
   const { profileId } = node;
   const { node: number, seriesId } = await numbersFor(scope, { profileId, engine: manner?.engine ?? OWN_ENGINE });
   const ways = [manner?.up ?? null, manner?.down ?? null].filter((way) => way !== null);
-  const most = (pick: (way: (typeof ways)[number]) => number) => (ways.length === 0 ? null : Math.max(...ways.map(pick)));
+  const most = (pick: (way: (typeof ways)[number]) => number) =>
+    ways.length === 0 ? null : Math.max(...ways.map(pick));
   await tx.linkRecord.create({
     data: {
       at: new Date(hub.now()),

@@ -28,7 +28,7 @@ function covers(pattern: string, text: string): boolean {
   let at = 0;
   let star = -1;
   let resume = 0;
-  for (let index = 0; index < given.length; ) {
+  for (let index = 0; index < given.length;) {
     if (wanted[at] === "*") {
       star = at++;
       resume = index;

@@ -18,7 +18,8 @@ import { MEASURES, SOURCES, type Measure, type Source } from "#protocol/history.
  */
 
 /** Measure and source in one number. */
-export const kindOf = (measure: Measure, source: Source): number => MEASURES.indexOf(measure) * 4 + SOURCES.indexOf(source);
+export const kindOf = (measure: Measure, source: Source): number =>
+  MEASURES.indexOf(measure) * 4 + SOURCES.indexOf(source);
 export const measureOf = (kind: number): Measure => MEASURES[kind >> 2] ?? "rtt";
 const KINDS = 16;
 

@@ -25,7 +25,11 @@ export async function rollUp(hub: Hub): Promise<void> {
   const firstDay = (await markOf(hub, "day")) ?? Math.floor((first * HOUR_MS) / DAY_MS);
   for (let day = firstDay; day < dayEnd && !hub.closing.aborted; day++) {
     const hours = { from: day * HOURS_A_DAY, to: (day + 1) * HOURS_A_DAY };
-    await write(hub, { level: "day", stretch: day, rolled: await hub.history.reader.ask({ op: "condense", ...hours }) });
+    await write(hub, {
+      level: "day",
+      stretch: day,
+      rolled: await hub.history.reader.ask({ op: "condense", ...hours }),
+    });
   }
 }
 

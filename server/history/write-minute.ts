@@ -98,7 +98,10 @@ async function putWhole(tx: Transaction, about: { minute: number; wholeOf: Map<n
   const ids = bodies.flatMap(({ body }) => [...unpackMinute(body)].map(({ series }) => series));
   const missing = ids.filter((id) => !wholeOf.has(id));
   if (missing.length > 0) {
-    const rows = await tx.historySeries.findMany({ where: { id: { in: missing } }, select: { id: true, wholeId: true } });
+    const rows = await tx.historySeries.findMany({
+      where: { id: { in: missing } },
+      select: { id: true, wholeId: true },
+    });
     for (const { id, wholeId } of rows) wholeOf.set(id, wholeId);
   }
   for (const { body } of bodies) {

@@ -6,6 +6,8 @@ import { Fault } from "#protocol/fault.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
+import { addDuration } from "#protocol/exposition.ts";
+import { createCounters } from "../counters.ts";
 import type { HubSettings } from "../env.ts";
 import { startKeepingHistory } from "../history/keep-history.ts";
 import { openHistory } from "../history/open-history.ts";
@@ -15,7 +17,6 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
-import { createCounters } from "../metrics.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
@@ -62,7 +63,9 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
   const file = join(settings.dataFolder, "hub.db");
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  const counters = createCounters();
+  const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, onWrite);
   await chmod(file, 0o600);
   await checkMasterKey(db, keeper, now());
   const closing = new AbortController();
@@ -73,12 +76,12 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     log,
     now,
     passwordCost,
-    stores: createStores(db, keeper),
+    stores: createStores(db, keeper, counters),
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),
     locks: createKeyedLock(),
-    counters: createCounters(),
+    counters,
     history: await openHistory(db, `file:${file}`),
     startedAt: now(),
     closing: closing.signal,
@@ -95,6 +98,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       closing.abort();
       await ticking.stop();
       await keeping.stop();
+      counters.lag.disable();
       hub.stores.close();
       await hub.history.reader.close();
       await closeDatabase();

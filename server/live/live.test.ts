@@ -14,7 +14,6 @@ import {
   type TestNode,
 } from "../hub/open-test-hub.ts";
 import { writeMinute } from "../history/write-minute.ts";
-import { metricsText } from "../metrics.ts";
 import { hashOf, newId } from "../random-id.ts";
 import type { Caller } from "../trpc.ts";
 import { noticeSilence, rollHistory } from "./tick.ts";
@@ -241,21 +240,5 @@ describe("history", () => {
     expect(await callAs(test.hub, "viewer").nodes.samples({ id: node.nodeId, minutes: 10 })).toMatchObject([
       { upBytesPerSecond: 300 },
     ]);
-  });
-});
-
-describe("metrics", () => {
-  it("say what is at risk, and no names", async () => {
-    await say({ runs: [backlog()] });
-    const text = metricsText(test.hub);
-    expect(text).toContain('tidemark_nodes{state="online"} 1\n');
-    expect(text).toContain("tidemark_at_risk_bytes 3000\n");
-    expect(text).toMatch(/tidemark_at_risk_seconds 60\d/);
-    expect(text).not.toMatch(/gpu-1|llama|training/);
-    for (const line of text.trimEnd().split("\n")) {
-      expect(line).toMatch(
-        /^(# (HELP|TYPE) tidemark_[a-z_]+ .+|tidemark_[a-z_]+(\{[a-z]+="[a-z0-9]+"(,[a-z]+="[a-z]+")*\})? -?[\d.e+]+)$/,
-      );
-    }
   });
 });

@@ -63,6 +63,9 @@ export async function refreshTotals(hub: Hub): Promise<void> {
     failedLastDay: await ended("failed"),
     checkpointsComplete: await hub.db.checkpoint.count({ where: { state: "complete" } }),
   };
+  const open = await hub.db.command.groupBy({ by: ["state"], where: { endedAt: null }, _count: true });
+  const counts = new Map(open.map(({ state, _count: count }) => [state, count]));
+  hub.live.openCommands = new Map(["sent", "accepted"].map((state) => [state, counts.get(state) ?? 0]));
   if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
   hub.live.totals = totals;
   hub.live.touch();

@@ -7,6 +7,7 @@ import { traitsOf } from "#storage/providers.ts";
 import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
+import { countUp, type Counters } from "../counters.ts";
 import type { Keeper } from "../keeper/messages.ts";
 
 /**
@@ -75,7 +76,32 @@ export function createSealedClient(
   });
 }
 
-export function createStores(db: Database, keeper: Keeper): Stores {
+/** Every call of a client, by how it ended. */
+function countCalls(client: S3Client, counters: Pick<Counters, "storeCalls">): S3Client {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        const answer = await next(args);
+        countUp(counters.storeCalls, "ok");
+        return answer;
+      } catch (error) {
+        countUp(counters.storeCalls, classOf(error));
+        throw error;
+      }
+    },
+    { step: "initialize", name: "countCalls" },
+  );
+  return client;
+}
+
+function classOf(error: unknown): string {
+  const metadata: unknown = error instanceof Error ? Reflect.get(error, "$metadata") : null;
+  const status: unknown =
+    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "httpStatusCode") : 0;
+  return typeof status === "number" && status >= 300 ? `${Math.floor(status / 100)}xx` : "none";
+}
+
+export function createStores(db: Database, keeper: Keeper, counters: Pick<Counters, "storeCalls">): Stores {
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -89,7 +115,7 @@ export function createStores(db: Database, keeper: Keeper): Stores {
       profileName: row.name,
       prefix: row.prefix,
       access,
-      client: createSealedClient(keeper, { access, rowId: row.id, sealed }),
+      client: countCalls(createSealedClient(keeper, { access, rowId: row.id, sealed }), counters),
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;

@@ -37,7 +37,11 @@ function busyWith(hub: Hub, node: LiveNode): string | null {
   return null;
 }
 
-function candidateOf(hub: Hub, node: LiveNode, about: { checkpoint: CheckpointRow; others: number | null }): RestoreCandidate {
+function candidateOf(
+  hub: Hub,
+  node: LiveNode,
+  about: { checkpoint: CheckpointRow; others: number | null },
+): RestoreCandidate {
   const { checkpoint, others } = about;
   const way = { nodeId: node.id, profileId: checkpoint.profileId, direction: "download" as const };
   const rate = expectedRate(hub, way)?.bytesPerSecond ?? others;

@@ -121,6 +121,7 @@ export async function acceptReport(
     if (row.state !== before.state) moved.push(row);
     hub.live.putTransfer(row, { toWrite: "later" });
   }
+  hub.counters.reports++;
   node.report = report;
   node.reportedAt = hub.now();
   node.dirty = true;

@@ -19,7 +19,9 @@ export interface Ledger {
   move(id: string, to: TransferState, change: Change): Promise<void>;
   update(
     id: string,
-    change: Partial<Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "measured" | "priority">>,
+    change: Partial<
+      Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "measured" | "priority">
+    >,
   ): Promise<void>;
   /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
   hold(run: string, isHeld: boolean): Promise<void>;
