@@ -7,7 +7,8 @@ import { CannotRun } from "#e2e/link/cannot-run.ts";
 import { whyNoLink } from "#e2e/link/open-link.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "./bench-error.ts";
-import { type BenchCase, type Direction, linkRate } from "./cases.ts";
+import { type BenchCase, type Direction, HISTORY_CASE, linkRate } from "./cases.ts";
+import { runHistory } from "./history/run-history.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
@@ -191,8 +192,10 @@ async function benchAll(options: Options): Promise<void> {
 }
 
 try {
-  const options = readOptions(process.argv.slice(2));
-  if (options.help) console.log(HELP);
+  const args = process.argv.slice(2);
+  const options = args[0] === HISTORY_CASE ? null : readOptions(args);
+  if (options === null) await runHistory(args.slice(1));
+  else if (options.help) console.log(HELP);
   else if (options.report) await writePage();
   else await benchAll(options);
 } catch (error) {

@@ -58,10 +58,8 @@ export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => v
     };
   };
   return {
-    execute: ((statement: string | Statement, args?: Statement["args"]) =>
-      execute(
-        typeof statement === "string" ? { sql: statement, args: args ?? [] } : statement,
-      )) as SqlClient["execute"],
+    execute: (statement: string | Statement, args?: Statement["args"]) =>
+      execute(typeof statement === "string" ? { sql: statement, args: args ?? [] } : statement),
     batch: inner.batch.bind(inner),
     migrate: inner.migrate.bind(inner),
     transaction: begin,

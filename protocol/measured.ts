@@ -39,4 +39,3 @@ export const probeManner = z.object({
   up: way.nullable(),
   down: way.nullable(),
 });
-export type ProbeManner = z.infer<typeof probeManner>;

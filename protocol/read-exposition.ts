@@ -51,7 +51,7 @@ function readLine(line: string, families: ReadFamily[], seen: Set<string>): void
   const sample = readSample(line);
   const suffixes = last.type === "histogram" ? ["_bucket", "_sum", "_count"] : [""];
   if (!suffixes.some((suffix) => sample.name === last.name + suffix)) throw new Error("a sample of another metric");
-  const key = `${sample.name} ${JSON.stringify([...sample.labels].toSorted())}`;
+  const key = `${sample.name} ${JSON.stringify([...sample.labels].toSorted(([a], [b]) => (a < b ? -1 : 1)))}`;
   if (seen.has(key)) throw new Error("a sample that was there before");
   seen.add(key);
   last.samples.push(sample);

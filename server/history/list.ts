@@ -31,12 +31,13 @@ export async function listHistory(
   await hub.history.places.refresh();
   const found = await hub.db.linkRecord.findMany({
     where: whereOf(hub, input),
+    omit: { seriesId: true },
     include: { series: true },
     orderBy: [{ at: "desc" }, { id: "desc" }],
     take: input.limit + 1,
   });
   const names = new Map([...hub.live.nodes.values()].map((node) => [node.profileId, node.profileName]));
-  const rows = found.slice(0, input.limit).map(({ series, seriesId: _, node, ...row }): LinkRecordView => {
+  const rows = found.slice(0, input.limit).map(({ series, node, ...row }): LinkRecordView => {
     const nodeId = hub.history.places.nodeIdOf(node) ?? "";
     return {
       ...row,

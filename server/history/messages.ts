@@ -5,7 +5,7 @@ import type { Kept } from "./plan-range.ts";
 /** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
 
 export interface Scope extends Pick<PercentilesInput, "from" | "to" | "profileId" | "provider" | "region" | "engine"> {
-  /** Kinds (roll-bytes.ts) of values that count. */
+  /** Kinds (protocol/roll-bytes.ts) of values that count. */
   kinds: readonly number[];
   /** Numbers of nodes; null: all. */
   nodes: readonly number[] | null;

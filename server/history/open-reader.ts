@@ -3,10 +3,12 @@ import { Worker } from "node:worker_threads";
 import { Fault } from "#protocol/fault.ts";
 import type { Answers, Question, Reply } from "./messages.ts";
 
-/** The thread that reads history, as the hub sees it. It starts with the first question. */
+/** The thread that reads history, as the hub sees it. It starts with the first question, if not before. */
 export interface HistoryReader {
   /** @throws Fault INTERNAL when it could not be read, SHUTTING_DOWN */
   ask<T extends Question>(question: T): Promise<Answers[T["op"]]>;
+  /** Starts the thread before anybody waits for it. */
+  start(): void;
   /** Waits for what was asked. */
   close(): Promise<void>;
 }
@@ -26,7 +28,7 @@ export function openReader(url: string): HistoryReader {
     for (const { reject } of waiting.values()) reject(new Fault("INTERNAL", { op: "read history", cause }));
     waiting.clear();
   };
-  const start = (): Worker => {
+  const launch = (): Worker => {
     const made = new Worker(new URL("./main.ts", import.meta.url), { workerData: url, name: "history" });
     made.unref();
     made.on("message", (reply: Reply) => {
@@ -44,9 +46,10 @@ export function openReader(url: string): HistoryReader {
     return made;
   };
   return {
+    start: () => void (thread ??= launch()),
     ask: (question) => {
       if (isClosed) return Promise.reject(new Fault("SHUTTING_DOWN"));
-      const asked = (thread ??= start());
+      const asked = (thread ??= launch());
       asked.ref();
       const id = ++lastId;
       return new Promise((resolve, reject) => {

@@ -11,7 +11,7 @@ import { PRESETS } from "#storage/providers.ts";
 import { provider } from "#protocol/requests.ts";
 import type { Hub } from "../hub.ts";
 import type { GroupRow, Scope } from "./messages.ts";
-import { kindOf } from "./roll-bytes.ts";
+import { kindOf } from "#protocol/roll-bytes.ts";
 import { markOf } from "./roll-up.ts";
 import { STRETCH_MS } from "./stretch.ts";
 

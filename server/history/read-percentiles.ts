@@ -5,7 +5,7 @@ import { countMinute, countRecord, type Target } from "./count-values.ts";
 import type { Answers, GroupRow, PointRow, Scope } from "./messages.ts";
 import { planRange } from "./plan-range.ts";
 import { lastShelf, readMinutes, readRecords, readRolls, type SeriesRow, type SeriesTable } from "./read-rows.ts";
-import { createCell, measureOf, readRoll, type Cell } from "./roll-bytes.ts";
+import { createCell, measureOf, readRoll, type Cell } from "#protocol/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, STRETCH_MS, WHOLE_SHELF, type Level } from "./stretch.ts";
 
 /**

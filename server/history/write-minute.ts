@@ -4,9 +4,9 @@ import type { Hub } from "../hub.ts";
 import { risksOf, take, type LiveNode, type Meter } from "../live/live-node.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countMinute } from "./count-values.ts";
-import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "./minute-bytes.ts";
+import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "#protocol/minute-bytes.ts";
 import { numberPlace, placeOf, type Numbered, type Place } from "./places.ts";
-import { cellFor, packRoll, type Cells } from "./roll-bytes.ts";
+import { cellFor, packRoll, type Cells } from "#protocol/roll-bytes.ts";
 import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { addBucket, addValue, createHistogram, valueOf, type Histogram } from "#protocol/histogram.ts";
+import { addBucket, addValue, createHistogram, valueOf, type Histogram } from "./histogram.ts";
 import {
   createReader,
   createWriter,
@@ -8,8 +8,8 @@ import {
   writeHistogram,
   writeVarint,
   written,
-} from "#protocol/histogram-bytes.ts";
-import { MEASURES, SOURCES, type Measure, type Source } from "#protocol/history.ts";
+} from "./histogram-bytes.ts";
+import { MEASURES, SOURCES, type Measure, type Source } from "./history.ts";
 
 /**
  * The histograms of one stretch of time of the nodes of one shelf as bytes, one record for each series, measure and source:
