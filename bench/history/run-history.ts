@@ -15,6 +15,8 @@ import { fillHistory } from "./fill-history.ts";
 const ADMIN = { email: "bench@example.com", password: "a password for the bench" };
 const DAY = 86_400_000;
 const PING_EVERY_MS = 5;
+/** It reads every node before it is ready. */
+const READY_MS = 180_000;
 
 const HELP = "npm run bench -- history [--nodes 200,10000] [--days 30] [--repeat 5]\n";
 
@@ -80,7 +82,7 @@ async function benchFleet(wishes: { nodes: number; days: number; repeat: number 
 
 async function ask(about: { dataDir: string; days: number; repeat: number; now: number }): Promise<void> {
   const { dataDir, days, repeat, now } = about;
-  const hub = await startHub({ dataDir, admin: ADMIN });
+  const hub = await startHub({ dataDir, admin: ADMIN, readyWithinMs: READY_MS });
   try {
     const { history } = createHubClient(hub.url, await signIn(hub.url, ADMIN));
     const range = { from: now - days * DAY, to: now };

@@ -8,6 +8,8 @@ export interface HubOptions {
   /** Pages are left out unless a story needs them: the API starts faster alone. */
   pages?: "served" | "left out";
   env?: Record<string, string>;
+  /** Default 30 s. */
+  readyWithinMs?: number;
   onLine?: (line: string) => void;
 }
 
@@ -32,6 +34,7 @@ export async function startHub(options: HubOptions): Promise<RunningHub> {
       ...options.env,
     },
     readReady: (line) => /Tidemark is ready at (http:\/\/\S+)/.exec(line)?.[1] ?? null,
+    ...(options.readyWithinMs === undefined ? {} : { readyWithinMs: options.readyWithinMs }),
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
   });
   const url = running.ready.replace(/\/$/, "");

@@ -27,6 +27,8 @@ export interface Places {
   nodeIdOf(number: number): string | null;
   numberOf(nodeId: string): number | null;
   known(place: Place): Numbered | null;
+  /** Of a series of a node that was there at the start. */
+  profileOf(seriesId: number): string | null;
   /** Remembers what is committed. */
   keep(place: Place, numbered: Numbered): void;
 }
@@ -38,6 +40,7 @@ export async function openPlaces(db: Database): Promise<Places> {
   const numbers = new Map<string, number>();
   const nodeIds = new Map<number, string>();
   const series = new Map<string, Numbered>();
+  const profiles = new Map<number, string>();
   const keepNode = (nodeId: string, number: number) => {
     numbers.set(nodeId, number);
     nodeIds.set(number, nodeId);
@@ -58,6 +61,7 @@ export async function openPlaces(db: Database): Promise<Places> {
   for (const { node, id: seriesId, wholeId, ...rest } of await db.historySeries.findMany({
     where: { node: { gt: 0 } },
   })) {
+    profiles.set(seriesId, rest.profileId);
     const nodeId = nodeIds.get(node);
     if (nodeId !== undefined) series.set(nameOf({ ...rest, nodeId }), { node, seriesId, wholeId });
   }
@@ -66,6 +70,7 @@ export async function openPlaces(db: Database): Promise<Places> {
     nodeIdOf: (number) => nodeIds.get(number) ?? null,
     numberOf: (nodeId) => numbers.get(nodeId) ?? null,
     known: (place) => series.get(nameOf(place)) ?? null,
+    profileOf: (seriesId) => profiles.get(seriesId) ?? null,
     keep,
   };
 }

@@ -18,7 +18,7 @@ export interface Way {
 }
 
 const TRANSFERS_REMEMBERED = 5;
-const READ_AT_START = 50_000;
+const READ_AT_START = 20_000;
 
 const nameOf = ({ nodeId, profileId, direction }: Way): string => `${nodeId} ${profileId} ${direction}`;
 
@@ -43,19 +43,13 @@ export async function loadRates(db: Database, places: Places): Promise<RateMemor
     where: { outcome: { notIn: ["failed", "cancelled"] } },
     orderBy: [{ at: "desc" }, { id: "desc" }],
     take: READ_AT_START,
-    select: {
-      kind: true,
-      node: true,
-      up: true,
-      down: true,
-      effective: true,
-      series: { select: { profileId: true } },
-    },
+    select: { kind: true, node: true, up: true, down: true, effective: true, seriesId: true },
   });
-  for (const { kind, node, up, down, effective, series } of rows.toReversed()) {
+  for (const { kind, node, up, down, effective, seriesId } of rows.toReversed()) {
     const nodeId = places.nodeIdOf(node);
-    if (nodeId === null) continue;
-    const about = { nodeId, profileId: series.profileId };
+    const profileId = places.profileOf(seriesId);
+    if (nodeId === null || profileId === null) continue;
+    const about = { nodeId, profileId };
     if (kind === "probe") {
       if (up !== null) rates.setProbe({ ...about, direction: "upload" }, up);
       if (down !== null) rates.setProbe({ ...about, direction: "download" }, down);
