@@ -112,10 +112,10 @@ export function fillHistory(file: string, fill: Fill, tell: (text: string) => vo
   const putRoll = db.prepare('INSERT INTO "HistoryRoll" ("level", "shelf", "stretch", "body") VALUES (?, ?, ?, ?)');
   const putStretches = (about: { level: number; stretches: readonly number[]; hours: number }): number => {
     const { level, stretches, hours } = about;
-    const variants = Array.from({ length: VARIANTS }, () => bodiesOf(nodes, random, hours));
+    const variants = Array.from({ length: hours === 1 ? VARIANTS : 2 }, () => bodiesOf(nodes, random, hours));
     let rows = 0;
     for (const stretch of stretches) {
-      const bodies = variants[stretch % VARIANTS] ?? [];
+      const bodies = variants[stretch % variants.length] ?? [];
       for (const [at, body] of bodies.entries()) putRoll.run(level, at + 1, stretch, body);
       const cells: Cells = new Map();
       for (const id of wholes) {
@@ -186,14 +186,15 @@ function addNodes(db: DatabaseSync, fill: Fill, random: () => number): FilledNod
     }
   }
   const node = db.prepare(
-    'INSERT INTO "Node" ("id", "name", "credentialHash", "profileId", "facts", "enrolledAt", "acceptedSeq") VALUES (?, ?, ?, ?, ?, ?, 0)',
+    'INSERT INTO "Node" ("id", "name", "credentialHash", "profileId", "facts", "enrolledAt", "leftAt", "acceptedSeq") VALUES (?, ?, ?, ?, ?, ?, ?, 0)',
   );
   const numbered = db.prepare('INSERT INTO "HistoryNode" ("nodeId") VALUES (?)');
   const made = Array.from({ length: fill.nodes }, (_, index): FilledNode => {
     const id = `node-${String(index).padStart(8, "0")}`;
     const profileIndex = index % PROFILES;
     const region = REGIONS[index % REGIONS.length] ?? "";
-    node.run(id, `gpu-${index}`, id, `profile-000${profileIndex}`, facts, at - 60 * DAY);
+    // Gone in peace: ten thousand nodes that fall silent at once are another matter.
+    node.run(id, `gpu-${index}`, id, `profile-000${profileIndex}`, facts, at - 60 * DAY, at);
     const number = Number(numbered.run(id).lastInsertRowid);
     const wholeId = whole.get(`${profileIndex} ${region}`) ?? 0;
     const own = [`profile-000${profileIndex}`, providers[profileIndex] ?? "aws", "us-east-1", region, "tidemark"];

@@ -108,10 +108,10 @@ async function ask(about: { dataDir: string; days: number; repeat: number; now: 
       ["a page of transfers", () => history.list.query({ ...range, ...page, limit: 100 })],
       ["failed transfers", () => history.list.query({ ...range, ...page, outcome: "failed", limit: 100 })],
     ];
-    console.log("  question                    first     median     most   longest wait of others (ms)");
+    console.log("  question (ms)               first   median     most      CPU   longest wait of others");
     for (const [name, question] of questions) {
-      const { first, median, most, waitMs } = await time(hub.url, question, repeat);
-      const cells = [first, median, most, waitMs].map((ms) => ms.toFixed(0).padStart(8)).join(" ");
+      const { first, median, most, cpuMs, waitMs } = await time(hub.url, question, repeat);
+      const cells = [first, median, most, cpuMs, waitMs].map((ms) => ms.toFixed(0).padStart(8)).join(" ");
       console.log(`  ${name.padEnd(25)} ${cells}`);
     }
   } finally {
@@ -119,8 +119,16 @@ async function ask(about: { dataDir: string; days: number; repeat: number; now: 
   }
 }
 
+/** Of the hub's process so far, all threads. */
+async function cpuSeconds(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+}
+
+/** `cpuMs`: of one question, on a machine where waiting says little. */
 async function time(url: string, question: () => Promise<unknown>, repeat: number) {
   const took: number[] = [];
+  const cpuBefore = await cpuSeconds(url);
   const state = { isOver: false, waitMs: 0 };
   const pings = (async () => {
     while (!state.isOver) {
@@ -137,11 +145,13 @@ async function time(url: string, question: () => Promise<unknown>, repeat: numbe
   }
   state.isOver = true;
   await pings;
+  const cpuMs = ((await cpuSeconds(url)) - cpuBefore) * (1000 / repeat);
   const sorted = took.toSorted((a, b) => a - b);
   return {
     first: took[0] ?? 0,
     median: sorted[Math.floor((sorted.length - 1) / 2)] ?? 0,
     most: sorted.at(-1) ?? 0,
+    cpuMs,
     waitMs: state.waitMs,
   };
 }
