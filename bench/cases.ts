@@ -136,6 +136,9 @@ export const CASES: readonly BenchCase[] = [
   },
 ];
 
+/** Measures the hub and no transfer, so it has a program and settings of its own: bench/history. */
+export const HISTORY_CASE = "history";
+
 /** The rate of a direction in bits per second, or null where there is no link. */
 export const linkRate = (benchCase: Pick<BenchCase, "link">, direction: Direction): number | null => {
   const { link } = benchCase;

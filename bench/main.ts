@@ -7,7 +7,8 @@ import { CannotRun } from "#e2e/link/cannot-run.ts";
 import { whyNoLink } from "#e2e/link/open-link.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "./bench-error.ts";
-import { type BenchCase, type Direction, linkRate } from "./cases.ts";
+import { type BenchCase, type Direction, HISTORY_CASE, linkRate } from "./cases.ts";
+import { runHistory } from "./history/run-history.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
@@ -196,6 +197,7 @@ async function benchAll(options: Options): Promise<void> {
 /** What is not a transfer, and has options of its own. */
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   fleet: benchFleet,
+  [HISTORY_CASE]: runHistory,
   training: benchTraining,
 };
 

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { BenchError } from "./bench-error.ts";
-import { type BenchCase, CASES, type Direction, DIRECTIONS } from "./cases.ts";
+import { type BenchCase, CASES, type Direction, DIRECTIONS, HISTORY_CASE } from "./cases.ts";
 import { SERVER_NAMES, type ServerName } from "./stage/start-server.ts";
 import { TOOL_NAMES, type ToolName, USUAL_TOOLS } from "./tools/find-tools.ts";
 
@@ -34,6 +34,7 @@ export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|dow
 
 Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
        signing (alone): what a thousand signatures cost, beside the AWS SDK's signer
+       ${HISTORY_CASE}, alone: what history takes on the disk and how long its questions take; ${HISTORY_CASE} --help
 Tools: ${TOOL_NAMES.join(", ")}.
 
   --tools a,b        only these; "again" is Tidemark that knows the store, "other" the build of --other

@@ -9,6 +9,8 @@ import { PrismaLibSql } from "@prisma/adapter-libsql";
 export type SqlClient = ReturnType<PrismaLibSql["createClient"]>;
 type SqlTransaction = Awaited<ReturnType<SqlClient["transaction"]>>;
 
+type Statement = Exclude<Parameters<SqlTransaction["execute"]>[0], string>;
+
 /** WAL so that readers never wait; synchronous FULL so that what was acknowledged survives a power cut. */
 const SETTINGS = [
   "PRAGMA busy_timeout = 5000",
@@ -19,14 +21,25 @@ const SETTINGS = [
 ];
 
 /** A client that runs everything, transactions included, on `inner`'s one connection. */
-export function onOneConnection(inner: SqlClient): SqlClient {
+export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => void = () => undefined): SqlClient {
+  /** Writes outside of transactions are timed by themselves. */
+  const execute = async (statement: Statement) => {
+    const { sql } = statement;
+    if (!/^\s*(INSERT|UPDATE|DELETE)\b/i.test(sql)) return inner.execute(statement);
+    const startedAt = performance.now();
+    const result = await inner.execute(statement);
+    onWrite(performance.now() - startedAt);
+    return result;
+  };
   const begin = async (): Promise<SqlTransaction> => {
+    const startedAt = performance.now();
     await inner.execute("BEGIN IMMEDIATE");
     let open = true;
     const end = async (sql: string): Promise<void> => {
       if (!open) return;
       open = false;
       await inner.execute(sql);
+      onWrite(performance.now() - startedAt);
     };
     return {
       execute: (statement: Parameters<SqlTransaction["execute"]>[0]) => inner.execute(statement),
@@ -45,7 +58,8 @@ export function onOneConnection(inner: SqlClient): SqlClient {
     };
   };
   return {
-    execute: inner.execute.bind(inner),
+    execute: (statement: string | Statement, args?: Statement["args"]) =>
+      execute(typeof statement === "string" ? { sql: statement, args: args ?? [] } : statement),
     batch: inner.batch.bind(inner),
     migrate: inner.migrate.bind(inner),
     transaction: begin,
@@ -76,9 +90,9 @@ export class OneConnectionAdapter extends PrismaLibSql {
   }
 }
 
-/** Opens `url` (`file:/path` or `:memory:`) and applies the settings. */
-export async function connect(url: string): Promise<SqlClient> {
-  const client = onOneConnection(new PrismaLibSql({ url }).createClient({ url }));
+/** Opens `url` (`file:/path` or `:memory:`) and applies the settings. `onWrite` hears how long (ms) each write took. */
+export async function connect(url: string, onWrite?: (tookMs: number) => void): Promise<SqlClient> {
+  const client = onOneConnection(new PrismaLibSql({ url }).createClient({ url }), onWrite);
   for (const setting of SETTINGS) await client.execute(setting);
   return client;
 }

@@ -101,19 +101,10 @@ describe("the one connection", () => {
   it("keeps counts beyond 2^31 and times to the millisecond", async () => {
     const { db, close } = await openDatabase(`file:${join(folder, "hub.db")}`);
     const at = new Date(1_790_000_000_123);
-    await db.sample.create({
-      data: {
-        nodeId: "n",
-        at,
-        upBytesPerSecond: 1.5,
-        downBytesPerSecond: 0,
-        atRiskBytes: 9_007_199_254_740_991n,
-        lossMs: 3_000_000_000n,
-        rttMs: null,
-      },
-    });
-    const row = await db.sample.findFirstOrThrow();
-    expect([row.at.getTime(), row.atRiskBytes, row.lossMs]).toEqual([
+    const about = { id: "loss", run: "r", epoch: 1, nodeId: "n", byNodeId: "n", fromStep: null, lastStep: 1n };
+    await db.loss.create({ data: { ...about, at, lostSteps: 9_007_199_254_740_991n, lostMs: 3_000_000_000n } });
+    const row = await db.loss.findFirstOrThrow();
+    expect([row.at.getTime(), row.lostSteps, row.lostMs]).toEqual([
       at.getTime(),
       9_007_199_254_740_991n,
       3_000_000_000n,

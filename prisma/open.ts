@@ -13,13 +13,19 @@ export interface OpenedDatabase {
   close: () => Promise<void>;
 }
 
+export interface OpenOptions {
+  /** The committed ones unless a test brings its own. */
+  migrations?: readonly Migration[];
+  /** Hears how long (ms) each write or transaction took. */
+  onWrite?: (tookMs: number) => void;
+}
+
 /**
  * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date, after a copy of what was there.
- * `migrations` are the committed ones unless a test brings its own.
  * @throws MigrationRefused
  */
-export async function openDatabase(url: string, migrations?: readonly Migration[]): Promise<OpenedDatabase> {
-  const client = await connect(url);
+export async function openDatabase(url: string, { migrations, onWrite }: OpenOptions = {}): Promise<OpenedDatabase> {
+  const client = await connect(url, onWrite);
   const file = url.startsWith("file:") ? url.slice("file:".length) : null;
   try {
     await upgrade(client, file, migrations ?? (await readMigrations()));

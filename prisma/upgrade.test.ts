@@ -73,7 +73,7 @@ describe("an upgrade", () => {
       { name: "9998_fine", sql: "CREATE TABLE fine (x INTEGER);" },
       { name: "9999_broken", sql: "CREATE TABLE half (x INTEGER);\nCREATE TABLE half (x INTEGER);" },
     ];
-    const refused = await openDatabase(`file:${file}`, [...(await readMigrations()), ...broken]).catch(
+    const refused = await openDatabase(`file:${file}`, { migrations: [...(await readMigrations()), ...broken] }).catch(
       (error: unknown) => error,
     );
     expect(refused).toBeInstanceOf(MigrationRefused);
@@ -85,7 +85,9 @@ describe("an upgrade", () => {
   it("is refused when it would leave rows that refer to nothing", async () => {
     await writeOlder();
     const orphans = { name: "9999_orphans", sql: `DELETE FROM "Profile";` };
-    await expect(openDatabase(`file:${file}`, [...(await readMigrations()), orphans])).rejects.toThrow("9999_orphans");
+    await expect(openDatabase(`file:${file}`, { migrations: [...(await readMigrations()), orphans] })).rejects.toThrow(
+      "9999_orphans",
+    );
     expect(await valueIn(file, `SELECT count(*) FROM "Profile"`)).toBe(1);
   });
 
@@ -95,7 +97,7 @@ describe("an upgrade", () => {
       name: "9999_anew",
       sql: `CREATE TABLE "new_Profile" AS SELECT * FROM "Profile"; DROP TABLE "Profile"; ALTER TABLE "new_Profile" RENAME TO "Profile"; CREATE UNIQUE INDEX "Profile_id" ON "Profile"("id");`,
     };
-    await (await openDatabase(`file:${file}`, [...(await readMigrations()), anew])).close();
+    await (await openDatabase(`file:${file}`, { migrations: [...(await readMigrations()), anew] })).close();
     expect(await valueIn(file, `SELECT count(*) FROM "Run"`)).toBe(1);
   });
 
@@ -132,7 +134,9 @@ describe("an upgrade", () => {
       sql: `CREATE TABLE more_${index} (x INTEGER);`,
     }));
     for (const count of steps.keys()) {
-      await (await openDatabase(`file:${file}`, [...(await readMigrations()), ...steps.slice(0, count + 1)])).close();
+      await (
+        await openDatabase(`file:${file}`, { migrations: [...(await readMigrations()), ...steps.slice(0, count + 1)] })
+      ).close();
     }
     expect((await copies()).map((name) => /before-(.+)\.db/.exec(name)?.[1])).toEqual([
       "9992_more",

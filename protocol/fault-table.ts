@@ -1,26 +1,10 @@
+import { row, type FaultRow } from "./fault-row.ts";
+import { HUB_FAULTS } from "./fault-table-hub.ts";
+
 /**
  * The one table of everything that can go wrong: how it is retried, which HTTP status and exit code it becomes, and the
  * sentence a person reads.
  */
-
-/** `now`: try again at once (nothing is wrong with the link); `backoff`: wait first; `never`: a person or a new plan is needed. */
-export type Retry = "now" | "backoff" | "never";
-
-interface FaultRow {
-  readonly retry: Retry;
-  readonly http: number;
-  readonly exit: number;
-  /** What happened, in plain words. The subject (a key, path, address) is put in front by `sentenceOf`. */
-  readonly says: string;
-  /** What to do next, or what Tidemark does by itself. */
-  readonly next: string;
-}
-
-const row = (retry: Retry, http: number, rest: { exit: number; says: string; next: string }): FaultRow => ({
-  retry,
-  http,
-  ...rest,
-});
 
 /** Exit codes: see exit-codes.ts. */
 export const FAULTS = {
@@ -284,68 +268,6 @@ export const FAULTS = {
     says: "The checkpoint is not complete, so it cannot be restored.",
     next: "Choose the newest complete one.",
   }),
-  NOT_SIGNED_IN: row("never", 401, { exit: 4, says: "You are not signed in.", next: "Sign in." }),
-  SIGN_IN_FAILED: row("never", 401, {
-    exit: 4,
-    says: "The e-mail address or the password is wrong.",
-    next: "Try again.",
-  }),
-  ROLE_REQUIRED: row("never", 403, {
-    exit: 4,
-    says: "Your role does not allow this.",
-    next: "Ask an admin of this hub.",
-  }),
-  SETUP_CLOSED: row("never", 409, {
-    exit: 4,
-    says: "This hub already has its first account.",
-    next: "Sign in instead.",
-  }),
-  SETUP_CODE_WRONG: row("never", 401, {
-    exit: 4,
-    says: "The setup code is wrong or has expired.",
-    next: "Use the code printed on the hub's console.",
-  }),
-  TOO_MANY_TRIES: row("backoff", 429, { exit: 5, says: "Too many tries.", next: "Wait a little and try again." }),
-  CROSS_SITE: row("never", 403, {
-    exit: 4,
-    says: "The request did not come from this hub's own pages.",
-    next: "Open the hub's address itself.",
-  }),
-  MASTER_KEY_WRONG: row("never", 500, {
-    exit: 4,
-    says: "The master key does not fit this database.",
-    next: "Start the hub with the TIDEMARK_SECRET (or key file) this database was created with.",
-  }),
-  MASTER_KEY_MISSING: row("never", 500, {
-    exit: 4,
-    says: "The database holds sealed keys but there is no master key.",
-    next: "Set TIDEMARK_SECRET or put the key file back; a new key could not open what is stored.",
-  }),
-  MASTER_KEY_WEAK: row("never", 500, {
-    exit: 2,
-    says: "TIDEMARK_SECRET is too short or easy to guess.",
-    next: "Use at least 32 random characters, for example from: openssl rand -base64 32",
-  }),
-  ENDPOINT_REFUSED: row("never", 400, {
-    exit: 4,
-    says: "It leads to an address where no store may be.",
-    next: "Use the store's public address, or have the hub's operator allow this one (TIDEMARK_ALLOW_ENDPOINTS).",
-  }),
-  BACKUP_DAMAGED: row("never", 422, {
-    exit: 6,
-    says: "This is no whole backup of a hub.",
-    next: "Nothing was changed. Take another one; `hub backup` checks each when it is made.",
-  }),
-  HISTORY_UNREAD: row("backoff", 503, {
-    exit: 5,
-    says: "A part of this hub's record was lost, and it has not read yet what the bucket knows of this run.",
-    next: "It is tried again; nothing that was uploaded is lost.",
-  }),
-  DELETIONS_OFF: row("never", 409, {
-    exit: 4,
-    says: "Nothing is deleted: a part of this hub's record was lost, and nobody has said yet that it is whole again.",
-    next: "When all of the bucket has been listed, an admin confirms it.",
-  }),
   CONFLICT: row("never", 409, { exit: 1, says: "It was changed in the meantime.", next: "Reload and try again." }),
   IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),
   EXPIRED: row("never", 409, {
@@ -358,60 +280,9 @@ export const FAULTS = {
     says: "The worker was ended in the middle of it, and it is not begun a second time by itself.",
     next: "See what became of it, and ask again if it is still wanted.",
   }),
-  CHANNEL_REFUSED: row("never", 502, {
-    exit: 1,
-    says: "The other end refused the message.",
-    next: "Check the address and the secret of the channel, and send a test.",
-  }),
-  CHANNEL_UNREACHABLE: row("backoff", 503, {
-    exit: 5,
-    says: "The message could not be handed over.",
-    next: "It is tried again.",
-  }),
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
   CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),
-  ACCOUNT_DISABLED: row("never", 403, {
-    exit: 4,
-    says: "This account is disabled.",
-    next: "Ask an admin of this hub.",
-  }),
-  LAST_ADMIN: row("never", 409, {
-    exit: 4,
-    says: "This is the last admin that can sign in.",
-    next: "Make somebody else an admin first.",
-  }),
-  PASSWORD_WRONG: row("never", 403, { exit: 4, says: "The old password is wrong.", next: "Try again." }),
-  CODE_REFUSED: row("never", 401, {
-    exit: 4,
-    says: "This link is not good, or not any more.",
-    next: "Ask an admin of this hub for a new one.",
-  }),
-  API_TOKEN_REFUSED: row("never", 401, {
-    exit: 4,
-    says: "This API token is not good, or not any more.",
-    next: "Make a new one.",
-  }),
-  PERSON_REQUIRED: row("never", 403, {
-    exit: 4,
-    says: "An API token may not do this.",
-    next: "Sign in at the hub's pages and do it there.",
-  }),
-  CREDENTIAL_REPLACED: row("now", 401, {
-    exit: 4,
-    says: "A newer credential took the place of this one.",
-    next: "The worker goes on with the new one.",
-  }),
-  WORKLOAD_REFUSED: row("never", 401, {
-    exit: 4,
-    says: "The hub does not take this workload in.",
-    next: "Name its organization and container group in the hub's settings, or enrol with a join token.",
-  }),
-  WORKLOAD_KEYS_AWAY: row("backoff", 503, {
-    exit: 5,
-    says: "The hub could not fetch the keys that the platform signs with.",
-    next: "It is tried again; check TIDEMARK_SALAD_JWKS_URL at the hub.",
-  }),
   MALFORMED: row("never", 422, {
     exit: 6,
     says: "The file is not what its format asks for.",
@@ -422,6 +293,7 @@ export const FAULTS = {
     says: "There is more inside the file than is looked at.",
     next: "The file may be right all the same; restore it to look at it whole.",
   }),
+  ...HUB_FAULTS,
   INTERNAL: row("never", 500, {
     exit: 1,
     says: "Something unexpected went wrong.",

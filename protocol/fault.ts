@@ -1,4 +1,5 @@
-import { FAULTS, type FaultCode, type Retry } from "./fault-table.ts";
+import type { Retry } from "./fault-row.ts";
+import { FAULTS, type FaultCode } from "./fault-table.ts";
 
 /**
  * Every error that crosses a border in Tidemark is a Fault: a value with a code from the one table in fault-table.ts, which

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { NodeStore } from "./hello.ts";
+import { probeManner } from "./measured.ts";
 import { id } from "./names.ts";
 
 /**
@@ -36,6 +37,8 @@ export const probeReport = z.object({
   thresholds: linkThresholds,
   attempts: z.number().int().min(1).max(100),
   tookMs: z.number().min(0).max(3_600_000),
+  /** Absent from older workers. */
+  manner: probeManner.optional(),
 });
 export type ProbeReport = z.infer<typeof probeReport>;
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { faultData } from "./fault-data.ts";
+import { measured } from "./measured.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "./names.ts";
 import { pieceMap, transferDirection, transferState } from "./transfer.ts";
 
@@ -125,6 +126,8 @@ export const nodeEvent = z.discriminatedUnion("type", [
     connections: count,
     startedBy: z.enum(["queue", "operator", "start"]),
     fault: faultData.nullable(),
+    /** Absent when nothing moved, and from older workers. */
+    measured: measured.optional(),
   }),
   z.object({ ...eventBase, type: z.literal("command-accepted"), commandId: id }),
   z.object({ ...eventBase, type: z.literal("command-ended"), commandId: id, ...commandOutcome.shape }),

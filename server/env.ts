@@ -7,6 +7,7 @@ import { readGovernorLimits } from "./governor/read-limits.ts";
 import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./profiles/reach.ts";
 import { readUpkeepSettings, type UpkeepSettings } from "./upkeep/read-settings.ts";
+import { readRetention, type Retention } from "./history/retention.ts";
 
 /**
  * What the hub is told by its environment. Every secret may also be given as a file, named by the same variable with
@@ -38,6 +39,8 @@ export interface HubSettings {
   rotateAfterMs: number;
   /** Backups and the look for leftovers, by the clock. */
   upkeep: UpkeepSettings;
+  /** How long history is kept. */
+  history: Retention;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
 }
 
@@ -149,6 +152,7 @@ export function readSettings(variables: Variables): HubSettings {
     salad: readSaladSettings((name) => secretOf(variables, name)),
     rotateAfterMs: rotateAfterOf(variables),
     upkeep: readUpkeepSettings(variables, dataFolder),
+    history: readRetention(variables),
     logLevel: logLevelOf(variables),
   };
 }

@@ -2,14 +2,15 @@ import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { AlertMemory } from "./alerts/alert-memory.ts";
 import type { Throttle } from "./auth/throttle.ts";
+import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
 import type { KeyUses } from "./events/key-uses.ts";
 import type { Inspections } from "./inspect/inspections.ts";
+import type { History } from "./history/open-history.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
-import type { Counters } from "./metrics.ts";
 import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 import type { Workloads } from "./workloads/verify-salad.ts";
@@ -37,6 +38,7 @@ export interface Hub {
   readonly upkeep: UpkeepState;
   /** What was found inside files, kept for a while. */
   readonly inspections: Inspections;
+  readonly history: History;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

@@ -1,117 +1,173 @@
+import { samplesOf, writeExposition, type MetricFamily, type Sample } from "#protocol/exposition.ts";
+import type { NodeState } from "#protocol/views.ts";
 import type { Hub } from "./hub.ts";
 import { stateOf } from "./live/live-node.ts";
 
-/** Counts since the hub started. */
-export interface Counters {
-  /** Answers by class: `2xx`, `4xx`, ... */
-  answers: Map<string, number>;
-  signatures: number;
-}
+/**
+ * The Prometheus text of `/metrics` (exposition format 0.0.4). Anybody who reaches the hub may read it, so it has no names of
+ * nodes, runs or buckets. Base units, counters end in `_total`; docs/metrics.md and docs/grafana say the same, and tests hold
+ * them to it.
+ */
 
-export const createCounters = (): Counters => ({ answers: new Map(), signatures: 0 });
+const one = (value: number): Sample[] => [{ value }];
+const byLabel = (label: string, counts: ReadonlyMap<string, number>): Sample[] =>
+  [...counts].map(([text, value]) => ({ labels: { [label]: text }, value }));
 
-export function countAnswer(counters: Counters, status: number): void {
-  const kind = `${Math.floor(status / 100)}xx`;
-  counters.answers.set(kind, (counters.answers.get(kind) ?? 0) + 1);
-}
-
-interface Metric {
-  name: string;
-  help: string;
-  type: "gauge" | "counter";
-  /** Label text (`state="online"` or empty) to value. */
-  values: readonly (readonly [labels: string, value: number])[];
-}
-
-const textOf = ({ name, help, type, values }: Metric): string =>
-  [
-    `# HELP tidemark_${name} ${help}`,
-    `# TYPE tidemark_${name} ${type}`,
-    ...values.map(([labels, value]) => `tidemark_${name}${labels === "" ? "" : `{${labels}}`} ${value}`),
-  ].join("\n");
-
-function countBy<T>(items: Iterable<T>, labelOf: (item: T) => string): [string, number][] {
-  const counts = new Map<string, number>();
+function countBy<T>(labels: readonly string[], items: Iterable<T>, labelOf: (item: T) => string): Map<string, number> {
+  const counts = new Map(labels.map((label) => [label, 0]));
   for (const item of items) counts.set(labelOf(item), (counts.get(labelOf(item)) ?? 0) + 1);
-  return [...counts];
+  return counts;
 }
 
-/** The Prometheus text of `/metrics` (exposition format 0.0.4). No names of nodes, runs or buckets. */
-export function metricsText(hub: Hub): string {
-  const { live, counters } = hub;
-  const fleet = live.fleet(hub.now());
-  const memory = process.memoryUsage();
-  const metrics: Metric[] = [
-    {
-      name: "nodes",
-      help: "Enrolled nodes by state.",
-      type: "gauge",
-      values: countBy(live.nodes.values(), (node) => `state="${stateOf(node)}"`),
-    },
-    {
-      name: "transfers",
-      help: "Transfers in view by direction and state.",
-      type: "gauge",
-      values: countBy(live.transfers.values(), ({ row }) => `direction="${row.direction}",state="${row.state}"`),
-    },
-    {
-      name: "at_risk_bytes",
-      help: "Captured bytes that are not safe.",
-      type: "gauge",
-      values: [["", fleet.risk.bytes]],
-    },
-    {
-      name: "at_risk_seconds",
-      help: "Training time that would be repeated if every node died now.",
-      type: "gauge",
-      values: [["", fleet.risk.lossMs / 1000]],
-    },
-    {
-      name: "bytes_per_second",
-      help: "Rate of all nodes.",
-      type: "gauge",
-      values: [
-        [`direction="upload"`, fleet.upBytesPerSecond],
-        [`direction="download"`, fleet.downBytesPerSecond],
-      ],
-    },
-    {
-      name: "checkpoints_complete",
-      help: "Complete checkpoints.",
-      type: "gauge",
-      values: [["", fleet.checkpointsComplete]],
-    },
-    { name: "watchers", help: "Browsers with an open stream.", type: "gauge", values: [["", live.watchers]] },
-    {
-      name: "signatures_total",
-      help: "Requests signed for nodes.",
-      type: "counter",
-      values: [["", counters.signatures]],
-    },
-    {
-      name: "http_answers_total",
-      help: "Answers by class of status.",
-      type: "counter",
-      values: [...counters.answers].map(([kind, count]) => [`class="${kind}"`, count] as const),
-    },
-    {
-      name: "process_resident_bytes",
-      help: "Resident memory of the hub's process.",
-      type: "gauge",
-      values: [["", memory.rss]],
-    },
-    {
-      name: "process_heap_bytes",
-      help: "Used heap of the hub's process.",
-      type: "gauge",
-      values: [["", memory.heapUsed]],
-    },
-    {
-      name: "uptime_seconds",
-      help: "Time since the hub started.",
-      type: "gauge",
-      values: [["", (hub.now() - hub.startedAt) / 1000]],
-    },
+const NODE_STATES: readonly NodeState[] = ["online", "silent", "offline", "revoked"];
+const MOVING = ["waiting", "running", "paused"] as const;
+
+const gauge = (name: string, help: string, samples: Sample[]): MetricFamily => ({ name, help, type: "gauge", samples });
+const counter = (name: string, help: string, samples: Sample[]): MetricFamily => ({
+  name,
+  help,
+  type: "counter",
+  samples,
+});
+
+function fleetMetrics({ live, now }: Hub): MetricFamily[] {
+  const at = now();
+  const fleet = live.fleet(at);
+  const nodes = [...live.nodes.values()];
+  const rows = [...live.transfers.values()].map(({ row }) => row);
+  const oldest = nodes.flatMap((node) =>
+    stateOf(node) === "revoked" ? [] : (node.report?.runs ?? []).flatMap((run) => run.oldestUnsafeAt ?? []),
+  );
+  const oldestAgeMs = oldest.length === 0 ? 0 : Math.max(0, at - Math.min(...oldest));
+  const trips = nodes
+    .flatMap((node) => (stateOf(node) === "online" ? (node.report?.rttMs ?? []) : []))
+    .toSorted((a, b) => a - b);
+  const trip = (share: number) => (trips[Math.floor(share * (trips.length - 1))] ?? Number.NaN) / 1000;
+  return [
+    gauge("tidemark_nodes", "Enrolled nodes by state.", byLabel("state", countBy(NODE_STATES, nodes, stateOf))),
+    gauge(
+      "tidemark_nodes_by_work",
+      "Nodes by what would become of their work if they died now.",
+      byLabel("work", new Map(Object.entries(fleet.byWork))),
+    ),
+    gauge("tidemark_at_risk_bytes", "Captured bytes that are not safe.", one(fleet.risk.bytes)),
+    gauge("tidemark_at_risk_checkpoints", "Captured checkpoints that are not safe.", one(fleet.risk.checkpoints)),
+    gauge(
+      "tidemark_at_risk_seconds",
+      "Training time that would be repeated if every node died now.",
+      one(fleet.risk.lossMs / 1000),
+    ),
+    gauge(
+      "tidemark_at_risk_oldest_age_seconds",
+      "Age of the oldest checkpoint that is not safe; 0 when all are.",
+      one(oldestAgeMs / 1000),
+    ),
+    gauge("tidemark_transfer_bytes_per_second", "Rate of all nodes now.", [
+      { labels: { direction: "upload" }, value: fleet.upBytesPerSecond },
+      { labels: { direction: "download" }, value: fleet.downBytesPerSecond },
+    ]),
+    gauge(
+      "tidemark_transfers",
+      "Transfers that have not ended, by direction and state.",
+      (["upload", "download"] as const).flatMap((direction) =>
+        MOVING.map((state) => ({
+          labels: { direction, state },
+          value: rows.filter((row) => row.direction === direction && row.state === state).length,
+        })),
+      ),
+    ),
+    gauge(
+      "tidemark_store_rtt_seconds",
+      "Round trip to the store of online nodes: percentiles over the nodes, NaN while no node knows its own.",
+      [10, 50, 90].map((percent) => ({ labels: { percentile: String(percent) }, value: trip(percent / 100) })),
+    ),
+    gauge("tidemark_checkpoints_complete", "Complete checkpoints.", one(fleet.checkpointsComplete)),
   ];
-  return `${metrics.map(textOf).join("\n")}\n`;
 }
+
+function workMetrics({ counters, live }: Hub): MetricFamily[] {
+  const streams = [...live.nodes.values()].reduce((sum, node) => sum + node.mailboxes.size, 0);
+  return [
+    counter("tidemark_reports_total", "Progress reports of nodes that were accepted.", one(counters.reports)),
+    counter(
+      "tidemark_transfer_bytes_total",
+      "Bytes that crossed the network in transfers that ended, by direction.",
+      byLabel("direction", counters.transferBytes),
+    ),
+    counter("tidemark_uploads_total", "Uploads that ended, by outcome.", byLabel("outcome", counters.uploads)),
+    counter("tidemark_restores_total", "Restores that ended, by outcome.", byLabel("outcome", counters.restores)),
+    counter(
+      "tidemark_checkpoints_committed_total",
+      "Checkpoints that became safe.",
+      one(counters.checkpointsCommitted),
+    ),
+    counter("tidemark_losses_total", "Interruptions after which training was repeated.", one(counters.losses)),
+    counter("tidemark_lost_training_seconds_total", "Training time that was repeated.", one(counters.lostMs / 1000)),
+    counter("tidemark_probes_total", "Probes of links by verdict.", byLabel("verdict", counters.probes)),
+    counter(
+      "tidemark_commands_total",
+      "Commands to nodes: sent, and how they ended.",
+      byLabel("state", counters.commands),
+    ),
+    gauge(
+      "tidemark_commands_open",
+      "Commands that have not ended: sent, or accepted by their node.",
+      byLabel("state", live.openCommands),
+    ),
+    {
+      name: "tidemark_command_delivery_seconds",
+      help: "From a person's wish until the node has it in its journal.",
+      type: "histogram",
+      samples: samplesOf(counters.commandDelivery),
+    },
+    gauge("tidemark_streams", "Open live streams.", [
+      { labels: { to: "node" }, value: streams },
+      { labels: { to: "browser" }, value: live.watchers },
+    ]),
+  ];
+}
+
+function hubMetrics({ counters, startedAt }: Hub): MetricFamily[] {
+  const { lag } = counters;
+  const cpu = process.cpuUsage();
+  const memory = process.memoryUsage();
+  // Before the first look there is nothing to tell.
+  const lagSeconds = (ns: number) => (lag.count === 0 ? 0 : ns / 1e9);
+  const lags = [
+    ["50", lagSeconds(lag.percentile(50))],
+    ["99", lagSeconds(lag.percentile(99))],
+    ["100", lagSeconds(lag.max)],
+  ] as const;
+  lag.reset();
+  return [
+    counter("tidemark_signatures_total", "Requests signed for nodes.", one(counters.signatures)),
+    counter(
+      "tidemark_store_calls_total",
+      "Calls of the hub itself to stores, by outcome: ok, class of status, none without an answer.",
+      byLabel("outcome", counters.storeCalls),
+    ),
+    {
+      name: "tidemark_db_write_seconds",
+      help: "Time of one write or transaction of the database.",
+      type: "histogram",
+      samples: samplesOf(counters.dbWrites),
+    },
+    counter("tidemark_http_answers_total", "Answers by class of status.", byLabel("class", counters.answers)),
+    counter(
+      "process_cpu_seconds_total",
+      "User and system CPU time of the hub's process.",
+      one((cpu.user + cpu.system) / 1e6),
+    ),
+    gauge("process_resident_memory_bytes", "Resident memory of the hub's process.", one(memory.rss)),
+    gauge("process_start_time_seconds", "When the hub started, since 1970.", one(startedAt / 1000)),
+    gauge("nodejs_heap_size_used_bytes", "Used heap of the hub's process.", one(memory.heapUsed)),
+    gauge(
+      "nodejs_eventloop_lag_seconds",
+      "Delay of the event loop since the metrics were read last.",
+      lags.map(([percentile, value]) => ({ labels: { percentile }, value })),
+    ),
+  ];
+}
+
+export const metricsText = (hub: Hub): string =>
+  writeExposition([...fleetMetrics(hub), ...workMetrics(hub), ...hubMetrics(hub)]);

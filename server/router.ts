@@ -5,6 +5,7 @@ import { sessionsRouter } from "./auth/sessions.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
+import { historyRouter } from "./history/router.ts";
 import { inspectRouter } from "./inspect/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
 import { lossesRouter } from "./losses/router.ts";
@@ -33,6 +34,7 @@ export const hubRouter = router({
   restores: restoresRouter,
   inspect: inspectRouter,
   tokens: tokensRouter,
+  history: historyRouter,
   node: nodeRouter,
   users: usersRouter,
   invitations: invitationsRouter,

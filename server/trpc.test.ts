@@ -26,6 +26,7 @@ const EXPECTED: Record<Who, string[]> = {
     "losses.list",
     "restores.plan",
     ...["file", "checkpoint", "compare", "curve", "recognise"].map((name) => `inspect.${name}`),
+    ...["percentiles", "series", "list", "export", "regions"].map((name) => `history.${name}`),
     "auth.changePassword",
     "sessions.list",
     "sessions.end",
@@ -41,6 +42,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.history",
   ],
   operator: [
+    "history.setRegions",
     "restores.create",
     "transfers.act",
     "tokens.list",

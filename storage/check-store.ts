@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
-import type { ProfileTestView } from "#protocol/views.ts";
+import type { ProfileTestView } from "#protocol/profile-views.ts";
 import { checkRange, readHead, readPut } from "./answers.ts";
 import { readCorsRules } from "./bucket-cors.ts";
 import {

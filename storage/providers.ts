@@ -1,7 +1,7 @@
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import { PROVIDERS, type Provider } from "#protocol/requests.ts";
-import type { PresetView } from "#protocol/views.ts";
+import type { PresetView } from "#protocol/profile-views.ts";
 import { PRICES } from "./provider-prices.ts";
 
 /**

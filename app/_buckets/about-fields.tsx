@@ -1,5 +1,5 @@
 "use client";
-import type { PresetView } from "#protocol/views.ts";
+import type { PresetView } from "#protocol/profile-views.ts";
 import { Field, TextArea, TextInput } from "../_ui/field.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 

@@ -1,6 +1,6 @@
 import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
 import { credentialDraft, profileDraft, type KeySource, type ProfileDraft, type Provider } from "#protocol/requests.ts";
-import type { PresetView, ProfileView } from "#protocol/views.ts";
+import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 
 /** The form of a bucket profile as it is typed; turned into what the hub takes, or into what is wrong with each field. */

@@ -1,5 +1,5 @@
 "use client";
-import type { PresetView, ProfileView } from "#protocol/views.ts";
+import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { Button } from "../_ui/button.tsx";
 import { Field, TextInput } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";

@@ -1,5 +1,5 @@
 import { formatDuration } from "#protocol/units.ts";
-import type { ProfileCheck, ProfileTestView } from "#protocol/views.ts";
+import type { ProfileCheck, ProfileTestView } from "#protocol/profile-views.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { Banner } from "../_ui/banner.tsx";

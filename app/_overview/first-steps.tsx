@@ -2,7 +2,8 @@
 import Link from "next/link";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/units.ts";
-import type { FleetView, NodeRow, ProfileView } from "#protocol/views.ts";
+import type { ProfileView } from "#protocol/profile-views.ts";
+import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanel } from "../_hub/events-panel.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { useLiveTransfers } from "../_hub/live.tsx";

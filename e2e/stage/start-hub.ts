@@ -10,6 +10,8 @@ export interface HubOptions {
   env?: Record<string, string>;
   /** As that of `StartOptions`. */
   under?: readonly string[];
+  /** Default 30 s. */
+  readyWithinMs?: number;
   onLine?: (line: string) => void;
 }
 
@@ -35,6 +37,7 @@ export async function startHub(options: HubOptions): Promise<RunningHub> {
       ...options.env,
     },
     readReady: (line) => /Tidemark is ready at (http:\/\/\S+)/.exec(line)?.[1] ?? null,
+    ...(options.readyWithinMs === undefined ? {} : { readyWithinMs: options.readyWithinMs }),
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
   });
   const url = running.ready.replace(/\/$/, "");

@@ -97,6 +97,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
     const line = `made step ${step} of ${run} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
     return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, step, text: line });
   });
+  hub.counters.checkpointsCommitted++;
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };
   emit(hub, event, ["checkpoints", "runs", "profiles"]);
 }

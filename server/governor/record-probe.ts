@@ -1,6 +1,8 @@
 import type { ProbeReport } from "#protocol/probe.ts";
 import { formatRate } from "#protocol/units.ts";
+import { countUp } from "../counters.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { recordProbeLink } from "../history/record-link.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { machineOf } from "./machine-memory.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
@@ -33,10 +35,14 @@ export async function recordProbe(
     const { profileId, id: nodeId } = node;
     const machine = machineOf(nodeId, machineId);
     await tx.probe.create({ data: { id, nodeId, machine, profileId, at: new Date(now), ...found, ...asked } });
+    await recordProbeLink({ tx, hub, node }, probe);
     const fault = outcome === "reject" ? { code: "LINK_TOO_SLOW" as const } : null;
     const work = outcome === "accept" ? ("safe" as const) : ("risk" as const);
     return recordEvent(tx, { at: now, kind: "link-probed", work, node, text: wordsOf(probe), fault });
   });
-  if (event !== null) emit(hub, event);
+  if (event !== null) {
+    countUp(hub.counters.probes, outcome);
+    emit(hub, event);
+  }
   return { ok: true };
 }

@@ -71,6 +71,7 @@ async function start(): Promise<void> {
   process.on("SIGTERM", () => void end());
   process.on("SIGINT", () => void end());
   hub.setupCode.offer();
+  hub.history.reader.start();
   process.send?.({ type: "ready", url: settings.publicUrl?.origin ?? served.url });
 }
 

@@ -9,8 +9,12 @@ import { startAlerting } from "../alerts/keep-alerting.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
+import { addDuration } from "#protocol/exposition.ts";
+import { createCounters } from "../counters.ts";
 import type { HubSettings } from "../env.ts";
 import { createKeyUses } from "../events/key-uses.ts";
+import { startKeepingHistory } from "../history/keep-history.ts";
+import { openHistory } from "../history/open-history.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { createInspections } from "../inspect/inspections.ts";
@@ -18,7 +22,6 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
-import { createCounters } from "../metrics.ts";
 import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
@@ -74,7 +77,9 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   // Before it is opened: its log gets the same rights.
   await (await open(file, "a", 0o600)).close();
   await chmod(file, 0o600);
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`);
+  const counters = createCounters();
+  const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
+  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, { onWrite });
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
@@ -92,16 +97,17 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     imports: createImports(keeper, now),
     keyUses,
     workloads: createWorkloads(settings, { now, reach }),
-    stores: createStores(db, keeper, { keyUses, reach }),
+    stores: createStores(db, keeper, { keyUses, reach, counters }),
     reach,
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),
     throttle: createThrottle(now),
     alerts: await loadAlerts(db),
     locks: createKeyedLock(),
-    counters: createCounters(),
     upkeep: createUpkeepState(),
     inspections: createInspections(),
+    counters,
+    history: await openHistory(db, `file:${file}`),
     startedAt: now(),
     closing: closing.signal,
   };
@@ -110,6 +116,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   else if (settings.firstAdmin !== null) await createFirstAccount(hub, settings.firstAdmin);
   const ticking = startTicking(hub);
   const alerting = startAlerting(hub);
+  const keeping = startKeepingHistory(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
@@ -117,7 +124,10 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       closing.abort();
       await alerting.stop();
       await ticking.stop();
+      await keeping.stop();
+      counters.lag.disable();
       hub.stores.close();
+      await hub.history.reader.close();
       await closeDatabase();
       await unlock();
     },

@@ -48,7 +48,8 @@ export interface LiveNode {
   /** Upload rates of the last five minutes, one per 10 s, oldest first. */
   history: number[];
   up: Meter;
-  minute: { up: Meter; down: Meter };
+  /** `Busy`: only of reports in which something moved that way. */
+  minute: { up: Meter; down: Meter; upBusy: Meter; downBusy: Meter };
   /** What its downloads really reached, smoothed; null before the first. */
   downBytesPerSecond: number | null;
   /** Raised whenever something people see of it changed. */
@@ -58,6 +59,8 @@ export interface LiveNode {
   /** When it was last written down. */
   writtenAt: number;
 }
+
+const newMeter = (): Meter => ({ sum: 0, count: 0 });
 
 export const SILENT_AFTER_MS = 30_000;
 export const HISTORY_POINTS = 30;
@@ -86,7 +89,7 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     mailboxes: new Set(),
     history: [],
     up: { sum: 0, count: 0 },
-    minute: { up: { sum: 0, count: 0 }, down: { sum: 0, count: 0 } },
+    minute: { up: newMeter(), down: newMeter(), upBusy: newMeter(), downBusy: newMeter() },
     downBytesPerSecond: null,
     revision: 0,
     dirty: false,

@@ -13,10 +13,9 @@ import {
   type TestHub,
   type TestNode,
 } from "../hub/open-test-hub.ts";
-import { metricsText } from "../metrics.ts";
+import { writeMinute } from "../history/write-minute.ts";
 import { hashOf, newId } from "../random-id.ts";
 import type { Caller } from "../trpc.ts";
-import { writeSamples } from "./samples.ts";
 import { noticeSilence, rollHistory } from "./tick.ts";
 
 let test: TestHub;
@@ -221,10 +220,10 @@ describe("history", () => {
     const second = await addTestNode(test.hub, profileId, "gpu-2");
     await say({ upBytesPerSecond: 100, runs: [backlog()], rttMs: 20 });
     await callAs(test.hub, second.caller).node.progress({ ...report(test.hub), upBytesPerSecond: 50, rttMs: 40 });
-    await writeSamples(test.hub, test.hub.now());
+    await writeMinute(test.hub, test.hub.now());
     test.advance(60_000);
-    await writeSamples(test.hub, test.hub.now());
-    expect(await test.hub.db.sample.count()).toBe(2);
+    await writeMinute(test.hub, test.hub.now());
+    expect(await test.hub.db.fleetMinute.count()).toBe(1);
     const fleet = await callAs(test.hub, "viewer").fleet.samples({ minutes: 10 });
     expect(fleet).toHaveLength(1);
     expect(fleet[0]).toMatchObject({ upBytesPerSecond: 150, atRiskBytes: 3_000, rttMs: 30 });
@@ -235,25 +234,11 @@ describe("history", () => {
   it("keeps one point of a node when a minute is written twice", async () => {
     const at = Math.ceil(test.hub.now() / 60_000) * 60_000;
     await say({ upBytesPerSecond: 100 });
-    await writeSamples(test.hub, at);
+    await writeMinute(test.hub, at);
     await say({ upBytesPerSecond: 300 });
-    await writeSamples(test.hub, at + 59_999);
-    expect(await test.hub.db.sample.findMany()).toMatchObject([{ upBytesPerSecond: 300 }]);
-  });
-});
-
-describe("metrics", () => {
-  it("say what is at risk, and no names", async () => {
-    await say({ runs: [backlog()] });
-    const text = metricsText(test.hub);
-    expect(text).toContain('tidemark_nodes{state="online"} 1\n');
-    expect(text).toContain("tidemark_at_risk_bytes 3000\n");
-    expect(text).toMatch(/tidemark_at_risk_seconds 60\d/);
-    expect(text).not.toMatch(/gpu-1|llama|training/);
-    for (const line of text.trimEnd().split("\n")) {
-      expect(line).toMatch(
-        /^(# (HELP|TYPE) tidemark_[a-z_]+ .+|tidemark_[a-z_]+(\{[a-z]+="[a-z0-9]+"(,[a-z]+="[a-z]+")*\})? -?[\d.e+]+)$/,
-      );
-    }
+    await writeMinute(test.hub, at + 59_999);
+    expect(await callAs(test.hub, "viewer").nodes.samples({ id: node.nodeId, minutes: 10 })).toMatchObject([
+      { upBytesPerSecond: 300 },
+    ]);
   });
 });

@@ -47,6 +47,11 @@ export class Live {
     failedLastDay: 0,
     checkpointsComplete: 0,
   };
+  /** Commands that have not ended, by state. */
+  openCommands: ReadonlyMap<string, number> = new Map([
+    ["sent", 0],
+    ["accepted", 0],
+  ]);
   revision = 0;
   /** When the progress of transfers was last written down. */
   transfersWrittenAt = 0;

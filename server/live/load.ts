@@ -58,26 +58,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
   for (const { run, epoch, nodeId } of epochs) live.writers.set(run, { nodeId, epoch });
   const transfers = await db.transfer.findMany({ where: { state: { notIn: ENDED } }, include: { node: true } });
   for (const row of transfers) live.putTransfer(transferRowOf(row, row.node.name), { toWrite: "now" });
-  await loadDownloadRates(db, live);
   const events = await db.event.findMany({ orderBy: { id: "desc" }, take: 50 });
   for (const row of events.toReversed()) live.addEvent(eventRowOf(row));
   return live;
-}
-
-const RESTORES_REMEMBERED = 500;
-
-/** What each node's last restore reached is what its next one is expected to reach. */
-async function loadDownloadRates(db: Database, live: Live): Promise<void> {
-  const restores = await db.transfer.findMany({
-    where: { direction: "download", state: "done", startedAt: { not: null }, endedAt: { not: null } },
-    orderBy: { endedAt: "desc" },
-    take: RESTORES_REMEMBERED,
-    select: { nodeId: true, sentBytes: true, startedAt: true, endedAt: true },
-  });
-  for (const { nodeId, sentBytes, startedAt, endedAt } of restores) {
-    const node = live.nodes.get(nodeId);
-    const tookMs = (endedAt?.getTime() ?? 0) - (startedAt?.getTime() ?? 0);
-    if (node === undefined || node.downBytesPerSecond !== null || tookMs <= 0 || sentBytes === 0n) continue;
-    node.downBytesPerSecond = (Number(sentBytes) * 1000) / tookMs;
-  }
 }

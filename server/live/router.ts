@@ -1,7 +1,7 @@
 import * as z from "zod";
+import { listMinutes } from "../history/list-minutes.ts";
 import { router, viewer } from "../trpc.ts";
 import { minutes } from "./minutes.ts";
-import { listSamples } from "./samples.ts";
 import { watch } from "./watch.ts";
 
 export const liveRouter = router({
@@ -11,5 +11,5 @@ export const liveRouter = router({
 export const fleetRouter = router({
   samples: viewer
     .input(z.object({ minutes }))
-    .query(({ ctx, input }) => listSamples(ctx.hub, { nodeId: null, minutes: input.minutes })),
+    .query(({ ctx, input }) => listMinutes(ctx.hub, { nodeId: null, minutes: input.minutes })),
 });

@@ -3,10 +3,10 @@ import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { expireCommands, forgetCommands } from "../commands/expire.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
-import { SAMPLES_KEPT_MS, writeSamples } from "./samples.ts";
 import { writeDown } from "./write-down.ts";
 
 /**
@@ -68,6 +68,9 @@ export async function refreshTotals(hub: Hub): Promise<void> {
     failedLastDay: await ended("failed"),
     checkpointsComplete: await hub.db.checkpoint.count({ where: { state: "complete" } }),
   };
+  const open = await hub.db.command.groupBy({ by: ["state"], where: { endedAt: null }, _count: true });
+  const counts = new Map(open.map(({ state, _count: count }) => [state, count]));
+  hub.live.openCommands = new Map(["sent", "accepted"].map((state) => [state, counts.get(state) ?? 0]));
   if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
   hub.live.totals = totals;
   hub.live.touch();
@@ -82,7 +85,6 @@ function dropEnded(hub: Hub): void {
 
 async function prune(hub: Hub): Promise<void> {
   const now = hub.now();
-  await hub.db.sample.deleteMany({ where: { at: { lt: new Date(now - SAMPLES_KEPT_MS) } } });
   await hub.db.event.deleteMany({ where: { at: { lt: new Date(now - EVENTS_KEPT_MS) } } });
   await hub.db.session.deleteMany({ where: { expiresAt: { lt: new Date(now) } } });
 }
@@ -95,11 +97,11 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: () => expireCommands(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
-    { everyMs: SAMPLES_EVERY_MS, run: () => writeSamples(hub, hub.now()) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },
     { everyMs: KEY_USES_EVERY_MS, run: () => hub.keyUses.flush() },
     { everyMs: ROTATION_EVERY_MS, run: () => askForRotation(hub) },
     { everyMs: OVERLAPS_EVERY_MS, run: () => endOverlaps(hub) },
+    { everyMs: SAMPLES_EVERY_MS, run: () => writeMinute(hub, hub.now()) },
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => prune(hub) },

@@ -23,7 +23,7 @@ interface Lost {
   lostMs: number;
 }
 
-async function write(tx: Transaction, lost: Lost): Promise<EventRow | null> {
+async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
   const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs } = lost;
   if ((await tx.loss.count({ where: { id } })) > 0) return null;
   const lostSteps = lastStep - (fromStep ?? 0);
@@ -41,6 +41,8 @@ async function write(tx: Transaction, lost: Lost): Promise<EventRow | null> {
       lostMs: BigInt(lostMs),
     },
   });
+  hub.counters.losses++;
+  hub.counters.lostMs += lostMs;
   const from = fromStep === null ? "its beginning" : `step ${formatCount(fromStep)}`;
   const text = `goes on with ${run} from ${from}: ${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
   return recordEvent(tx, { at, kind: "work-lost", work: "lost", text, node: by, run, step: lastStep });
@@ -53,7 +55,7 @@ export async function recordInterruption(
 ): Promise<EventRow[]> {
   const { lossId, run, writerEpoch, fromStep, lastStep, lostMs } = event;
   if (lastStep <= (fromStep ?? 0)) return [];
-  const row = await write(tx, {
+  const lost = {
     id: lossId,
     at: hub.now(),
     run,
@@ -63,7 +65,8 @@ export async function recordInterruption(
     fromStep,
     lastStep,
     lostMs,
-  });
+  };
+  const row = await write(tx, lost, hub);
   return row === null ? [] : [row];
 }
 
@@ -78,7 +81,7 @@ export async function recordTakeover(
   const lastStep = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
   if (lastStep <= (parent?.step ?? 0)) return null;
   const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
-  return write(tx, {
+  const lost = {
     id: createHash("sha256").update(`${run}\0${epoch}`).digest("hex").slice(0, 32),
     at: hub.now(),
     run,
@@ -88,7 +91,8 @@ export async function recordTakeover(
     fromStep: parent?.step ?? null,
     lastStep,
     lostMs: Math.max(0, lastAt - (parent?.at ?? report.startedAt)),
-  });
+  };
+  return write(tx, lost, hub);
 }
 
 /** Where the successor goes on, and when that was captured. */

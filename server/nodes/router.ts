@@ -15,8 +15,8 @@ import { sign } from "../checkpoints/sign.ts";
 import { mayReallocate } from "../governor/may-reallocate.ts";
 import { probeTarget } from "../governor/probe-target.ts";
 import { recordProbe } from "../governor/record-probe.ts";
+import { listMinutes } from "../history/list-minutes.ts";
 import { minutes } from "../live/minutes.ts";
-import { listSamples } from "../live/samples.ts";
 import { acceptReport } from "../transfers/accept-report.ts";
 import { admin, node, open, operator, router, viewer } from "../trpc.ts";
 import { enrol } from "./enrol.ts";
@@ -37,7 +37,7 @@ export const nodesRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
   samples: viewer
     .input(z.object({ id, minutes }))
-    .query(({ ctx, input }) => listSamples(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
+    .query(({ ctx, input }) => listMinutes(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
   revoke: admin.input(byId).mutation(({ ctx, input }) => revokeNode(ctx, input)),
   rotateCredential: admin.input(byId).mutation(({ ctx, input }) => askOne(ctx, input)),
 });

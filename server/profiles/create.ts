@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { createProfileInput, ProfileDraft } from "#protocol/requests.ts";
-import type { ProfileView } from "#protocol/views.ts";
+import type { ProfileView } from "#protocol/profile-views.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";

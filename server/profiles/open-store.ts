@@ -10,6 +10,7 @@ import { DEFAULT_LIFETIME_MS, type StoreAccess } from "#storage/signing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { KeyUses } from "../events/key-uses.ts";
+import { countUp, type Counters } from "../counters.ts";
 import type { Keeper } from "../keeper/messages.ts";
 import { foundOf } from "./found-of.ts";
 import { secretPlace } from "../keeper/secret-place.ts";
@@ -93,12 +94,38 @@ export function createSealedClient(
   });
 }
 
+/** Every call of a client, by how it ended. */
+function countCalls(client: S3Client, counters: Pick<Counters, "storeCalls">): S3Client {
+  client.middlewareStack.add(
+    (next) => async (args) => {
+      try {
+        const answer = await next(args);
+        countUp(counters.storeCalls, "ok");
+        return answer;
+      } catch (error) {
+        countUp(counters.storeCalls, classOf(error));
+        throw error;
+      }
+    },
+    { step: "initialize", name: "countCalls" },
+  );
+  return client;
+}
+
+function classOf(error: unknown): string {
+  const metadata: unknown = error instanceof Error ? Reflect.get(error, "$metadata") : null;
+  const status: unknown =
+    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "httpStatusCode") : 0;
+  return typeof status === "number" && status >= 300 ? `${Math.floor(status / 100)}xx` : "none";
+}
+
 /** `keyUses` is told of every request that the hub itself signs; what is signed for somebody else, its caller tells. */
 export function createStores(
   db: Database,
   keeper: Keeper,
-  { keyUses, reach }: { keyUses: KeyUses; reach: Reach },
+  about: { keyUses: KeyUses; reach: Reach; counters: Pick<Counters, "storeCalls"> },
 ): Stores {
+  const { keyUses, reach, counters } = about;
   const opened = new Map<string, Promise<OpenStore>>();
 
   const openRow = (row: Profile & { secret: ProfileSecret }): OpenStore => {
@@ -113,14 +140,17 @@ export function createStores(
       profileName: row.name,
       prefix: row.prefix,
       access,
-      client: createSealedClient(keeper, {
-        access,
-        rowId: row.id,
-        sealed,
-        lookup: lookupFor(access.endpoint, reach),
-        onUse: () =>
-          keyUses.note({ caller: "hub", profileId: row.id, profileName: row.name, action: "use key", times: 1 }),
-      }),
+      client: countCalls(
+        createSealedClient(keeper, {
+          access,
+          rowId: row.id,
+          sealed,
+          lookup: lookupFor(access.endpoint, reach),
+          onUse: () =>
+            keyUses.note({ caller: "hub", profileId: row.id, profileName: row.name, action: "use key", times: 1 }),
+        }),
+        counters,
+      ),
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;

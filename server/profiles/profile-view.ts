@@ -1,5 +1,5 @@
 import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
-import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/views.ts";
+import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/profile-views.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Role } from "#protocol/requests.ts";

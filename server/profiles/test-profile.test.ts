@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import type { ProfileTestView } from "#protocol/views.ts";
+import type { ProfileTestView } from "#protocol/profile-views.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
 import {
   addTestNode,

@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import type { KeySource, ProfileDraft, testProfileInput } from "#protocol/requests.ts";
-import type { ProfileTestView } from "#protocol/views.ts";
+import type { ProfileTestView } from "#protocol/profile-views.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
 import { checkStore } from "#storage/check-store.ts";
 import { DEFAULT_LIFETIME_MS } from "#storage/signing.ts";

@@ -5,6 +5,7 @@ import { runName } from "#protocol/names.ts";
 import type { createRestoreInput } from "#protocol/requests.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { audit } from "../events/audit.ts";
+import { countUp } from "../counters.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { stateOf } from "../live/live-node.ts";
 import { newId } from "../random-id.ts";
@@ -106,6 +107,7 @@ export async function createRestore(
     return { row, event: await recordEvent(tx, { ...line, step: order.step, text }), transferId };
   });
   if (row === null) return { transferId: made };
+  countUp(hub.counters.commands, "sent");
   hub.live.putTransfer(transferRowOf(row, node.name), { toWrite: "now" });
   hub.live.send(node.id, { type: "command", command: order });
   await audit(hub, context.caller, { action: "restore", subject: `${what} on ${node.name}`, subjectId: transferId });

@@ -6,6 +6,7 @@ import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes } from "#protocol/units.ts";
 import type { CheckpointRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import { PRESETS, traitsOf } from "#storage/providers.ts";
+import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../hub.ts";
 import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
@@ -36,8 +37,14 @@ function busyWith(hub: Hub, node: LiveNode): string | null {
   return null;
 }
 
-function candidateOf(hub: Hub, node: LiveNode, checkpoint: CheckpointRow): RestoreCandidate {
-  const rate = node.downBytesPerSecond;
+function candidateOf(
+  hub: Hub,
+  node: LiveNode,
+  about: { checkpoint: CheckpointRow; others: number | null },
+): RestoreCandidate {
+  const { checkpoint, others } = about;
+  const way = { nodeId: node.id, profileId: checkpoint.profileId, direction: "download" as const };
+  const rate = expectedRate(hub, way)?.bytesPerSecond ?? others;
   return {
     nodeId: node.id,
     name: node.name,
@@ -60,7 +67,7 @@ const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
   (a.name < b.name ? -1 : 1);
 
 /**
- * Everything the restore dialog shows, filled in: where it may go, how long that takes by the node's own measured rate,
+ * Everything the restore dialog shows, filled in: where it may go, how long that takes by what is expected of the node's link,
  * and what it costs. All nodes are listed; `nodeId` says which one the path is for.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE
  */
@@ -76,9 +83,11 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   }
   const newest = await newestComplete(hub.db, row.run);
   const checkpoint = checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) });
+  const way = { profileId: checkpoint.profileId, direction: "download" as const };
+  const others = expectedOfNeighbours(hub, way)?.bytesPerSecond ?? null;
   const candidates = [...hub.live.nodes.values()]
     .filter((node) => node.revokedAt === null)
-    .map((node) => candidateOf(hub, node, checkpoint))
+    .map((node) => candidateOf(hub, node, { checkpoint, others }))
     .toSorted(byFitness);
   const best =
     candidates.find((candidate) =>

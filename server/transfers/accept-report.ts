@@ -12,7 +12,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { transferRowOf, withProgress } from "./transfer-row.ts";
 
-/** Downloads slower than this say nothing about a link: they were waiting for something else. */
+/** What moves more slowly than this says nothing about a link: it was waiting for something else. */
 const SLOWEST_MEASURE = 10_000;
 const SMOOTHING = 0.2;
 /** A report that took longer than this to arrive was given up by its node. */
@@ -22,6 +22,14 @@ function measure(node: LiveNode, report: ProgressReport): void {
   addTo(node.up, report.upBytesPerSecond);
   addTo(node.minute.up, report.upBytesPerSecond);
   addTo(node.minute.down, report.downBytesPerSecond);
+  const moves = (direction: "upload" | "download") =>
+    report.transfers.some((transfer) => transfer.direction === direction && transfer.state === "running");
+  if (report.upBytesPerSecond >= SLOWEST_MEASURE && moves("upload")) {
+    addTo(node.minute.upBusy, report.upBytesPerSecond);
+  }
+  if (report.downBytesPerSecond >= SLOWEST_MEASURE && moves("download")) {
+    addTo(node.minute.downBusy, report.downBytesPerSecond);
+  }
   if (report.downBytesPerSecond < SLOWEST_MEASURE) return;
   node.downBytesPerSecond =
     node.downBytesPerSecond === null
@@ -113,6 +121,7 @@ export async function acceptReport(
     if (row.state !== before.state) moved.push(row);
     hub.live.putTransfer(row, { toWrite: "later" });
   }
+  hub.counters.reports++;
   node.report = report;
   node.reportedAt = hub.now();
   node.dirty = true;

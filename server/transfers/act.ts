@@ -5,6 +5,7 @@ import type { transferAction } from "#protocol/requests.ts";
 import { mayMove, type TransferState } from "#protocol/transfer.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { countUp } from "../counters.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -89,6 +90,7 @@ export async function act(context: Context, input: z.infer<typeof transferAction
     return { row: await tx.transfer.findUniqueOrThrow({ where: { id: stored.id } }), isNew: true };
   });
   if (!isNew) return { ok: true };
+  countUp(hub.counters.commands, "sent");
   if (before === undefined || before.state !== row.state) {
     const name = hub.live.nodes.get(row.nodeId)?.name ?? "";
     const isOutOfStep = before === undefined || input.action === "retry" || row.state === "cancelled";

@@ -1,7 +1,9 @@
 import { commandStatesBefore, PRESUMED_BY_HUB } from "#protocol/commands.ts";
+import { addDuration } from "#protocol/exposition.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { countUp } from "../counters.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { transferRowOf } from "./transfer-row.ts";
@@ -26,11 +28,14 @@ export async function acceptCommand(
     { state: { in: commandStatesBefore("accepted") } },
     { state: { in: [...PRESUMED_BY_HUB] }, transferId: "" },
   ];
-  await tx.command.updateMany({
+  const { count } = await tx.command.updateMany({
     where: { id: event.commandId, nodeId: node.id, OR: states },
     data: { state: "accepted", acceptedAt: new Date(hub.now()), endedAt: null, fault: null },
   });
   recorded.commands = true;
+  if (count === 0) return;
+  const { createdAt } = await tx.command.findUniqueOrThrow({ where: { id: event.commandId } });
+  addDuration(hub.counters.commandDelivery, Math.max(0, hub.now() - createdAt.getTime()) / 1000);
 }
 
 /**
@@ -53,6 +58,7 @@ export async function endCommand({ tx, hub, node, recorded }: RecordScope, event
     const line = { at: hub.now(), kind: "command-failed" as const, work: "risk" as const, node, text };
     recorded.events.push(await recordEvent(tx, { ...line, ...(row.run === null ? {} : { run: row.run }) }));
   }
+  countUp(hub.counters.commands, event.outcome);
   if (row.kind !== "restore") return;
   const transfer = await tx.transfer.findUnique({ where: { id: row.transferId } });
   if (transfer === null || isEnded(transfer.state as TransferState)) return;
@@ -60,6 +66,7 @@ export async function endCommand({ tx, hub, node, recorded }: RecordScope, event
     where: { id: transfer.id },
     data: { state: event.outcome, endedAt: at, fault },
   });
+  countUp(hub.counters.restores, event.outcome);
   recorded.transfers.push({ row: transferRowOf(ended, node.name), endedAtNode: event.at });
   if (event.outcome !== "failed") return;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;

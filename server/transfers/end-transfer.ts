@@ -6,7 +6,9 @@ import { formatBytes, formatDuration } from "#protocol/units.ts";
 import type { EventKind } from "#protocol/views.ts";
 import type { WorkState } from "#protocol/risk.ts";
 import type { Transfer } from "#prisma/client/client.ts";
+import { countUp } from "../counters.ts";
 import { recordEvent } from "../events/record-event.ts";
+import { recordTransferLink } from "../history/record-link.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
@@ -116,6 +118,12 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     },
   });
   await settleCheckpoint(scope, event);
+  if (!isRepeated) {
+    const { uploads, restores, transferBytes } = hub.counters;
+    countUp(event.direction === "upload" ? uploads : restores, event.state);
+    countUp(transferBytes, event.direction, event.sentBytes);
+    await recordTransferLink(scope, event, checkpoint?.profileId ?? node.profileId);
+  }
   const news = isRepeated ? null : newsOf(event);
   if (news !== null) {
     const line = { at: now, node, run: event.run, step: event.step, fault: event.fault };

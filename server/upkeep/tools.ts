@@ -51,7 +51,7 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
   const keeper = createKeeper(wish, wish.now);
   const { reach, now } = wish;
   const keyUses = createKeyUses(db, now);
-  const stores = createStores(db, keeper, { keyUses, reach });
+  const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() } });
   return {
     db,
     keeper,

@@ -1,10 +1,14 @@
 import type { Fault } from "#protocol/fault.ts";
 import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
+import { createPace, type Pace } from "./pace.ts";
 
 /** The counts of one transfer, as the screen, the report to the hub and the command line show them. */
 export interface Tally {
   readonly filesTotal: number;
   readonly bytesTotal: number;
+  readonly partsTotal: number;
+  /** Null when there is none. */
+  readonly largestPartBytes: number | null;
   /** Acknowledged and on its way. */
   readonly bytesDone: number;
   /** Acknowledged by the store, or verified in the file. */
@@ -17,6 +21,8 @@ export interface Tally {
   readonly retries: number;
   readonly currentPath: string | null;
   readonly lastFault: Fault | null;
+  /** How it has moved so far; null while nothing has. */
+  pace(): ReturnType<Pace["read"]>;
   /** Milliseconds since a byte moved. */
   idleMs(): number;
   /** `.` waiting, `>` moving, `#` sure: one character per piece. */
@@ -47,6 +53,14 @@ const WAITING = 0;
 const MOVING = 1;
 const DONE = 2;
 
+/** Parts of a file are of one size, but for the last one. */
+const largestPartOf = (files: readonly TallyFile[]): number | null =>
+  files.reduce<number | null>(
+    (most, { sizeBytes, partCount }) =>
+      partCount === 0 ? most : Math.max(most ?? 0, Math.ceil(sizeBytes / partCount)),
+    null,
+  );
+
 export function createTally(files: readonly TallyFile[], now: () => number): Tally {
   const starts: number[] = [];
   let partCount = 0;
@@ -66,10 +80,14 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
   let currentPath: string | null = null;
   let lastFault: Fault | null = null;
   let lastMovedAt = now();
+  const pace = createPace(now);
 
   return {
     filesTotal: files.length,
     bytesTotal,
+    partsTotal: partCount,
+    largestPartBytes: largestPartOf(files),
+    pace: pace.read,
     get bytesDone() {
       return Math.min(bytesTotal, bytesSure + Math.max(0, flyingBytes));
     },
@@ -110,6 +128,7 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
       flyingBytes += bytes;
       if (bytes > 0) {
         sentBytes += bytes;
+        pace.moved(bytes);
         lastMovedAt = now();
         lastFault = null;
       }

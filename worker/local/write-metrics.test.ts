@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { metricRows, readExposition } from "#protocol/read-exposition.ts";
 import { runName } from "#protocol/names.ts";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { LocalStatus } from "#protocol/local.ts";
@@ -52,7 +55,14 @@ test("is text that Prometheus reads: each metric with its help and type, what is
   expect(text).toContain('tidemark_worker_least_interval_seconds{run="llama"} 90');
   expect(text).not.toContain("store_rtt");
   expect(text).not.toContain("safe_step{");
-  for (const line of text.trimEnd().split("\n")) {
-    expect(line).toMatch(/^(# (HELP|TYPE) tidemark_worker_\w+ .+|tidemark_worker_\w+(\{run="[^"]*"\})? -?[0-9.e+]+)$/);
-  }
+  expect(readExposition(text).every(({ name }) => name.startsWith("tidemark_worker_"))).toBe(true);
+});
+
+test("docs/metrics.md names every metric of the worker, as it is", () => {
+  const [run] = status.runs;
+  if (run === undefined) throw new Error("no run");
+  const whole = { ...status, rttMs: 20, runs: [{ ...run, safeStep: 10 }] };
+  const page = readFileSync(join(import.meta.dirname, "../../docs/metrics.md"), "utf8");
+  const told = /<!-- worker -->\n\n\|.*\n\|.*\n((?:\|.*\n)+)/.exec(page)?.[1];
+  expect(told).toBe(metricRows(readExposition(metricsOf(whole))));
 });

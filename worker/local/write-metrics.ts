@@ -1,14 +1,26 @@
+import { writeExposition, type MetricFamily } from "#protocol/exposition.ts";
 import type { LocalRun, LocalStatus } from "#protocol/local.ts";
 
-/** Label values are escaped as the exposition format asks: backslash, quote and line feed. */
-const escaped = (text: string): string => text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+type Read<T> = readonly [name: string, help: string, read: (from: T) => number | null];
 
-type PerRun = readonly [name: string, help: string, read: (run: LocalRun) => number | null];
+const secondsOf = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
+const moving = (status: LocalStatus, direction: string): number =>
+  status.transfers.filter((transfer) => transfer.direction === direction && transfer.state === "running").length;
 
-const PER_RUN: readonly PerRun[] = [
+const PER_WORKER: readonly Read<LocalStatus>[] = [
+  ["pending", "Checkpoints that are not safe.", (status) => status.pending],
+  ["hub_up", "Whether the hub answered last.", (status) => (status.hub.isUp ? 1 : 0)],
+  ["up_bytes_per_second", "Rate of uploads now.", (status) => status.upBytesPerSecond],
+  ["down_bytes_per_second", "Rate of restores now.", (status) => status.downBytesPerSecond],
+  ["uploads_running", "Uploads that move now.", (status) => moving(status, "upload")],
+  ["restores_running", "Restores that move now.", (status) => moving(status, "download")],
+  ["store_rtt_seconds", "Shortest round trip to the store.", (status) => secondsOf(status.rttMs)],
+];
+
+const PER_RUN: readonly Read<LocalRun>[] = [
   ["unsafe_checkpoints", "Captured checkpoints that are not safe.", (run) => run.unsafeCheckpoints],
-  ["unsafe_files", "Their files.", (run) => run.unsafeFiles],
-  ["unsafe_bytes", "Their bytes.", (run) => run.unsafeBytes],
+  ["unsafe_files", "Files of captured checkpoints that are not safe.", (run) => run.unsafeFiles],
+  ["unsafe_bytes", "Bytes of captured checkpoints that are not safe.", (run) => run.unsafeBytes],
   ["moved_bytes", "Of these, bytes the store has acknowledged.", (run) => run.movedBytes],
   ["at_risk_seconds", "Training time that would be repeated if this node died now.", (run) => run.risk.lossMs / 1000],
   ["at_risk_steps", "Steps on disk here that are not safe.", (run) => run.risk.steps],
@@ -23,33 +35,21 @@ const PER_RUN: readonly PerRun[] = [
   ],
 ];
 
-const secondsOf = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
-
-/** The Prometheus text (exposition format 0.0.4) of one worker. */
+/** The Prometheus text (exposition format 0.0.4) of one worker. What is not known is left out. */
 export function metricsOf(status: LocalStatus): string {
-  const gauges: [name: string, help: string, value: number | null][] = [
-    ["pending", "Checkpoints that are not safe.", status.pending],
-    ["hub_up", "Whether the hub answered last.", status.hub.isUp ? 1 : 0],
-    ["up_bytes_per_second", "Rate of uploads now.", status.upBytesPerSecond],
-    ["down_bytes_per_second", "Rate of restores now.", status.downBytesPerSecond],
-    ["store_rtt_seconds", "Shortest round trip to the store.", secondsOf(status.rttMs)],
-  ];
-  const lines: string[] = [];
-  const head = (name: string, help: string) =>
-    lines.push(`# HELP tidemark_worker_${name} ${help}`, `# TYPE tidemark_worker_${name} gauge`);
-  for (const [name, help, value] of gauges) {
-    if (value === null) continue;
-    head(name, help);
-    lines.push(`tidemark_worker_${name} ${value}`);
-  }
-  for (const [name, help, read] of PER_RUN) {
-    const values = status.runs.flatMap((run) => {
-      const value = read(run);
-      return value === null ? [] : [`tidemark_worker_${name}{run="${escaped(run.run)}"} ${value}`];
-    });
-    if (values.length === 0) continue;
-    head(name, help);
-    lines.push(...values);
-  }
-  return `${lines.join("\n")}\n`;
+  const family = (name: string, help: string, samples: MetricFamily["samples"]): MetricFamily[] =>
+    samples.length === 0 ? [] : [{ name: `tidemark_worker_${name}`, help, type: "gauge", samples }];
+  return writeExposition([
+    ...PER_WORKER.flatMap(([name, help, read]) => {
+      const value = read(status);
+      return family(name, help, value === null ? [] : [{ value }]);
+    }),
+    ...PER_RUN.flatMap(([name, help, read]) => {
+      const samples = status.runs.flatMap((run) => {
+        const value = read(run);
+        return value === null ? [] : [{ labels: { run: run.run }, value }];
+      });
+      return family(name, help, samples);
+    }),
+  ]);
 }

@@ -21,7 +21,7 @@ const thresholds = { up: parseRate("20Mbit"), down: parseRate("50Mbit") };
 
 function resultOf(up: string): ProbeResult {
   const outcome = (text: string) => ({
-    rate: { bytesPerSecond: parseRate(text), isSteady: true, rampMs: 500, movedBytes: 1 },
+    rate: { bytesPerSecond: parseRate(text), isSteady: true, rampMs: 500, movedBytes: 1, connections: 8 },
   });
   const measured = { up: outcome(up), down: outcome("90Mbit"), clockSkewMs: 0 };
   return {

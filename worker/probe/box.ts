@@ -8,6 +8,8 @@ import { steadyRate, type Reading, type SteadyRate } from "./steady.ts";
 export interface LinkRate extends SteadyRate {
   /** In the whole box. */
   movedBytes: number;
+  /** As many as were let through at the end. */
+  connections: number;
 }
 
 export interface Box {
@@ -60,7 +62,7 @@ export async function runBox(engine: Engine, box: Box): Promise<LinkRate> {
   if (box.signal.aborted) throw reasonOf(box.signal);
   const rate = seen.fatal === null ? steadyRate(readings) : null;
   if (rate === null) throw seen.fatal ?? seen.last ?? new Fault("STALLED", { op: "probe" });
-  return { ...rate, movedBytes: readings.at(-1)?.bytes ?? 0 };
+  return { ...rate, movedBytes: readings.at(-1)?.bytes ?? 0, connections: engine.gate.width };
 }
 
 /** A signal that fires with STALLED after `ms`, or when `signal` does. Call `clear` when it is not needed any more. */

@@ -11,6 +11,7 @@ const rate = (text: string): LinkRate => ({
   isSteady: true,
   rampMs: 500,
   movedBytes: 1_000,
+  connections: 8,
 });
 
 /** A link on which each measurement has the next of these results. */

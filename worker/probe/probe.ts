@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Fault, toFault } from "#protocol/fault.ts";
+import { OWN_ENGINE } from "#protocol/measured.ts";
 import type { LinkThresholds, ProbeReport } from "#protocol/probe.ts";
 import { clockOffsetMs, measureClock, type ClockBounds } from "#storage/clock-skew.ts";
 import { throwIfAborted, type Clock } from "../engine/clock.ts";
@@ -136,6 +137,11 @@ export function reportOf(
   about: { machineId: string | null; thresholds: LinkThresholds },
 ): ProbeReport {
   const rateOf = (outcome: Outcome) => ("rate" in outcome ? outcome.rate.bytesPerSecond : null);
+  const wayOf = (outcome: Outcome) => {
+    if ("fault" in outcome) return null;
+    const { rampMs, isSteady, movedBytes, connections } = outcome.rate;
+    return { rampMs, isSteady, movedBytes: Math.max(0, Math.round(movedBytes)), connections };
+  };
   return {
     id: result.id,
     ...about,
@@ -147,5 +153,6 @@ export function reportOf(
     down: rateOf(result.down),
     attempts: result.attempts,
     tookMs: Math.round(result.tookMs),
+    manner: { engine: OWN_ENGINE, up: wayOf(result.up), down: wayOf(result.down) },
   };
 }

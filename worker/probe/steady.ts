@@ -28,14 +28,14 @@ const ABOUT_AS_GOOD = 1.3;
 /** Two halves that differ by more are not one rate. */
 const MOST_DRIFT = 0.2;
 
-/** Null when there is too little to say anything: no time, or no bytes. */
-export function steadyRate(readings: readonly Reading[]): SteadyRate | null {
+/** Null when there is too little to say anything: no time, or no bytes. Long measurements are cut into longer windows. */
+export function steadyRate(readings: readonly Reading[], windowMs: number = WINDOW_MS): SteadyRate | null {
   const first = readings[0];
   const last = readings.at(-1);
   if (first === undefined || last === undefined || last.bytes <= first.bytes) return null;
-  const windows = Math.floor((last.atMs - first.atMs) / WINDOW_MS);
+  const windows = Math.floor((last.atMs - first.atMs) / windowMs);
   if (windows < LEAST_WINDOWS) return null;
-  const edges = Array.from({ length: windows + 1 }, (_, at) => bytesAt(readings, first.atMs + at * WINDOW_MS));
+  const edges = Array.from({ length: windows + 1 }, (_, at) => bytesAt(readings, first.atMs + at * windowMs));
   const rates = edges.slice(1).map((bytes, at) => bytes - (edges[at] ?? 0));
   const most = Math.floor(windows * MOST_RAMP_SHARE);
   const ramp = endOfRamp(rates, most);
@@ -45,8 +45,8 @@ export function steadyRate(readings: readonly Reading[]): SteadyRate | null {
   const half = Math.floor((rates.length - ramp) / 2);
   const drift = mean(rates.slice(-half)) / Math.max(1, mean(rates.slice(ramp, ramp + half)));
   return {
-    bytesPerSecond: (perWindow * 1000) / WINDOW_MS,
-    rampMs: ramp * WINDOW_MS,
+    bytesPerSecond: (perWindow * 1000) / windowMs,
+    rampMs: ramp * windowMs,
     isSteady: ramp < most && Math.abs(Math.log(Math.max(drift, Number.MIN_VALUE))) < Math.log(1 + MOST_DRIFT),
   };
 }

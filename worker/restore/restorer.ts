@@ -6,6 +6,7 @@ import { isEnded, mayMove, type TransferState } from "#protocol/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
+import { measuredOf } from "../engine/measured-of.ts";
 import type { Tally } from "../engine/tally.ts";
 import { isOwn, ownCommandId, type CommandMemory, type Taken } from "../link/command-memory.ts";
 import type { Hub } from "../link/hub.ts";
@@ -193,6 +194,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
 /** The end of the transfer and of the command, in the outbox before it is forgotten here. */
 async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | null): Promise<void> {
   const { command, state, fault } = item;
+  const measured = measuredOf(tally, { engine: parts.engine(), partBytes: tally?.largestPartBytes ?? null });
   if (state !== "done" && state !== "failed" && state !== "cancelled") return;
   await parts.outbox.add({
     type: "transfer-ended",
@@ -210,6 +212,7 @@ async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | 
     connections: parts.engine()?.gate.width ?? 0,
     startedBy: isOwn(command) ? "start" : "operator",
     fault,
+    ...(measured === null ? {} : { measured }),
   });
   if (!isOwn(command)) await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });
   await parts.memory.end(command.id);

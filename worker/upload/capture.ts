@@ -2,6 +2,7 @@ import * as z from "zod";
 import { byteCount, crc32Hex } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
+import { measured } from "#protocol/measured.ts";
 import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
 
@@ -48,6 +49,8 @@ export const capture = z.object({
   startedAt: z.number().nullable(),
   retries: z.number(),
   sentBytes: z.number(),
+  /** What its last try found out about the link. */
+  measured: measured.optional(),
   fault: faultData.nullable(),
 });
 export type Capture = z.infer<typeof capture>;

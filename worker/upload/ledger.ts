@@ -19,7 +19,9 @@ export interface Ledger {
   move(id: string, to: TransferState, change: Change): Promise<void>;
   update(
     id: string,
-    change: Partial<Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "priority">>,
+    change: Partial<
+      Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "measured" | "priority">
+    >,
   ): Promise<void>;
   /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
   hold(run: string, isHeld: boolean): Promise<void>;
@@ -71,7 +73,15 @@ const line = z.discriminatedUnion("t", [
     t: z.literal("update"),
     id: z.string(),
     change: capture
-      .pick({ attempt: true, epoch: true, announced: true, retries: true, sentBytes: true, priority: true })
+      .pick({
+        attempt: true,
+        epoch: true,
+        announced: true,
+        retries: true,
+        sentBytes: true,
+        measured: true,
+        priority: true,
+      })
       .partial(),
   }),
   z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),

@@ -42,6 +42,7 @@ export async function settleEnded(parts: EndParts, id: string): Promise<void> {
     connections: parts.bench()?.engine.gate.width ?? 0,
     startedBy: item.startedBy,
     fault: item.fault,
+    ...(item.measured === undefined ? {} : { measured: item.measured }),
   });
   // A failed one stays, so that it can be tried again; the next safe one of its run removes it.
   if (state === "failed" && item.fault !== null && !isHopeless(item.fault.code)) return;

@@ -133,7 +133,8 @@ test("a capture becomes safe: announced, every part sent, a manifest that the pr
   expect(model?.extents).toHaveLength(3);
   expect(model?.extents[0]?.key).toBe(`team/runs/llama/e000003/${taken.attempt}/model.bin`);
   expect(ledger.safe("llama")?.step).toBe(100);
-  expect(news()).toMatchObject([{ type: "transfer-ended", state: "done", step: 100, sentBytes: 11_000_000 }]);
+  const measured = { engine: "tidemark", sentBytes: 11_000_000, partBytes: expect.any(Number) };
+  expect(news()).toMatchObject([{ type: "transfer-ended", state: "done", step: 100, sentBytes: 11_000_000, measured }]);
   await expect(stat(taken.folder)).rejects.toMatchObject({ code: "ENOENT" });
 });
 

@@ -8,6 +8,7 @@ import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
+import { measuredOf } from "../engine/measured-of.ts";
 import type { Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";
@@ -167,9 +168,12 @@ export function createUploader(given: UploaderParts): Uploader {
   const keepCounts = async (item: Capture) => {
     const tally = state.active?.tally;
     if (tally == null || tally.sentBytes + tally.retries === 0) return;
+    const partBytes = item.files.reduce((most, file) => Math.max(most, Math.min(file.partBytes, file.sizeBytes)), 0);
+    const measured = measuredOf(tally, { engine: parts.bench()?.engine ?? null, partBytes });
     await ledger.update(item.id, {
       sentBytes: item.sentBytes + tally.sentBytes,
       retries: item.retries + tally.retries,
+      ...(measured === null ? {} : { measured }),
     });
     state.active = { capture: item, tally: null, startedAt: clock.now() };
   };

@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { formatBytes, formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/views.ts";
+import type { ProfileView } from "#protocol/profile-views.ts";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/age.tsx";
 import { hub } from "../../_hub/client.ts";

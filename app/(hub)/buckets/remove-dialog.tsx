@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/units.ts";
-import type { ProfileView } from "#protocol/views.ts";
+import type { ProfileView } from "#protocol/profile-views.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useAction } from "../../_hub/use-action.ts";

@@ -1,0 +1,75 @@
+import type { FaultData } from "./fault.ts";
+import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
+import type { ProfileDraft, Provider } from "./requests.ts";
+
+/** What people see of buckets: presets, profiles, and what a test of one found. */
+
+export interface PresetView {
+  provider: Provider;
+  label: string;
+  /** With {region} and {account} to fill in. */
+  endpointTemplate: string;
+  regionHint: string;
+  defaultRegion: string;
+  addressing: "path" | "virtual-host";
+  /** none: never charged. fair-use: free up to a multiple of what is stored. metered: per GB. own: nobody's bill but yours. */
+  egress: "none" | "fair-use" | "metered" | "own";
+  /** What the provider publishes; null where there is no price list. */
+  prices: ProviderPrices | null;
+  note: string;
+}
+
+/** One line of a profile test: an operation the product needs, and what the store said. */
+export interface ProfileCheck {
+  /** The S3 operation, for example `UploadPart`. */
+  operation: string;
+  outcome: "ok" | "refused" | "unsupported" | "failed" | "skipped";
+  /** What of Tidemark needs it. */
+  neededFor: string;
+  /** The S3 action missing from the key's policy, when refused. */
+  missingAction: string | null;
+  fault: FaultData | null;
+  /** The store's own error code and the HTTP status, where there are any. */
+  rawCode: string | null;
+  httpStatus: number | null;
+  /** The operation that had to work first and did not. */
+  skippedBecause: string | null;
+  /** One more fact. */
+  note: string | null;
+  tookMs: number | null;
+}
+
+/** What a test wrote and could not remove. */
+export interface LeftBehind {
+  kind: "object" | "upload";
+  key: string;
+  uploadId: string | null;
+  fault: FaultData;
+}
+
+export interface ProfileTestView {
+  at: number;
+  ok: boolean;
+  checks: ProfileCheck[];
+  /** The store's clock minus the hub's. */
+  clockSkewMs: number | null;
+  leftBehind: LeftBehind[];
+  found: FoundTraits;
+}
+
+export interface ProfileView {
+  id: string;
+  version: number;
+  profile: ProfileDraft;
+  /** Last four characters of the access key id. The secret is never shown. */
+  accessKeyHint: string;
+  createdAt: number;
+  updatedAt: number;
+  about: ProfileAbout;
+  lastTest: ProfileTestView | null;
+  nodes: number;
+  runs: number;
+  checkpoints: number;
+  /** Bytes of complete checkpoints. */
+  storedBytes: number;
+}

@@ -1,0 +1,63 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { createDurations, type Durations } from "#protocol/exposition.ts";
+
+/** Counts since the hub started, by label. What is counted in a transaction that fails after it is counted all the same. */
+export interface Counters {
+  /** Answers by class: `2xx`, `4xx`, ... */
+  answers: Map<string, number>;
+  signatures: number;
+  reports: number;
+  /** `sent` and each outcome. */
+  commands: Map<string, number>;
+  /** From a person's wish to the node's journal. */
+  commandDelivery: Durations;
+  /** By outcome: `ok`, the class of a status, or `none` when no answer came. */
+  storeCalls: Map<string, number>;
+  /** Of one write or transaction, waiting for others included. */
+  dbWrites: Durations;
+  uploads: Map<string, number>;
+  restores: Map<string, number>;
+  /** That crossed the network, by direction. */
+  transferBytes: Map<string, number>;
+  checkpointsCommitted: number;
+  losses: number;
+  lostMs: number;
+  probes: Map<string, number>;
+  /** Of the event loop, since the metrics were read last. */
+  lag: ReturnType<typeof monitorEventLoopDelay>;
+}
+
+const DELIVERY_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+const WRITE_BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
+const LAG_RESOLUTION_MS = 20;
+
+const zero = (...labels: string[]): Map<string, number> => new Map(labels.map((label) => [label, 0]));
+
+export function createCounters(): Counters {
+  const lag = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
+  lag.enable();
+  return {
+    answers: zero("2xx", "4xx", "5xx"),
+    signatures: 0,
+    reports: 0,
+    commands: zero("sent", "done", "failed", "cancelled"),
+    commandDelivery: createDurations(DELIVERY_BOUNDS),
+    storeCalls: zero("ok", "4xx", "5xx", "none"),
+    dbWrites: createDurations(WRITE_BOUNDS),
+    uploads: zero("done", "failed", "cancelled", "superseded"),
+    restores: zero("done", "failed", "cancelled"),
+    transferBytes: zero("upload", "download"),
+    checkpointsCommitted: 0,
+    losses: 0,
+    lostMs: 0,
+    probes: zero("accept", "warn", "reject"),
+    lag,
+  };
+}
+
+export function countUp(counts: Map<string, number>, label: string, by = 1): void {
+  counts.set(label, (counts.get(label) ?? 0) + by);
+}
+
+export const countAnswer = (counters: Pick<Counters, "answers">, status: number): void =>
+  countUp(counters.answers, `${Math.floor(status / 100)}xx`);

@@ -1,0 +1,111 @@
+import type { Database, Transaction } from "#prisma/open.ts";
+import { OWN_ENGINE } from "#protocol/measured.ts";
+import type { RegionRule } from "#protocol/history.ts";
+import type { LiveNode } from "../live/live-node.ts";
+import { regionOf } from "./region-of.ts";
+
+/** Numbers of nodes and ids of series: made once, the same for ever. What is remembered here was committed. */
+
+/** A node, where it is, where its bytes go, and what moves them. */
+export interface Place {
+  nodeId: string;
+  profileId: string;
+  provider: string;
+  bucketRegion: string;
+  nodeRegion: string;
+  engine: string;
+}
+export interface Numbered {
+  node: number;
+  seriesId: number;
+  wholeId: number;
+}
+
+export interface Places {
+  /** Reads numbers that were made since. Nodes by their numbers are for those who called it. */
+  refresh(): Promise<void>;
+  nodeIdOf(number: number): string | null;
+  numberOf(nodeId: string): number | null;
+  known(place: Place): Numbered | null;
+  /** Of a series of a node that was there at the start. */
+  profileOf(seriesId: number): string | null;
+  /** Remembers what is committed. */
+  keep(place: Place, numbered: Numbered): void;
+}
+
+const nameOf = (place: Place): string =>
+  [place.nodeId, place.profileId, place.provider, place.bucketRegion, place.nodeRegion, place.engine].join(" ");
+
+export async function openPlaces(db: Database): Promise<Places> {
+  const numbers = new Map<string, number>();
+  const nodeIds = new Map<number, string>();
+  const series = new Map<string, Numbered>();
+  const profiles = new Map<number, string>();
+  const keepNode = (nodeId: string, number: number) => {
+    numbers.set(nodeId, number);
+    nodeIds.set(number, nodeId);
+  };
+  const keep: Places["keep"] = (place, numbered) => {
+    keepNode(place.nodeId, numbered.node);
+    series.set(nameOf(place), numbered);
+  };
+  let last = 0;
+  const refresh = async (): Promise<void> => {
+    const rows = await db.historyNode.findMany({ where: { number: { gt: last } }, orderBy: { number: "asc" } });
+    for (const { nodeId, number } of rows) {
+      keepNode(nodeId, number);
+      last = number;
+    }
+  };
+  await refresh();
+  for (const { node, id: seriesId, wholeId, ...rest } of await db.historySeries.findMany({
+    where: { node: { gt: 0 } },
+  })) {
+    profiles.set(seriesId, rest.profileId);
+    const nodeId = nodeIds.get(node);
+    if (nodeId !== undefined) series.set(nameOf({ ...rest, nodeId }), { node, seriesId, wholeId });
+  }
+  return {
+    refresh,
+    nodeIdOf: (number) => nodeIds.get(number) ?? null,
+    numberOf: (nodeId) => numbers.get(nodeId) ?? null,
+    known: (place) => series.get(nameOf(place)) ?? null,
+    profileOf: (seriesId) => profiles.get(seriesId) ?? null,
+    keep,
+  };
+}
+
+/** The numbers of a place, made when it is new. Not to be remembered before the transaction is over. */
+export async function numberPlace(tx: Transaction, place: Place): Promise<Numbered> {
+  const { nodeId, ...rest } = place;
+  const { number: node } =
+    (await tx.historyNode.findUnique({ where: { nodeId } })) ?? (await tx.historyNode.create({ data: { nodeId } }));
+  const wholeId = await seriesOf(tx, { ...rest, node: 0, wholeId: 0 });
+  return { node, wholeId, seriesId: await seriesOf(tx, { ...rest, node, wholeId }) };
+}
+
+async function seriesOf(
+  tx: Transaction,
+  row: Omit<Place, "nodeId"> & { node: number; wholeId: number },
+): Promise<number> {
+  const { wholeId, ...unique } = row;
+  const where = { node_profileId_nodeRegion_engine_provider_bucketRegion: unique };
+  const found = await tx.historySeries.findUnique({ where, select: { id: true } });
+  return (found ?? (await tx.historySeries.create({ data: { ...unique, wholeId } }))).id;
+}
+
+/** Where a node is now, by the rules of now. */
+export function placeOf(
+  node: Pick<LiveNode, "id" | "name" | "facts">,
+  about: { profile: { id: string; provider: string; region: string }; rules: readonly RegionRule[]; engine?: string },
+): Place {
+  const { profile, rules, engine = OWN_ENGINE } = about;
+  return {
+    nodeId: node.id,
+    profileId: profile.id,
+    provider: profile.provider,
+    bucketRegion: profile.region,
+    nodeRegion: regionOf(rules, node),
+    engine,
+  };
+}

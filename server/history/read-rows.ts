@@ -1,0 +1,104 @@
+import type { SqlClient } from "#prisma/connection.ts";
+
+/** Rows of history as the thread reads them: by its own connection, with bound values, in portions that fit in memory. */
+
+export interface SeriesRow {
+  id: number;
+  node: number;
+  profileId: string;
+  provider: string;
+  bucketRegion: string;
+  nodeRegion: string;
+  engine: string;
+  wholeId: number;
+}
+
+const numberOf = (value: unknown): number =>
+  typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
+const nullable = (value: unknown): number | null => (value === null ? null : numberOf(value));
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+const bytesOf = (value: unknown): Uint8Array =>
+  value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
+
+/** Series never change; new ones are read when they are asked for. */
+export interface SeriesTable {
+  readonly rows: Map<number, SeriesRow>;
+  refresh(): Promise<void>;
+}
+
+export function createSeriesTable(client: SqlClient): SeriesTable {
+  const rows = new Map<number, SeriesRow>();
+  let last = 0;
+  return {
+    rows,
+    refresh: async () => {
+      const sql =
+        'SELECT "id", "node", "profileId", "provider", "bucketRegion", "nodeRegion", "engine", "wholeId" FROM "HistorySeries" WHERE "id" > ? ORDER BY "id"';
+      for (const row of (await client.execute({ sql, args: [last] })).rows) {
+        last = numberOf(row[0]);
+        rows.set(last, {
+          id: last,
+          node: numberOf(row[1]),
+          profileId: textOf(row[2]),
+          provider: textOf(row[3]),
+          bucketRegion: textOf(row[4]),
+          nodeRegion: textOf(row[5]),
+          engine: textOf(row[6]),
+          wholeId: numberOf(row[7]),
+        });
+      }
+    },
+  };
+}
+
+/** Rows of histograms, by shelf; ends exclusive. */
+export async function readRolls(
+  client: SqlClient,
+  at: { level: number; shelves: readonly [number, number]; stretches: readonly [number, number] },
+): Promise<{ shelf: number; stretch: number; body: Uint8Array }[]> {
+  const sql =
+    'SELECT "shelf", "stretch", "body" FROM "HistoryRoll" WHERE "level" = ? AND "shelf" >= ? AND "shelf" < ? AND "stretch" >= ? AND "stretch" < ? ORDER BY "shelf", "stretch"';
+  const { rows } = await client.execute({ sql, args: [at.level, ...at.shelves, ...at.stretches] });
+  return rows.map((row) => ({ shelf: numberOf(row[0]), stretch: numberOf(row[1]), body: bytesOf(row[2]) }));
+}
+
+/** Minutes of one shelf; the end exclusive. */
+export async function readMinutes(
+  client: SqlClient,
+  at: { shelf: number; minutes: readonly [number, number] },
+): Promise<Uint8Array[]> {
+  const sql =
+    'SELECT "body" FROM "HistoryMinute" WHERE "shelf" = ? AND "minute" >= ? AND "minute" < ? ORDER BY "minute"';
+  return (await client.execute({ sql, args: [at.shelf, ...at.minutes] })).rows.map((row) => bytesOf(row[0]));
+}
+
+export interface StoredRecord {
+  series: number;
+  kind: string;
+  outcome: string;
+  rttMs: number | null;
+  up: number | null;
+  down: number | null;
+  effective: number | null;
+}
+
+/** Probes and transfers of a range (epoch ms, the end exclusive). */
+export async function readRecords(client: SqlClient, from: number, to: number): Promise<StoredRecord[]> {
+  const sql =
+    'SELECT "seriesId", "kind", "outcome", "rttMs", "up", "down", "effective" FROM "LinkRecord" WHERE "at" >= ? AND "at" < ?';
+  return (await client.execute({ sql, args: [from, to] })).rows.map((row) => ({
+    series: numberOf(row[0]),
+    kind: textOf(row[1]),
+    outcome: textOf(row[2]),
+    rttMs: nullable(row[3]),
+    up: nullable(row[4]),
+    down: nullable(row[5]),
+    effective: nullable(row[6]),
+  }));
+}
+
+/** The highest shelf that a node lies on. */
+export async function lastShelf(client: SqlClient): Promise<number> {
+  const { rows } = await client.execute('SELECT max("number") FROM "HistoryNode"');
+  return Math.floor((numberOf(rows[0]?.[0]) - 1) / 64) + 1;
+}

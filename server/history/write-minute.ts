@@ -1,0 +1,122 @@
+import { bucketOf } from "#protocol/histogram.ts";
+import { addRisks } from "#protocol/risk.ts";
+import type { Hub } from "../hub.ts";
+import { risksOf, take, type LiveNode, type Meter } from "../live/live-node.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { countMinute } from "./count-values.ts";
+import { NO_BUCKET, packMinute, unpackMinute, type MinuteEntry } from "#protocol/minute-bytes.ts";
+import { numberPlace, placeOf, type Numbered, type Place } from "./places.ts";
+import { cellFor, packRoll, type Cells } from "#protocol/roll-bytes.ts";
+import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
+
+/**
+ * Writes down the minute that ends: each node that was heard in it, the fleet added up, and the histograms of all nodes
+ * together. Nodes that were not heard leave a gap; a minute that is written twice keeps the newer word of each node.
+ */
+
+interface Heard {
+  place: Place;
+  known: Numbered | null;
+  entry: Omit<MinuteEntry, "series">;
+}
+
+const bucketOfMeter = (meter: Meter): number => (meter.count === 0 ? NO_BUCKET : bucketOf(take(meter)));
+
+function entryOf(node: LiveNode, now: number): Heard["entry"] {
+  const risk = addRisks(risksOf(node, now));
+  const { up, down, upBusy, downBusy } = node.minute;
+  return {
+    up: take(up),
+    down: take(down),
+    atRiskBytes: risk.bytes,
+    lossMs: risk.lossMs,
+    rttMs: node.report?.rttMs ?? null,
+    upBucket: bucketOfMeter(upBusy),
+    downBucket: bucketOfMeter(downBusy),
+  };
+}
+
+async function heardNodes(hub: Hub, now: number): Promise<Heard[]> {
+  const profiles = new Map((await hub.db.profile.findMany()).map((profile) => [profile.id, profile]));
+  const heard: Heard[] = [];
+  for (const node of hub.live.nodes.values()) {
+    if (node.minute.up.count === 0) continue;
+    const entry = entryOf(node, now);
+    const profile = profiles.get(node.profileId);
+    if (profile === undefined) continue;
+    const place = placeOf(node, { profile, rules: hub.history.rules });
+    heard.push({ place, known: hub.history.places.known(place), entry });
+  }
+  return heard;
+}
+
+export async function writeMinute(hub: Hub, now: number): Promise<void> {
+  const minute = Math.floor(now / MINUTE_MS);
+  const heard = await heardNodes(hub, now);
+  if (heard.length === 0) return;
+  const fresh = await hub.db.$transaction(async (tx) => {
+    const fresh: [Place, Numbered][] = [];
+    const shelves = new Map<number, MinuteEntry[]>();
+    const wholeOf = new Map<number, number>();
+    for (const { place, known, entry } of heard) {
+      const numbered = known ?? (await numberPlace(tx, place));
+      if (known === null) fresh.push([place, numbered]);
+      wholeOf.set(numbered.seriesId, numbered.wholeId);
+      const shelf = shelfOf(numbered.node);
+      const entries = shelves.get(shelf) ?? [];
+      entries.push({ ...entry, series: numbered.seriesId });
+      shelves.set(shelf, entries);
+    }
+    for (const [shelf, entries] of shelves) await putShelf(tx, { shelf, minute, entries });
+    await putWhole(tx, { minute, wholeOf });
+    return fresh;
+  });
+  for (const [place, numbered] of fresh) hub.history.places.keep(place, numbered);
+}
+
+/** Together with what the row holds of other nodes already. */
+async function putShelf(
+  tx: Transaction,
+  about: { shelf: number; minute: number; entries: MinuteEntry[] },
+): Promise<void> {
+  const { shelf, minute, entries } = about;
+  const where = { shelf_minute: { shelf, minute } };
+  const before = await tx.historyMinute.findUnique({ where });
+  const isNew = new Set(entries.map(({ series }) => series));
+  const others = before === null ? [] : [...unpackMinute(before.body)].filter(({ series }) => !isNew.has(series));
+  const body = packMinute([...others, ...entries]);
+  if (before === null) await tx.historyMinute.create({ data: { shelf, minute, body } });
+  else await tx.historyMinute.update({ where, data: { body } });
+}
+
+/** From the rows themselves, so that a minute that was written in two parts is whole. */
+async function putWhole(tx: Transaction, about: { minute: number; wholeOf: Map<number, number> }): Promise<void> {
+  const { minute, wholeOf } = about;
+  const total = { upBytesPerSecond: 0, downBytesPerSecond: 0, atRiskBytes: 0, lossMs: 0, rttSumMs: 0, rttCount: 0 };
+  const cells: Cells = new Map();
+  const bodies = await tx.historyMinute.findMany({ where: { minute } });
+  const ids = bodies.flatMap(({ body }) => [...unpackMinute(body)].map(({ series }) => series));
+  const missing = ids.filter((id) => !wholeOf.has(id));
+  if (missing.length > 0) {
+    const rows = await tx.historySeries.findMany({
+      where: { id: { in: missing } },
+      select: { id: true, wholeId: true },
+    });
+    for (const { id, wholeId } of rows) wholeOf.set(id, wholeId);
+  }
+  for (const { body } of bodies) {
+    countMinute(body, (series, kind) => cellFor(cells, wholeOf.get(series) ?? 0, kind));
+    for (const { up, down, atRiskBytes, lossMs, rttMs } of unpackMinute(body)) {
+      total.upBytesPerSecond += up;
+      total.downBytesPerSecond += down;
+      total.atRiskBytes += atRiskBytes;
+      total.lossMs += lossMs;
+      total.rttSumMs += rttMs ?? 0;
+      total.rttCount += rttMs === null ? 0 : 1;
+    }
+  }
+  await tx.fleetMinute.upsert({ where: { minute }, create: { minute, ...total }, update: total });
+  const at = { level: LEVELS.minute, shelf: WHOLE_SHELF, stretch: minute };
+  const body = packRoll(cells);
+  await tx.historyRoll.upsert({ where: { level_shelf_stretch: at }, create: { ...at, body }, update: { body } });
+}

@@ -1,0 +1,44 @@
+import { steadyRate, type Reading, type SteadyRate } from "../probe/steady.ts";
+
+/**
+ * How a transfer moved, from its first byte to its last: enough readings to find its steady rate, however long it takes. When
+ * there are too many, every other one goes and the next are taken half as often.
+ */
+export interface Pace {
+  moved(bytes: number): void;
+  /** Null while nothing has moved. */
+  read(): { sentBytes: number; tookMs: number; steady: SteadyRate | null } | null;
+}
+
+const LEAST_GAP_MS = 100;
+const MOST_READINGS = 800;
+const LEAST_WINDOW_MS = 250;
+const MOST_WINDOWS = 200;
+
+/** `now` in milliseconds, only going up. */
+export function createPace(now: () => number): Pace {
+  let readings: Reading[] = [];
+  let gapMs = LEAST_GAP_MS;
+  let bytes = 0;
+  let lastAt = 0;
+  return {
+    moved: (more) => {
+      lastAt = now();
+      if (readings.length === 0) readings.push({ atMs: lastAt, bytes: 0 });
+      bytes += more;
+      if (lastAt - (readings.at(-1)?.atMs ?? 0) < gapMs) return;
+      readings.push({ atMs: lastAt, bytes });
+      if (readings.length < MOST_READINGS) return;
+      readings = readings.filter((_, index) => index % 2 === 0);
+      gapMs *= 2;
+    },
+    read: () => {
+      const first = readings[0];
+      if (first === undefined) return null;
+      const tookMs = lastAt - first.atMs;
+      const windowMs = Math.max(LEAST_WINDOW_MS, gapMs, Math.ceil(tookMs / MOST_WINDOWS));
+      const steady = steadyRate([...readings, { atMs: Math.max(lastAt, first.atMs + 1), bytes }], windowMs);
+      return { sentBytes: bytes, tookMs, steady };
+    },
+  };
+}
