@@ -276,9 +276,11 @@ test("a refusal by the store fails the transfer but keeps the capture, and a new
 test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 2_000_000, connections: 1 });
-  const { uploader, done } = await work({}, ended(1), slow);
+  // Not stopped by its end: the store is told after it.
+  const { uploader, done } = await work({}, () => false, slow);
   while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   await uploader.steer(taken.transferId, "cancel");
+  stop.abort(new Fault("CANCELLED"));
   await done;
   expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
   expect(ledger.all()).toEqual([]);
