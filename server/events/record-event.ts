@@ -19,23 +19,28 @@ export interface NewEvent {
   fault?: FaultData | null;
 }
 
+const columnsOf = (event: NewEvent) => ({
+  at: new Date(event.at),
+  kind: event.kind,
+  work: event.work,
+  nodeId: event.node?.id ?? null,
+  nodeName: event.node?.name ?? null,
+  run: event.run ?? null,
+  step: event.step === undefined ? null : BigInt(event.step),
+  text: event.text,
+  detail: event.detail ?? null,
+  fault: event.fault === undefined || event.fault === null ? null : JSON.stringify(event.fault),
+});
+
 /** Writes one line of the hub's history, in the transaction that makes it true. Show it with `emit` once that is over. */
-export async function recordEvent(tx: Pick<Transaction, "event">, event: NewEvent): Promise<EventRow> {
-  const row = await tx.event.create({
-    data: {
-      at: new Date(event.at),
-      kind: event.kind,
-      work: event.work,
-      nodeId: event.node?.id ?? null,
-      nodeName: event.node?.name ?? null,
-      run: event.run ?? null,
-      step: event.step === undefined ? null : BigInt(event.step),
-      text: event.text,
-      detail: event.detail ?? null,
-      fault: event.fault === undefined || event.fault === null ? null : JSON.stringify(event.fault),
-    },
-  });
-  return eventRowOf(row);
+export const recordEvent = async (tx: Pick<Transaction, "event">, event: NewEvent): Promise<EventRow> =>
+  eventRowOf(await tx.event.create({ data: columnsOf(event) }));
+
+/** Many at once, in their order. */
+export async function recordEvents(tx: Pick<Transaction, "event">, events: readonly NewEvent[]): Promise<EventRow[]> {
+  if (events.length === 0) return [];
+  const rows = await tx.event.createManyAndReturn({ data: events.map(columnsOf) });
+  return rows.toSorted((a, b) => a.id - b.id).map(eventRowOf);
 }
 
 /** Shows a recorded event to everybody who watches, together with the lists it made stale. */

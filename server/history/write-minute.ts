@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { bucketOf } from "#protocol/histogram.ts";
 import { addRisks } from "#protocol/risk.ts";
 import type { Hub } from "../hub.ts";
@@ -14,9 +15,10 @@ import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "./stretch.ts";
  * together. Nodes that were not heard leave a gap; a minute that is written twice keeps the newer word of each node.
  */
 
+const NUMBERED_AT_ONCE = 100;
+
 interface Heard {
   place: Place;
-  known: Numbered | null;
   entry: Omit<MinuteEntry, "series">;
 }
 
@@ -45,7 +47,7 @@ async function heardNodes(hub: Hub, now: number): Promise<Heard[]> {
     const profile = profiles.get(node.profileId);
     if (profile === undefined) continue;
     const place = placeOf(node, { profile, rules: hub.history.rules });
-    heard.push({ place, known: hub.history.places.known(place), entry });
+    heard.push({ place, entry });
   }
   return heard;
 }
@@ -54,13 +56,12 @@ export async function writeMinute(hub: Hub, now: number): Promise<void> {
   const minute = Math.floor(now / MINUTE_MS);
   const heard = await heardNodes(hub, now);
   if (heard.length === 0) return;
-  const fresh = await hub.db.$transaction(async (tx) => {
-    const fresh: [Place, Numbered][] = [];
+  await numberFresh(hub, heard);
+  await hub.db.$transaction(async (tx) => {
     const shelves = new Map<number, MinuteEntry[]>();
     const wholeOf = new Map<number, number>();
-    for (const { place, known, entry } of heard) {
-      const numbered = known ?? (await numberPlace(tx, place));
-      if (known === null) fresh.push([place, numbered]);
+    for (const { place, entry } of heard) {
+      const numbered = hub.history.places.known(place) ?? (await numberPlace(tx, place));
       wholeOf.set(numbered.seriesId, numbered.wholeId);
       const shelf = shelfOf(numbered.node);
       const entries = shelves.get(shelf) ?? [];
@@ -69,9 +70,26 @@ export async function writeMinute(hub: Hub, now: number): Promise<void> {
     }
     for (const [shelf, entries] of shelves) await putShelf(tx, { shelf, minute, entries });
     await putWhole(tx, { minute, wholeOf });
-    return fresh;
   });
-  for (const [place, numbered] of fresh) hub.history.places.keep(place, numbered);
+}
+
+/** Thousands of nodes that nobody has seen before get their numbers some at a time, so that others have their turn. */
+async function numberFresh(hub: Hub, heard: readonly Heard[]): Promise<void> {
+  const { places } = hub.history;
+  const fresh = heard.filter(({ place }) => places.known(place) === null).map(({ place }) => place);
+  for (let from = 0; from < fresh.length; from += NUMBERED_AT_ONCE) {
+    const some = fresh.slice(from, from + NUMBERED_AT_ONCE);
+    const numbers = await hub.db.$transaction(async (tx) => {
+      const numbers: Numbered[] = [];
+      for (const place of some) numbers.push(await numberPlace(tx, place));
+      return numbers;
+    });
+    for (const [at, place] of some.entries()) {
+      const numbered = numbers[at];
+      if (numbered !== undefined) places.keep(place, numbered);
+    }
+    await setImmediate();
+  }
 }
 
 /** Together with what the row holds of other nodes already. */

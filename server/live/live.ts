@@ -25,6 +25,9 @@ export interface LiveTransfer {
 const EVENTS_KEPT = 200;
 const WATCHED_MS = 1_000;
 const UNWATCHED_MS = 10_000;
+/** What a hub with one core takes without being busy: a large fleet is looked at a little less closely. */
+const REPORTS_PER_SECOND = 1_000;
+const LONGEST_MS = 15_000;
 /** A reloaded page must not slow every node down and speed it up again. */
 const LINGER_MS = 5_000;
 
@@ -101,10 +104,10 @@ export class Live {
     this.transfers.set(row.id, { row, revision: this.touch(), dirty: toWrite === "later", endedAtNode });
   }
 
-  /** The node of these transfers is not heard any more. */
-  stopClocks(nodeId: string): void {
+  /** The nodes of these transfers are not heard any more. */
+  stopClocks(nodeIds: ReadonlySet<string>): void {
     for (const { row } of this.transfers.values()) {
-      if (row.nodeId === nodeId && !isEnded(row.state)) this.putTransfer(withoutSpeed(row), { toWrite: "later" });
+      if (nodeIds.has(row.nodeId) && !isEnded(row.state)) this.putTransfer(withoutSpeed(row), { toWrite: "later" });
     }
   }
 
@@ -154,7 +157,8 @@ export class Live {
 
   /** Tells the nodes when the wished cadence changed. */
   adaptCadence(now: number): void {
-    const wished = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
+    const usual = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
+    const wished = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
     if (wished === this.#reportEveryMs) return;
     this.#reportEveryMs = wished;
     for (const node of this.nodes.values()) post(node, { type: "settings", settings: this.settings });

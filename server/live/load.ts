@@ -18,21 +18,26 @@ const UNKNOWN_FACTS: NodeFacts = {
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
+/** The nodes whose last sign was that they fell silent: in one question, however many there are. */
+async function silentNodes(db: Database): Promise<Set<string>> {
+  const rows = await db.$queryRaw<{ nodeId: string }[]>`
+    SELECT "nodeId" FROM "Event" WHERE "kind" = 'node-silent' AND "id" IN (
+      SELECT MAX("id") FROM "Event"
+      WHERE "kind" IN ('node-silent', 'node-back', 'node-joined') AND "nodeId" IS NOT NULL GROUP BY "nodeId")`;
+  return new Set(rows.map(({ nodeId }) => nodeId));
+}
+
 /**
  * The fleet as it was when the hub last ran. A node that was not silent then gets the usual time to speak again before it
  * counts as silent: the hub was away, not the node.
  */
 export async function loadLive(db: Database, now: number): Promise<Live> {
   const live = new Live();
+  const silent = await silentNodes(db);
   const nodes = await db.node.findMany({ include: { profile: { select: { name: true } } }, orderBy: { name: "asc" } });
   for (const row of nodes) {
     const report = row.lastReport === null ? null : progressReport.safeParse(JSON.parse(row.lastReport));
     const facts = nodeFacts.safeParse(JSON.parse(row.facts));
-    const lastSign = await db.event.findFirst({
-      where: { nodeId: row.id, kind: { in: ["node-silent", "node-back", "node-joined"] } },
-      orderBy: { id: "desc" },
-      select: { kind: true },
-    });
     live.addNode(
       {
         id: row.id,
@@ -47,7 +52,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
         revokedAt: row.revokedAt?.getTime() ?? null,
         leftAt: row.leftAt?.getTime() ?? null,
         lastSeenAt: row.lastSeenAt?.getTime() ?? null,
-        silent: lastSign?.kind === "node-silent",
+        silent: silent.has(row.id),
         report: report?.success === true ? report.data : null,
         reportedAt: row.lastSeenAt?.getTime() ?? now,
       },

@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { expireCommands, forgetCommands } from "../commands/expire.ts";
-import { emit, recordEvent } from "../events/record-event.ts";
+import { emit, recordEvents, type NewEvent } from "../events/record-event.ts";
 import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
@@ -15,6 +16,7 @@ import { writeDown } from "./write-down.ts";
  */
 
 const TICK_MS = 1_000;
+const SILENCES_AT_ONCE = 200;
 const HISTORY_EVERY_MS = 10_000;
 const SAMPLES_EVERY_MS = 60_000;
 const KEY_USES_EVERY_MS = 15_000;
@@ -26,10 +28,8 @@ const OVERLAPS_EVERY_MS = 60_000;
 const ENDED_IN_VIEW_MS = 60_000;
 const EVENTS_KEPT_MS = 90 * 86_400_000;
 
-async function fallSilent(hub: Hub, node: LiveNode, now: number): Promise<void> {
-  node.silent = true;
-  hub.live.stopClocks(node.id);
-  hub.live.touchNode(node);
+/** The line about a node that fell silent. */
+function silenceOf(node: LiveNode, now: number): NewEvent {
   const risk = addRisks(risksOf(node, now));
   const isLost = wouldLose(risk);
   const parts = [
@@ -38,15 +38,31 @@ async function fallSilent(hub: Hub, node: LiveNode, now: number): Promise<void> 
   ];
   const loss = isLost ? parts.join(", ") : "everything was safe";
   const quiet = formatDuration(now - (node.lastSeenAt ?? node.quietSince));
-  const event = { at: now, kind: "node-silent" as const, work: isLost ? ("lost" as const) : ("safe" as const), node };
-  emit(hub, await recordEvent(hub.db, { ...event, text: `has been silent for ${quiet}: ${loss}` }), ["runs"]);
+  const text = `has been silent for ${quiet}: ${loss}`;
+  return { at: now, kind: "node-silent", work: isLost ? "lost" : "safe", node, text };
 }
 
-/** Marks nodes whose last word is too long ago. */
+/**
+ * Marks nodes whose last word is too long ago. Thousands may fall silent in one moment, when a network does: they are
+ * written down some hundred at a time, and whoever else waits has a turn in between.
+ */
 export async function noticeSilence(hub: Hub): Promise<void> {
   const now = hub.now();
-  for (const node of hub.live.nodes.values()) {
-    if (stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS) await fallSilent(hub, node, now);
+  const quiet = [...hub.live.nodes.values()].filter(
+    (node) => stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS,
+  );
+  for (let from = 0; from < quiet.length; from += SILENCES_AT_ONCE) {
+    // One that spoke while the others were written down is not silent.
+    const some = quiet.slice(from, from + SILENCES_AT_ONCE).filter((node) => now - node.quietSince > SILENT_AFTER_MS);
+    for (const node of some) node.silent = true;
+    hub.live.stopClocks(new Set(some.map(({ id }) => id)));
+    for (const node of some) hub.live.touchNode(node);
+    const events = await recordEvents(
+      hub.db,
+      some.map((node) => silenceOf(node, now)),
+    );
+    for (const event of events) emit(hub, event, ["runs"]);
+    await setImmediate();
   }
 }
 

@@ -16,7 +16,7 @@ export async function goodbye({ hub, caller }: Context & { caller: NodeCaller })
   node.leftAt = now;
   node.lastSeenAt = now;
   node.silent = false;
-  hub.live.stopClocks(node.id);
+  hub.live.stopClocks(new Set([node.id]));
   hub.live.touchNode(node);
   hub.live.markStale(["runs"]);
   return { ok: true };

@@ -1,0 +1,79 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { addTestProfile, callAs, facts, openTestHub, report, type TestHub } from "../hub/open-test-hub.ts";
+import { newId } from "../random-id.ts";
+import { noticeSilence } from "./tick.ts";
+import { writeDown } from "./write-down.ts";
+
+/** What holds for one node holds for thousands, without anybody waiting for all of them. */
+const NODES = 1_200;
+
+let test: TestHub;
+beforeEach(async () => {
+  test = await openTestHub();
+  const profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
+  const rows = Array.from({ length: NODES }, (_, index) => ({
+    id: newId(),
+    name: `gpu-${index}`,
+    credentialHash: `hash-${index}`,
+    profileId,
+    facts: JSON.stringify(facts),
+    enrolledAt: new Date(test.hub.now()),
+    acceptedSeq: 0,
+    lastSeenAt: new Date(test.hub.now()),
+  }));
+  await test.hub.db.node.createMany({ data: rows });
+  await test.restart();
+});
+afterEach(() => test.close());
+
+const nodes = () => [...test.hub.live.nodes.values()];
+
+it("each of them that falls silent in one moment gets its line, once, and is silent after a restart too", async () => {
+  test.advance(31_000);
+  await noticeSilence(test.hub);
+  await noticeSilence(test.hub);
+  const lines = await test.hub.db.event.findMany({ where: { kind: "node-silent" } });
+  expect(new Set(lines.map(({ nodeId }) => nodeId)).size).toBe(NODES);
+  expect(lines.length).toBe(NODES);
+  await test.restart();
+  expect(nodes().filter(({ silent }) => silent).length).toBe(NODES);
+});
+
+it("one that speaks while the others are written down is not called silent", async () => {
+  test.advance(31_000);
+  const last = nodes().at(-1);
+  if (last === undefined) throw new Error("no node");
+  const noticing = noticeSilence(test.hub);
+  last.quietSince = test.hub.now();
+  await noticing;
+  expect(last.silent).toBe(false);
+  expect(nodes().filter(({ silent }) => silent).length).toBe(NODES - 1);
+});
+
+it("they are asked for fewer reports the more they are, watched or not", async () => {
+  const leave = test.hub.live.enter(test.hub.now);
+  expect(test.hub.live.settings.reportEveryMs).toBe(NODES);
+  leave();
+  test.advance(6_000);
+  test.hub.live.adaptCadence(test.hub.now());
+  expect(test.hub.live.settings.reportEveryMs).toBe(10_000);
+});
+
+it("what they said last is written down some at a time, the oldest first, and all of it in the end", async () => {
+  for (const node of nodes()) {
+    node.report = { ...report(test.hub), logTail: null };
+    node.lastSeenAt = test.hub.now();
+    node.dirty = true;
+  }
+  test.advance(15_000);
+  const written = () => test.hub.db.node.count({ where: { lastReport: { not: null } } });
+  await writeDown(test.hub, "due");
+  const first = await written();
+  expect(first).toBeGreaterThan(0);
+  expect(first).toBeLessThan(NODES);
+  await writeDown(test.hub, "everything");
+  expect(await written()).toBe(NODES);
+  await test.restart();
+  expect(nodes().every((node) => node.report !== null)).toBe(true);
+  expect((await callAs(test.hub, "viewer").nodes.list()).length).toBe(NODES);
+});
