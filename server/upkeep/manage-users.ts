@@ -3,6 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { email as emailSchema, password as passwordSchema, role as roleSchema, type Role } from "#protocol/requests.ts";
 import type { Database, Transaction } from "#prisma/open.ts";
 import { hashPassword } from "../auth/password.ts";
+import { closeLinksOf, keepAnAdmin } from "../users/accounts.ts";
 import { newId } from "../random-id.ts";
 
 /** Accounts on the level of the database, for whoever holds the data folder when nobody can sign in. */
@@ -14,9 +15,6 @@ export interface UsersAt {
   /** log2 of scrypt's N. */
   passwordCost: number;
 }
-
-/** No password has this hash. */
-const NO_PASSWORD = "disabled";
 
 const emailOf = (text: string): string => {
   const parsed = emailSchema.safeParse(text);
@@ -47,10 +45,10 @@ export interface UserLine {
 
 export async function listUsers({ db }: Pick<UsersAt, "db">): Promise<UserLine[]> {
   const rows = await db.user.findMany({ orderBy: { email: "asc" } });
-  return rows.map(({ email, role, passwordHash, createdAt }) => ({
+  return rows.map(({ email, role, disabledAt, createdAt }) => ({
     email,
     role,
-    isDisabled: passwordHash === NO_PASSWORD,
+    isDisabled: disabledAt !== null,
     createdAt: createdAt.getTime(),
   }));
 }
@@ -59,14 +57,6 @@ async function findUser(tx: Transaction, email: string) {
   const user = await tx.user.findUnique({ where: { email } });
   if (user === null) throw new Fault("NOT_FOUND", { op: "user", subject: email });
   return user;
-}
-
-/** @throws Fault CONFLICT when this would leave nobody who can manage the hub */
-async function requireOtherAdmin(tx: Transaction, id: string, what: string): Promise<void> {
-  const others = await tx.user.count({
-    where: { id: { not: id }, role: "admin", passwordHash: { not: NO_PASSWORD } },
-  });
-  if (others === 0) throw new Fault("CONFLICT", { op: "user", subject: what, detail: "it is the only admin" });
 }
 
 const writeAudit = (tx: Transaction, now: number, entry: { action: string; subject: string }) =>
@@ -91,24 +81,28 @@ export async function createUser(
   return wish.password === null ? password : null;
 }
 
-/** @throws Fault BAD_INPUT, NOT_FOUND, CONFLICT */
+/** @throws Fault BAD_INPUT, NOT_FOUND, LAST_ADMIN */
 export async function setRole({ db, now }: UsersAt, wish: { email: string; role: string }): Promise<void> {
   const role = roleOf(wish.role);
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, emailOf(wish.email));
-    if (role !== "admin" && user.role === "admin") await requireOtherAdmin(tx, user.id, user.email);
+    if (role !== "admin") {
+      await keepAnAdmin(tx, user);
+      await closeLinksOf(tx, user, new Date(now));
+    }
     await tx.user.update({ where: { id: user.id }, data: { role } });
     await tx.session.deleteMany({ where: { userId: user.id } });
     await writeAudit(tx, now, { action: "set role", subject: `${user.email} (${role})` });
   });
 }
 
-/** Nobody signs in with the account any more, until it gets a new password. @throws Fault NOT_FOUND, CONFLICT */
+/** Nobody signs in with the account any more, until it gets a new password. @throws Fault NOT_FOUND, LAST_ADMIN */
 export async function disableUser({ db, now }: UsersAt, wish: { email: string }): Promise<void> {
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, emailOf(wish.email));
-    if (user.role === "admin") await requireOtherAdmin(tx, user.id, user.email);
-    await tx.user.update({ where: { id: user.id }, data: { passwordHash: NO_PASSWORD } });
+    await keepAnAdmin(tx, user);
+    await closeLinksOf(tx, user, new Date(now));
+    await tx.user.update({ where: { id: user.id }, data: { disabledAt: new Date(now) } });
     await tx.session.deleteMany({ where: { userId: user.id } });
     await writeAudit(tx, now, { action: "disable user", subject: user.email });
   });
@@ -124,7 +118,7 @@ export async function setPassword(
   const passwordHash = await hashPassword(password, passwordCost);
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, email);
-    await tx.user.update({ where: { id: user.id }, data: { passwordHash } });
+    await tx.user.update({ where: { id: user.id }, data: { passwordHash, disabledAt: null } });
     await tx.session.deleteMany({ where: { userId: user.id } });
     await writeAudit(tx, now, { action: "set password", subject: email });
   });

@@ -82,8 +82,8 @@ describe("the hub's command line", () => {
   it("disables an account until it gets a new password, but never the last admin", async () => {
     await hub(["user", "create", "ada@example.com", "--role", "admin"]);
     await hub(["user", "create", "bob@example.com", "--role", "operator", "--stdin"], "a long password of bob");
-    await expect(hub(["user", "disable", "ada@example.com"])).rejects.toMatchObject({ code: "CONFLICT" });
-    await expect(hub(["user", "role", "ada@example.com", "viewer"])).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(hub(["user", "disable", "ada@example.com"])).rejects.toMatchObject({ code: "LAST_ADMIN" });
+    await expect(hub(["user", "role", "ada@example.com", "viewer"])).rejects.toMatchObject({ code: "LAST_ADMIN" });
     await hub(["user", "disable", "bob@example.com"]);
     await expect(signIn("bob@example.com", "a long password of bob")).rejects.toEqual(fault("SIGN_IN_FAILED"));
     expect((await hub(["user", "list"])).text).toBe("ada@example.com  admin\nbob@example.com  operator  disabled");

@@ -36,14 +36,14 @@ export async function listUsers(hub: Hub): Promise<UserView[]> {
 }
 
 /** @throws Fault LAST_ADMIN when `user` is the only admin that can sign in */
-async function keepAnAdmin(tx: Transaction, user: User): Promise<void> {
+export async function keepAnAdmin(tx: Transaction, user: User): Promise<void> {
   if (user.role !== "admin" || user.disabledAt !== null) return;
   const others = await tx.user.count({ where: { role: "admin", disabledAt: null, id: { not: user.id } } });
   if (others === 0) throw new Fault("LAST_ADMIN", { subject: user.email });
 }
 
 /** Whoever is not an admin any more has invited nobody: links of theirs that are still open are over. */
-const closeLinksOf = async (tx: Transaction, user: User, at: Date): Promise<void> => {
+export const closeLinksOf = async (tx: Transaction, user: User, at: Date): Promise<void> => {
   await tx.oneTimeCode.updateMany({
     where: { madeById: user.id, usedAt: null, revokedAt: null },
     data: { revokedAt: at },
