@@ -85,7 +85,7 @@ describe("the hub's command line", () => {
     await expect(hub(["user", "disable", "ada@example.com"])).rejects.toMatchObject({ code: "LAST_ADMIN" });
     await expect(hub(["user", "role", "ada@example.com", "viewer"])).rejects.toMatchObject({ code: "LAST_ADMIN" });
     await hub(["user", "disable", "bob@example.com"]);
-    await expect(signIn("bob@example.com", "a long password of bob")).rejects.toEqual(fault("SIGN_IN_FAILED"));
+    await expect(signIn("bob@example.com", "a long password of bob")).rejects.toEqual(fault("ACCOUNT_DISABLED"));
     expect((await hub(["user", "list"])).text).toBe("ada@example.com  admin\nbob@example.com  operator  disabled");
     await hub(["user", "password", "bob@example.com", "--stdin"], "a new password of bob");
     await signIn("bob@example.com", "a new password of bob");
