@@ -79,7 +79,7 @@ describe("a store that can do everything", () => {
   test("gets bytes the way the product sends them: presigned, with their length and sum", async () => {
     const { store } = await ran(() => null);
     const parts = store.seen.filter((seen) => operationOf(seen) === "UploadPart");
-    expect(parts.map(({ body }) => body.length).slice(0, 2)).toEqual([5 * 1024 * 1024, 1000]);
+    expect(parts.map(({ body }) => body.length).slice(0, 2)).toEqual([1000, 5 * 1024 * 1024]);
     for (const { query, headers } of parts.slice(0, 2)) {
       expect(query.get("X-Amz-SignedHeaders")).toBe("content-length;host;x-amz-checksum-crc32");
       expect(headers["x-amz-checksum-crc32"]).toMatch(/==$/);
