@@ -25,7 +25,7 @@ const EXPECTED: Record<Who, string[]> = {
     "events.list",
     "losses.list",
     "restores.plan",
-    ...["file", "checkpoint", "compare", "curve", "recognise"].map((name) => `inspect.${name}`),
+    ...["file", "checkpoint", "compare", "curve"].map((name) => `inspect.${name}`),
     ...["percentiles", "series", "list", "export", "regions"].map((name) => `history.${name}`),
     "auth.changePassword",
     "sessions.list",
@@ -42,6 +42,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.history",
   ],
   operator: [
+    "inspect.recognise",
     "history.setRegions",
     "restores.create",
     "transfers.act",

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { readArchive } from "#storage/testing/real-files.ts";
 import { type Staged, type StagedFile, announce, manifestOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
 import { clearBucket, openPair } from "../checkpoints/test-bucket.ts";
+import { fault } from "../hub/match-fault.ts";
 import { callAs, openTestStore, type TestStore } from "../hub/open-test-hub.ts";
 import { recogniseBucket } from "./recognise-bucket.ts";
 
@@ -20,7 +21,7 @@ afterAll(async () => {
   await store.close();
 });
 
-const inspect = () => callAs(pair.test.hub, "viewer").inspect;
+const inspect = () => callAs(pair.test.hub, "operator").inspect;
 
 /** A safetensors file that is also text: every number in it is below 128. */
 function safetensors(name: string, tensors: Record<string, string>): StagedFile {
@@ -154,6 +155,17 @@ describe("an object of a bucket", () => {
       cause: { code: "NO_SUCH_KEY" },
     });
   });
+});
+
+it("an object outside checkpoints is not for viewers", async () => {
+  await put("secrets.txt", "a word");
+  const place = { profileId: pair.profileId, key: "secrets.txt" };
+  const viewer = callAs(pair.test.hub, "viewer").inspect;
+  const refused = fault("ROLE_REQUIRED");
+  await expect(viewer.file({ place })).rejects.toEqual(refused);
+  await expect(viewer.compare({ from: place, to: place })).rejects.toEqual(refused);
+  await expect(viewer.curve(place)).rejects.toEqual(refused);
+  expect(await callAs(pair.test.hub, "operator").inspect.file({ place })).toMatchObject({ preview: "a word" });
 });
 
 describe("checkpoints of other tools", () => {
