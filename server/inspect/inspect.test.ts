@@ -222,7 +222,7 @@ describe("checkpoints of other tools", () => {
     await put("r/checkpoint-1/trainer_state.json", "{}");
     const gone = new AbortController();
     gone.abort();
-    const caller = callAs(pair.test.hub, "viewer").inspect;
+    const caller = callAs(pair.test.hub, "operator").inspect;
     await expect(
       recogniseBucket(
         pair.test.hub,
