@@ -23,6 +23,7 @@ type Module = Record<string, Method>;
 const require = createRequire(import.meta.url);
 const fs = require("node:fs") as Module & { promises: Module };
 const dns = require("node:dns") as Module;
+const dnsLater = require("node:dns/promises") as Module;
 const real = { ...fs };
 const wish = JSON.parse(process.env.TIDEMARK_SHIM ?? "{}") as Wish;
 const isOver = (): boolean => real["existsSync"]?.(wish.until) === true;
@@ -52,7 +53,21 @@ function lookup(...args: unknown[]): unknown {
   return undefined;
 }
 const realLookup = dns["lookup"];
-if (wish.name !== undefined) dns["lookup"] = lookup;
+const realLookupLater = dnsLater["lookup"];
+/** The same, for whoever awaits it. */
+const lookupLater = (...args: unknown[]): unknown =>
+  args[0] === wish.name?.host
+    ? new Promise((resolve, reject) => {
+        lookup(args[0], args[1] ?? {}, (error: unknown, ...found: unknown[]) => {
+          if (error instanceof Error) reject(error);
+          else resolve(found.length === 1 ? found[0] : { address: found[0], family: found[1] });
+        });
+      })
+    : realLookupLater?.(...args);
+if (wish.name !== undefined) {
+  dns["lookup"] = lookup;
+  dnsLater["lookup"] = lookupLater;
+}
 
 const sleepNow = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 const sleep = (ms: number) =>
