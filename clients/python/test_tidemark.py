@@ -16,6 +16,7 @@ import threading
 import time
 import types
 import unittest
+import warnings
 import zlib
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
@@ -292,6 +293,8 @@ class TheStepRecord(Case):
 
     def setUp(self) -> None:
         super().setUp()
+        # The connection of a word stays open until the next one.
+        warnings.simplefilter("ignore", ResourceWarning)
         self.worker = self.start_named()
 
     def make(self, name: str = "llama.step", run: str = "llama", version: int = 1) -> str:
