@@ -119,7 +119,7 @@ class _StepRecord:
 
     def __init__(self, path: str, *, is_asked: bool) -> None:
         """Raises OSError or ValueError when it is not to be written: by this user, on this system, or not now."""
-        # None of them is there on Windows.
+        # Windows has none of this.
         fcntl = importlib.import_module("fcntl")
         self.path, self.is_asked = path, is_asked
         self.pid, self.word_at = os.getpid(), -WORD_EVERY_SECONDS
