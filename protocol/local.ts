@@ -46,6 +46,15 @@ export interface RestoreAnswer {
 /** `POST /v1/step`: how far training has come. */
 export const stepInput = z.strictObject({ run, step });
 
+/** `POST /v1/record`: the file in which a program writes its last step itself. */
+export const recordInput = z.strictObject({ run });
+export interface RecordAnswer {
+  run: string;
+  path: string;
+  /** Of its form. */
+  version: number;
+}
+
 /**
  * `POST /v1/steer`: pauses, resumes, tries again or cancels uploads: those of a step, of a run, or all. What is paused for a
  * run or for all holds for those that come later too, until it is resumed.

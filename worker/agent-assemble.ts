@@ -12,6 +12,7 @@ import { openStand, type Stand } from "./orders/stand.ts";
 import type { ProbeWishes } from "./probe/wishes.ts";
 import type { LocalDoor } from "./local/serve-local.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
+import { openStepRecords, type StepRecords } from "./loss/step-records.ts";
 import { openTraining, type Training } from "./loss/training.ts";
 import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts";
 import type { Hub } from "./link/hub.ts";
@@ -51,6 +52,8 @@ export interface Agent {
   ends: Ends;
   uplink: Uplink;
   training: Training;
+  /** Where programs write their last step themselves. */
+  stepRecords: StepRecords;
   /** Where programs on this machine reach this worker; null until it is open. */
   local: { door: LocalDoor | null };
   /** The epoch in which this node wrote each run before this start; null when it never did. */
@@ -95,6 +98,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
   const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
+  const stepRecords = openStepRecords(join(state, "steps"));
   const ends = createEnds();
   const uplink = createUplink();
   // Those a program named itself have captures here and no folder that is watched.
@@ -170,7 +174,8 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     prepared: new Set(),
     ends,
     uplink,
-    training: openTraining(join(state, "training.json")),
+    training: openTraining(join(state, "training.json"), { records: stepRecords, wallNow }),
+    stepRecords,
     local: { door: null },
     logTail: null,
     stand,

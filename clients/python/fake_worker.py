@@ -31,6 +31,8 @@ DEFAULTS: Dict[str, Script] = {
     "/v1/flush": (200, {"pending": 0, "error": None}),
     "/v1/restore": lambda body: (200, {"run": "llama", "step": 500, "path": body["path"], "checkpointId": "c-1"}),
     "/v1/step": (204, None),
+    # As a worker of an earlier version.
+    "/v1/record": (404, {"fault": {"code": "NOT_FOUND", "sentence": "The worker answers other things."}}),
 }
 
 
@@ -101,7 +103,9 @@ def _handler(worker: FakeWorker) -> Type[BaseHTTPRequestHandler]:
             content = self.rfile.read(int(self.headers.get("content-length") or 0))
             body = json.loads(content) if content else None
             authorization = self.headers.get("authorization")
-            worker.asked.append(Asked(self.command, self.path, body, authorization))
+            # Asked once before the first step; only tests that answer it are about it.
+            if self.path != "/v1/record" or self.path in worker.script:
+                worker.asked.append(Asked(self.command, self.path, body, authorization))
             held = worker.held.get(self.path)
             if held is not None:
                 held.wait()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
+import http.client
 import logging
 import os
 import pickle
 import shutil
 import socket
+import struct
 import sys
 import tempfile
 import threading
 import time
 import types
 import unittest
+import warnings
+import zlib
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 from unittest import mock
@@ -21,7 +26,7 @@ import tidemark
 from fake_worker import SAVED, FakeWorker
 from tidemark import Client, TidemarkError
 
-VARIABLES = ("SOCKET", "LOCAL_URL", "LOCAL_TOKEN_FILE", "STATE", "RESUME_PATH", "RESUME_STEP")
+VARIABLES = ("SOCKET", "LOCAL_URL", "LOCAL_TOKEN_FILE", "STATE", "STEP_RECORD", "RESUME_PATH", "RESUME_STEP")
 
 
 class Case(unittest.TestCase):
@@ -39,6 +44,7 @@ class Case(unittest.TestCase):
         states.start()
         self.addCleanup(states.stop)
         tidemark._client._away_until = 0.0
+        tidemark._client._records.clear()
 
     def at(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
@@ -280,6 +286,141 @@ class TheStep(Case):
         self.assertEqual(connect.call_args[0][1], tidemark.STEP_SECONDS)
         self.assertEqual(worker.bodies("/v1/step"), [{"step": 1}])
         self.assertGreater(tidemark._client._away_until, time.monotonic())
+
+
+class TheStepRecord(Case):
+    """What the worker reads of it is tested beside the worker."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        # The connection of a word stays open until the next one.
+        warnings.simplefilter("ignore", ResourceWarning)
+        self.worker = self.start_named()
+
+    def make(self, name: str = "llama.step", run: str = "llama", version: int = 1) -> str:
+        """As the worker makes it."""
+        identity = os.urandom(16)
+        header = struct.pack("<6sH16s32sI", b"TMSTEP", version, identity, hashlib.sha256(run.encode()).digest(), 0)
+        with open(self.at(name), "wb") as file:
+            file.write(header + struct.pack("<I", zlib.crc32(header)) + bytes(128))
+        return self.at(name)
+
+    def written(self, path: str) -> Tuple[int, int]:
+        """Turn and step of what was written last."""
+        with open(path, "rb") as file:
+            content = file.read()
+        self.assertEqual(len(content), 192)
+        return max(struct.unpack("<QQ", content[at + 8 : at + 24]) for at in (64, 128))
+
+    def words(self) -> List[int]:
+        return [body["step"] for body in self.worker.bodies("/v1/step")]
+
+    def test_every_step_is_written_and_the_worker_hears_of_it_once_a_second(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        now = time.monotonic()
+        with mock.patch.object(time, "monotonic", lambda: now):
+            for step in range(1, 101):
+                tidemark.step(step)
+        self.assertEqual(self.written(path), (100, 100))
+        with mock.patch.object(time, "monotonic", lambda: now + 1.0):
+            tidemark.step(101)
+            tidemark.step(102)
+        self.assertEqual(self.written(path), (102, 102))
+        # Nobody waited for the answers.
+        while len(self.words()) < 2:
+            time.sleep(0.01)
+        self.assertEqual(sorted(self.words()), [1, 101])
+
+    def test_it_is_written_while_nobody_listens_and_while_the_worker_hangs(self) -> None:
+        os.environ.update(TIDEMARK_STEP_RECORD=self.make(), TIDEMARK_SOCKET=self.at("nobody"))
+        tidemark.step(1)
+        tidemark.step(2)
+        self.assertEqual(self.written(self.at("llama.step")), (2, 2))
+        hanging = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.addCleanup(hanging.close)
+        hanging.bind(self.at("hanging"))
+        hanging.listen(8)
+        client = Client(socket_path=self.at("hanging"))
+        client._records[None] = tidemark._records[self.at("llama.step")]
+        with mock.patch.object(http.client.HTTPConnection, "getresponse", side_effect=AssertionError("it waited")):
+            client.step(3)
+        self.assertEqual(client._away_until, 0.0)
+        self.assertEqual(self.written(self.at("llama.step")), (3, 3))
+
+    def test_where_no_file_is_named_the_worker_is_asked_for_it_once(self) -> None:
+        path = self.make()
+        self.worker.script["/v1/record"] = (200, {"path": path, "run": "llama", "version": 1})
+        tidemark.step(7, "llama")
+        tidemark.step(8, "llama")
+        self.assertEqual(self.written(path), (2, 8))
+        self.assertEqual(self.worker.bodies("/v1/record"), [{"run": "llama"}])
+
+    def test_a_file_that_the_worker_replaced_is_asked_for_again(self) -> None:
+        path = self.make()
+        self.worker.script["/v1/record"] = (200, {"path": path, "run": "llama", "version": 1})
+        tidemark.step(7)
+        os.replace(self.make("new"), path)
+        now = time.monotonic()
+        with mock.patch.object(time, "monotonic", lambda: now + 1.0):
+            tidemark.step(8)
+            tidemark.step(9)
+        self.assertEqual(self.written(path), (1, 9))
+
+    def test_a_program_of_an_earlier_start_says_nothing_any_more(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        with mock.patch.object(Client, "_send") as send:
+            tidemark.step(7)
+            self.assertEqual(send.call_count, 1)
+            os.replace(self.make("new"), path)
+            now = time.monotonic()
+            with mock.patch.object(time, "monotonic", lambda: now + 2.0):
+                tidemark.step(8)
+            self.assertEqual(send.call_count, 1)
+        self.assertEqual(self.written(path), (0, 0))
+
+    def test_a_file_that_cannot_be_written_is_replaced_by_words(self) -> None:
+        os.mkdir(self.at("folder"))
+        with open(self.at("empty"), "wb"):
+            pass
+        os.symlink(self.make("target"), self.at("link"))
+        bad = [self.at("nothing"), self.at("folder"), self.at("empty"), self.at("link"), self.make("later", version=2)]
+        for step, path in enumerate(bad):
+            os.environ["TIDEMARK_STEP_RECORD"] = path
+            client = Client()
+            client.step(step)
+            client.step(step)
+        self.assertEqual(self.words(), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+        self.assertEqual(self.written(self.at("target")), (0, 0))
+
+    def test_a_disk_that_is_full_is_followed_by_words(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = self.make()
+        with mock.patch.object(os, "pwrite", side_effect=OSError(28, "No space left on device")):
+            tidemark.step(1)
+            tidemark.step(2)
+        self.assertEqual(self.words(), [1, 2])
+
+    def test_a_client_that_is_told_of_another_worker_does_not_write_into_this_ones_file(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        other = self.start()
+        Client(socket_path=other.socket_path).step(5)
+        self.assertEqual(other.bodies("/v1/step"), [{"step": 5}])
+        self.assertEqual(self.written(path), (0, 0))
+
+    def test_a_client_that_has_written_can_be_sent_to_another_process(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        client = Client()
+        client.step(1)
+        pickle.loads(pickle.dumps(client)).step(2)
+        self.assertEqual(self.written(path), (2, 2))
+
+    def test_threads_write_one_after_the_other(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        threads = [threading.Thread(target=lambda: [tidemark.step(n) for n in range(200)]) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.written(path)[0], 800)
 
 
 class WhereItGoesOn(Case):

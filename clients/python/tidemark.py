@@ -13,6 +13,9 @@ One file, Python 3.8 or newer, standard library only: copy it beside your progra
 The worker is found by TIDEMARK_SOCKET (its unix socket), else by TIDEMARK_LOCAL_URL with the token in the file that
 TIDEMARK_LOCAL_TOKEN_FILE names, else by `local.sock` in TIDEMARK_STATE, or in /var/lib/tidemark or ~/.tidemark.
 
+With a worker on this machine `step` writes the step into a file that the worker made (TIDEMARK_STEP_RECORD, or as it
+answers): some microseconds, and known to the step whatever is killed. Otherwise it is said over the socket each time.
+
 `step`, `available` and the callbacks never raise; the others raise TidemarkError: what happened, and what to do.
 """
 
@@ -25,8 +28,12 @@ import logging
 import os
 import re
 import socket
+import struct
 import sys
+import threading
 import time
+import zlib
+from hashlib import sha256
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, TypedDict, Union, cast
 from urllib.parse import urlsplit
 
@@ -41,6 +48,9 @@ ANSWER_SECONDS = 30.0
 # `step` stands in the training loop: connect and answer share about a second, and a worker that is away is left alone.
 STEP_SECONDS = 0.5
 AWAY_SECONDS = 5.0
+# Where the steps are written down, a word lets displays follow: so often at most, and nobody waits for its answer.
+WORD_EVERY_SECONDS = 1.0
+WORD_SECONDS = 0.05
 # The worker ends a flush by its own clock; its answer may take this much longer.
 GRACE_SECONDS = 10.0
 # The order in which the worker chooses its state folder.
@@ -98,6 +108,80 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
+class _StepRecord:
+    """The file in which the worker reads the last step: docs/local-api.md, "The step record"."""
+
+    VERSION, PART_BYTES, SLOTS, MOST_STEP = 1, 64, (1, 2), 999_999_999_999
+    # Each is followed by its CRC-32. Magic, version, id, SHA-256 of the run's name, nothing.
+    HEADER = struct.Struct("<6sH16s32sI")
+    # Magic, version, nothing, turn, step, epoch ms, id, the beginning of that SHA-256, nothing.
+    SLOT = struct.Struct("<4sHHQQQ16s8sI")
+
+    def __init__(self, path: str, *, is_asked: bool) -> None:
+        """Raises OSError or ValueError when it is not to be written: by this user, on this system, or not now."""
+        # Windows has none of this.
+        fcntl = importlib.import_module("fcntl")
+        self.path, self.is_asked = path, is_asked
+        self.pid, self.word_at = os.getpid(), -WORD_EVERY_SECONDS
+        self._one_at_a_time = threading.Lock()
+        self._fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            # Of several ranks one writes; the lock ends with its process, and children do not inherit it.
+            fcntl.lockf(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            parts = [os.pread(self._fd, self.PART_BYTES, at * self.PART_BYTES) for at in (0, *self.SLOTS)]
+            magic, version, self._id, self._digest, _ = self._read(self.HEADER, parts[0]) or (b"", 0, b"", b"", 0)
+            if (magic, version) != (b"TMSTEP", self.VERSION):
+                raise ValueError(f"{path} is no step record of version {self.VERSION}")
+            slots = [self._read(self.SLOT, part) for part in parts[1:]]
+            self._turn = max(slot[3] if slot and slot[6] == self._id else 0 for slot in slots)
+        except Exception:
+            self.close()
+            raise
+
+    def _read(self, form: struct.Struct, part: bytes) -> Optional[Tuple[Any, ...]]:
+        is_whole = len(part) == self.PART_BYTES and part[-4:] == struct.pack("<I", zlib.crc32(part[:-4]))
+        return form.unpack(part[:-4]) if is_whole else None
+
+    def write(self, step: int) -> None:
+        """One write, without waiting for the disk: it outlives every process here."""
+        if not 0 <= step <= self.MOST_STEP:
+            raise ValueError(f"a step is a whole number up to {self.MOST_STEP}")
+        with self._one_at_a_time:
+            turn, at = self._turn + 1, time.time_ns() // 1_000_000
+            slot = self.SLOT.pack(b"TMST", self.VERSION, 0, turn, step, at, self._id, self._digest[:8], 0)
+            slot += struct.pack("<I", zlib.crc32(slot))
+            # In turns: what was written before stays whole until this is.
+            if os.pwrite(self._fd, slot, self.SLOTS[turn % 2] * self.PART_BYTES) != self.PART_BYTES:
+                raise OSError("the step was written in part")
+            self._turn = turn
+
+    def is_of(self, run: Optional[str]) -> bool:
+        return run is None or self._digest == sha256(run.encode()).digest()
+
+    def is_there(self) -> bool:
+        """Whether the worker still reads this file: a later start of it has its own."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+        except OSError:
+            return False
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+# One for each file in this process, whoever asks: closing a second one would end the lock of the first.
+_records: Dict[str, _StepRecord] = {}
+
+
+def _open_record(path: str, run: Optional[str], *, is_asked: bool) -> _StepRecord:
+    record = _records.get(path)
+    if record is None or record.pid != os.getpid() or (is_asked and not record.is_there()):
+        record = _records[path] = _StepRecord(path, is_asked=is_asked)
+    if not record.is_of(run):
+        raise ValueError(f"{path} is of another run than {run}")
+    return record
+
+
 class Client:
     """One worker. Without arguments it is looked for at every call: it may come later, or start anew elsewhere."""
 
@@ -106,6 +190,13 @@ class Client:
     ) -> None:
         self._socket_path, self._url, self._token_file = socket_path, url, token_file
         self._away_until = 0.0
+        # By the run that was named. None: its steps are said, not written.
+        self._records: Dict[Optional[str], Optional[_StepRecord]] = {}
+        self._word: Optional[http.client.HTTPConnection] = None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        # In another process it opens its own.
+        return dict(self.__dict__, _records={}, _word=None)
 
     def save(
         self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None, wait: bool = False
@@ -148,11 +239,66 @@ class Client:
     def step(self, step: int, run: Optional[str] = None) -> None:
         """Say how far training has come. Never raises; a worker that is away is asked again some seconds later."""
         try:
-            if time.monotonic() >= self._away_until:
+            record = self._record(run)
+            is_written = record is not None and self._write(record, int(step), run)
+            if not is_written and time.monotonic() >= self._away_until:
                 self._ask("POST", "/v1/step", {"step": _whole(step), "run": run}, STEP_SECONDS, STEP_SECONDS)
         except Exception as error:
             self._away_until = time.monotonic() + AWAY_SECONDS
             log.debug("the step was not told: %s", error)
+
+    def _write(self, record: _StepRecord, step: int, run: Optional[str]) -> bool:
+        """Whether it was written; now and then a word of it as well."""
+        try:
+            record.write(step)
+        except OSError as error:
+            log.debug("steps are said from here on: %s", error)
+            self._records[run] = None
+            return False
+        now = time.monotonic()
+        if now < max(self._away_until, record.word_at + WORD_EVERY_SECONDS):
+            return True
+        record.word_at = now
+        if record.is_there():
+            earlier = self._word
+            self._word, _ = self._send("POST", "/v1/step", {"step": step, "run": run}, WORD_SECONDS)
+            if earlier is not None:
+                earlier.close()
+        elif record.is_asked:
+            # The worker has another file now.
+            del self._records[run]
+        # Else a later start of `tidemark run` has a program of its own, and this one speaks for nobody.
+        return True
+
+    def _record(self, run: Optional[str]) -> Optional[_StepRecord]:
+        """Where the steps of a run are written; None: nowhere, or not yet."""
+        if run in self._records:
+            known = self._records[run]
+            if known is None or known.pid == os.getpid():
+                return known
+        is_told = bool(self._socket_path or self._url)
+        named = None if is_told else os.environ.get("TIDEMARK_STEP_RECORD")
+        record = None
+        if named:
+            record = _try_record(named, run, is_asked=False)
+        if record is None:
+            if time.monotonic() < self._away_until:
+                return None
+            path = self._ask_record(run)
+            record = None if path is None or path == named else _try_record(path, run, is_asked=True)
+        self._records[run] = record
+        return record
+
+    def _ask_record(self, run: Optional[str]) -> Optional[str]:
+        """None: it has no file for this run, or is of an earlier version."""
+        try:
+            answer = self._ask("POST", "/v1/record", {"run": run}, STEP_SECONDS, STEP_SECONDS)
+        except TidemarkError as error:
+            if error.code in ("NO_WORKER", "WORKER_LOST", "TIMED_OUT"):
+                raise
+            return None
+        path = answer.get("path")
+        return path if isinstance(path, str) and answer.get("version") == _StepRecord.VERSION else None
 
     def available(self) -> bool:
         """Whether a worker answers. Never raises."""
@@ -171,15 +317,9 @@ class Client:
         answer_seconds: Optional[float] = None,
     ) -> Dict[str, Any]:
         """One request, one answer. `answer_seconds` None: the answer comes when it comes."""
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        given = {key: value for key, value in (body or {}).items() if value is not None}
-        content = None if body is None else json.dumps(given).encode()
-        connection, address = self._connect(connect_seconds)
-        if address.token is not None:
-            headers["Authorization"] = f"Bearer {address.token}"
+        connection, address = self._send(method, path, body, connect_seconds)
         try:
             connection.sock.settimeout(answer_seconds)
-            connection.request(method, path, content, headers)
             response = connection.getresponse()
             return _read_answer(response.status, response.read(), address)
         except socket.timeout as error:
@@ -187,10 +327,25 @@ class Client:
             why = f"The Tidemark worker at {address.name} did not answer {limit}. Look at its log, then ask again."
             raise TidemarkError("TIMED_OUT", why) from error
         except (OSError, http.client.HTTPException) as error:
-            why = f"The Tidemark worker at {address.name} went away before it answered ({_reason(error)})."
-            raise TidemarkError("WORKER_LOST", f"{why} Look at its log; when it runs again, ask again.") from error
+            raise _lost(address, error) from error
         finally:
             connection.close()
+
+    def _send(
+        self, method: str, path: str, body: Optional[Dict[str, Any]], seconds: float
+    ) -> Tuple[http.client.HTTPConnection, _Address]:
+        headers = {"Accept": "application/json", "Content-Type": "application/json"}
+        given = {key: value for key, value in (body or {}).items() if value is not None}
+        content = None if body is None else json.dumps(given).encode()
+        connection, address = self._connect(seconds)
+        if address.token is not None:
+            headers["Authorization"] = f"Bearer {address.token}"
+        try:
+            connection.request(method, path, content, headers)
+            return connection, address
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise _lost(address, error) from error
 
     def _connect(self, seconds: float) -> Tuple[http.client.HTTPConnection, _Address]:
         """The first place at which somebody listens: a worker that was killed leaves its socket behind."""
@@ -246,6 +401,19 @@ def _at_url(url: str, token_file: Optional[PathLike]) -> _Address:
     except (OSError, ValueError) as error:
         why = f"{token_file}: the worker's token could not be read ({_reason(error)})."
         raise TidemarkError("BAD_INPUT", f"{why} Run the program as the user the worker runs as.") from error
+
+
+def _try_record(path: str, run: Optional[str], *, is_asked: bool) -> Optional[_StepRecord]:
+    try:
+        return _open_record(path, run, is_asked=is_asked)
+    except (OSError, ValueError, ImportError, AttributeError) as error:
+        log.debug("steps are said, not written: %s", error)
+        return None
+
+
+def _lost(address: _Address, error: BaseException) -> TidemarkError:
+    why = f"The Tidemark worker at {address.name} went away before it answered ({_reason(error)})."
+    return TidemarkError("WORKER_LOST", f"{why} Look at its log; when it runs again, ask again.")
 
 
 def _whole(step: Optional[int]) -> Optional[int]:

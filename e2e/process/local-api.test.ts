@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -5,7 +6,7 @@ import { runName } from "#protocol/names.ts";
 import type { LocalStatus } from "#protocol/local.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
-import type { RunningProcess } from "../stage/start-process.ts";
+import { ROOT, type RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -125,6 +126,20 @@ describe("a worker that would wait an hour for quiet", () => {
     expect(await ask("POST /v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
     expect(await safeSteps("story")).not.toContain(50);
     expect(Object.keys(hashFolder(path))).toContain("model.safetensors");
+  });
+
+  test("a program is told where it writes its steps, of runs that are written here, and what it wrote is known", async () => {
+    const path = join(stateOf("asked"), "steps", "story.step");
+    expect(await ask("POST /v1/record", {})).toEqual([200, { run: "story", path, version: 1 }]);
+    expect((await ask("POST /v1/record", { run: "nobody-wrote-this" }))[0]).toBe(404);
+    const socket = join(stateOf("asked"), "local.sock");
+    const env = { ...process.env, TIDEMARK_SOCKET: socket, PYTHONPATH: join(ROOT, "clients/python") };
+    execFileSync(process.env["PYTHON"] ?? "python3", ["-c", "import tidemark; tidemark.step(76); tidemark.step(77)"], {
+      env,
+    });
+    // Its word was of the step before.
+    const status = jsonOf(await tidemark("asked", ["status"]));
+    expect(status.runs?.find(({ run }) => run === "story")).toMatchObject({ trainedStep: 77 });
   });
 
   test("what cannot be asked is said, with what can", async () => {

@@ -37,11 +37,13 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   mkdirSync(fixtures, { recursive: true });
   execFileSync("tar", ["xzf", ARCHIVE, "-C", fixtures]);
   const log = join(stage.dir, `${kind}.log`);
-  writeFileSync(log, "");
+  // Of this life: what one before came to says nothing of it.
   const logged = () => Number(readFileSync(log, "utf8").trim().split("\n").at(-1) ?? 0);
   const script = [python, "-B", join(ROOT, "e2e/stage/training.py"), kind, folder, log];
-  const start = (until: number) =>
-    stage.startNode({ name: kind, run: kind, program: [...script, String(until), fixtures] });
+  const start = (until: number) => {
+    writeFileSync(log, "");
+    return stage.startNode({ name: kind, run: kind, program: [...script, String(until), fixtures] });
+  };
   const problems: string[] = [];
   const lives: { from: number; last: number }[] = [];
   const begin = async (worker: RunningProcess): Promise<number> => {
@@ -59,9 +61,12 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   for (let count = 0; count < kills && problems.length === 0; count++) {
     const worker = await start(1_000_000);
     const from = await begin(worker);
-    const wanted = from + 1 + Math.floor(random.next() * 34);
+    // Now and then before its first step.
+    const wanted = from + Math.floor(random.next() * 35);
     const hasEnded = () => worker.lines.some((line) => line.includes("The program ended with"));
-    await waitUntil("it has come so far", () => logged() >= wanted || hasEnded(), { withinMs: 120_000 });
+    await waitUntil("it has come so far", () => Math.max(logged(), from) >= wanted || hasEnded(), {
+      withinMs: 120_000,
+    });
     if (hasEnded()) problems.push(`life ${count + 1}: ${worker.lines.slice(-12).join(" / ")}`);
     const moment = performance.now() + random.next() * 30;
     await waitUntil("the moment of the kill", () => performance.now() >= moment, { everyMs: 1 });

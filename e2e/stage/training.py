@@ -2,7 +2,8 @@
 
 It goes on from where `tidemark run` put it, says every step to its worker and writes it to LOG when that was heard, and
 saves every tenth. KIND says how. `replay-...` writes the files that a real library wrote (FIXTURES) one after the other, in
-pieces, as the library does; `trainer`, `lightning` and `dcp` are the libraries themselves. It ends with 42 when what it
+pieces, as the library does; `trainer`, `lightning` and `dcp` are the libraries themselves; `steps` saves nothing, and rests
+for good once there is a file LOG.rest, which it says in LOG.resting. It ends with 42 when what it
 was to go on from is not whole, and with 43 when there is something newer in FOLDER than it was told of.
 """
 
@@ -28,6 +29,7 @@ NAMES = {
     "trainer": "checkpoint-{}",
     "dcp": "step_{}",
     "lightning": "epoch=0-step={}.ckpt",
+    "steps": "checkpoint-{}",
 }
 # As the Trainer writes them; its own state comes last.
 TRAINER_ORDER = "config generation_config model optimizer scheduler rng_state training_args trainer_state".split()
@@ -128,6 +130,16 @@ def replay(path, step: int) -> None:
         print(f"saved {step}", flush=True)
 
 
+def walk(path, step: int) -> None:
+    while step < UNTIL:
+        if os.path.exists(f"{LOG}.rest"):
+            with open(f"{LOG}.resting", "w", encoding="ascii"):
+                time.sleep(3600)
+        time.sleep(0.003)
+        step += 1
+        say(step)
+
+
 def train(path, step: int) -> None:
     """transformers' own Trainer; it reads all of the checkpoint, so a torn one ends it."""
     import make_fixtures
@@ -213,4 +225,4 @@ start, start_step = tidemark.resume_path(), tidemark.resume_step() or 0
 if any(other > start_step for other in saved_steps()):
     sys.exit(MISLED)
 print(f"starts at {start_step}", flush=True)
-{"trainer": train, "lightning": fit, "dcp": checkpoint}.get(KIND, replay)(start, start_step)
+{"steps": walk, "trainer": train, "lightning": fit, "dcp": checkpoint}.get(KIND, replay)(start, start_step)

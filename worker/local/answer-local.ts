@@ -1,8 +1,9 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import { flushInput, restoreInput, saveInput, steerInput, stepInput } from "#protocol/local.ts";
+import { flushInput, recordInput, restoreInput, saveInput, steerInput, stepInput } from "#protocol/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { flush } from "./flush.ts";
+import { openRecord } from "./open-record.ts";
 import { readState, readStatus } from "./read-state.ts";
 import { restoreHere } from "./restore-here.ts";
 import { saveNow } from "./save-now.ts";
@@ -35,11 +36,12 @@ const ROUTES: Readonly<Record<string, Answerer>> = {
   "POST /v1/flush": async (agent, { body, signal }) => json(await flush(agent, read(flushInput, body), signal)),
   "POST /v1/steer": async (agent, { body }) => json(await steerMany(agent, read(steerInput, body))),
   "POST /v1/restore": async (agent, { body }) => json(await restoreHere(agent, read(restoreInput, body))),
+  "POST /v1/record": (agent, { body }) => json(openRecord(agent, read(recordInput, body))),
   "POST /v1/step": (agent, { body }) => {
     const input = read(stepInput, body);
     const run = whichRun(agent.options.watches, input);
     const epoch = agent.runs.get(run)?.claim?.epoch ?? null;
-    agent.training.note(run, { step: input.step, at: Date.now(), epoch });
+    agent.training.hear(run, { step: input.step, at: Date.now(), epoch });
     return { status: 204, type: "application/json", text: "" };
   },
 };

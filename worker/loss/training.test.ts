@@ -2,7 +2,13 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { openTraining } from "./training.ts";
+import type { StepRecord } from "./parse-step-record.ts";
+import { openTraining as open } from "./training.ts";
+
+/** What programs wrote themselves. */
+const written = new Map<string, StepRecord>();
+const openTraining = (path: string) =>
+  open(path, { records: { read: (run) => written.get(run) ?? null }, wallNow: () => 1_000 });
 
 let folder: string;
 beforeAll(() => {
@@ -56,4 +62,51 @@ test("a file that is torn is as good as none, and is written anew", () => {
   expect(training.of("a", 1)).toBeNull();
   training.note("a", { step: 3, at: 1, epoch: null });
   expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ a: { step: 3, at: 1, epoch: null } });
+});
+
+const ID = "0".repeat(32);
+
+test("what a program wrote counts without a word, in the epoch of what was known, and is taken once", () => {
+  const path = join(folder, "recorded.json");
+  const training = openTraining(path);
+  training.note("r", { step: 10, at: 1, epoch: 4 });
+  written.set("r", { id: ID, turn: 37, step: 47, at: 900 });
+  expect(training.of("r", 4)).toEqual({ step: 47, at: 900, epoch: 4 });
+  expect(training.of("r", 5)).toBeNull();
+  // Training goes on from an older checkpoint: what was taken then says nothing of it, not even to the next worker.
+  training.note("r", { step: 40, at: 950, epoch: 5 });
+  expect(training.of("r", 5)?.step).toBe(40);
+  expect(openTraining(path).of("r", 5)?.step).toBe(40);
+});
+
+test("an older turn of a record is never taken, a later one with a lower step is, and so is another file's first", () => {
+  const training = openTraining(join(folder, "turns.json"));
+  written.set("t", { id: ID, turn: 9, step: 90, at: 1 });
+  expect(training.of("t", 1)?.step).toBe(90);
+  written.set("t", { id: ID, turn: 8, step: 95, at: 2 });
+  expect(training.of("t", 1)?.step).toBe(90);
+  written.set("t", { id: ID, turn: 10, step: 60, at: 3 });
+  expect(training.of("t", 1)?.step).toBe(60);
+  written.set("t", { id: "1".repeat(32), turn: 1, step: 61, at: 4 });
+  expect(training.of("t", 1)?.step).toBe(61);
+});
+
+test("a word that comes late does not undo what the program wrote, and tells of which epoch it is", () => {
+  const training = openTraining(join(folder, "words.json"));
+  written.set("w", { id: ID, turn: 20, step: 20, at: 1 });
+  training.hear("w", { step: 7, at: 5, epoch: 2 });
+  expect(training.of("w", 2)?.step).toBe(20);
+  expect(training.of("w", 3)).toBeNull();
+  // Another rank is ahead.
+  training.hear("w", { step: 21, at: 6, epoch: 2 });
+  expect(training.of("w", 2)?.step).toBe(21);
+  // Nothing is written any more: words are all there is.
+  written.delete("w");
+  training.hear("w", { step: 7, at: 7, epoch: 2 });
+  expect(training.of("w", 2)?.step).toBe(7);
+});
+
+test("a program whose clock is ahead does not put its step into the future", () => {
+  written.set("clock", { id: ID, turn: 1, step: 1, at: 5_000 });
+  expect(openTraining(join(folder, "clock.json")).of("clock", 1)?.at).toBe(1_000);
 });

@@ -1,15 +1,19 @@
 import { closeSync, constants, openSync, readFileSync, writeSync } from "node:fs";
 import * as z from "zod";
 import { diskFault } from "../engine/disk-fault.ts";
+import type { StepRecords } from "./step-records.ts";
 
 /**
- * How far training has come on this node, by the word of the program itself or by the checkpoints it was seen to write: what
- * is compared after an interruption with where training goes on. Written in place at every step, without waiting for the
- * disk: it survives a kill of every process here, and of a machine that is gone the hub has the last report.
+ * How far training has come on this node, by the record that the program writes itself (step-records.ts), by its word, or by
+ * the checkpoints it was seen to write: what is compared after an interruption with where training goes on. Written in place,
+ * without waiting for the disk: it survives a kill of every process here, and of a machine that is gone the hub has the last
+ * report. What a record says is taken once, and never an older turn of it: what is known since is not undone by it.
  */
 export interface Training {
   /** Training of the run has come to this step. A lower one than before counts too: it goes on from there. */
   note(run: string, point: TrainedPoint): void;
+  /** The program's word. It may have been long on its way: where the program writes a record, a lower step is old news. */
+  hear(run: string, word: TrainedPoint): void;
   /** The program still runs: time passes, and is lost with it. Says nothing of a run of which no step is known. */
   goesOn(run: string, at: number): void;
   /** As noted in this epoch; null when nothing was. */
@@ -25,12 +29,27 @@ export interface TrainedPoint {
   epoch: number | null;
 }
 
-const points = z.record(z.string(), z.object({ step: z.number(), at: z.number(), epoch: z.number().nullable() }));
+const points = z.record(
+  z.string(),
+  z.object({
+    step: z.number(),
+    at: z.number(),
+    epoch: z.number().nullable(),
+    /** Up to where the program's record was read. */
+    taken: z.object({ id: z.string(), turn: z.number() }).optional(),
+  }),
+);
+type KeptPoint = z.infer<typeof points>[string];
 
-/** `note` faults with WRITE_FAILED, NO_SPACE; it is known all the same, until this process ends. */
-export function openTraining(path: string): Training {
+interface TrainingParts {
+  records: Pick<StepRecords, "read">;
+  wallNow(): number;
+}
+
+/** `note` and `hear` fault with WRITE_FAILED, NO_SPACE; it is known all the same, until this process ends. */
+export function openTraining(path: string, { records, wallNow }: TrainingParts): Training {
   const before = readText(path);
-  const known = new Map<string, TrainedPoint>(Object.entries(parsePoints(before)));
+  const known = new Map<string, KeptPoint>(Object.entries(parsePoints(before)));
   let fd: number | null = null;
   let writtenBytes = before.length;
   const write = () => {
@@ -44,24 +63,53 @@ export function openTraining(path: string): Training {
       throw diskFault(error, { op: "step", subject: path, otherwise: "WRITE_FAILED" });
     }
   };
+  const writeIfPossible = () => {
+    try {
+      write();
+    } catch {
+      // A full disk must not end what only reads or keeps the time; the next step that is told says so.
+    }
+  };
+  const note = (run: string, { step, at, epoch }: TrainedPoint) => {
+    const taken = known.get(run)?.taken;
+    known.set(run, { step, at, epoch, ...(taken !== undefined && { taken }) });
+    write();
+  };
+  /** A record found after a start is of the epoch of what was known then: the program's life began in it. */
+  const takeRecord = (run: string): { point: KeptPoint | undefined; isRecorded: boolean } => {
+    const point = known.get(run);
+    const record = records.read(run);
+    if (record === null) return { point, isRecorded: false };
+    const { id, turn, step } = record;
+    if (point?.taken?.id === id && turn <= point.taken.turn) return { point, isRecorded: true };
+    const at = Math.min(record.at, wallNow());
+    const fresh = { step, at, epoch: point?.epoch ?? null, taken: { id, turn } };
+    known.set(run, fresh);
+    writeIfPossible();
+    return { point: fresh, isRecorded: true };
+  };
   return {
     of: (run, epoch) => {
-      const point = known.get(run);
-      return point !== undefined && (point.epoch === null || point.epoch === epoch) ? point : null;
+      const { point } = takeRecord(run);
+      if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
+      return { step: point.step, at: point.at, epoch: point.epoch };
     },
-    note: (run, point) => {
-      known.set(run, point);
-      write();
+    note,
+    hear: (run, word) => {
+      const { point, isRecorded } = takeRecord(run);
+      if (point === undefined || !isRecorded || word.step > point.step) {
+        note(run, word);
+      } else if (point.epoch !== word.epoch) {
+        // It still speaks: what it wrote is of the present epoch.
+        point.epoch = word.epoch;
+        write();
+      }
     },
     goesOn: (run, at) => {
-      const point = known.get(run);
+      const { point } = takeRecord(run);
       if (point === undefined || at <= point.at) return;
       point.at = at;
-      try {
-        write();
-      } catch {
-        // A full disk must not end what only keeps the time; the next step that is told says so.
-      }
+      writeIfPossible();
     },
     close: () => {
       if (fd !== null) closeSync(fd);

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
+import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { jitter } from "../engine/breaker.ts";
 import { systemClock } from "../engine/clock.ts";
@@ -46,6 +47,7 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   await reportLoss(agent, { run, claim, from: from.kind === "start" ? null : { step: from.step, at } }).catch(
     narrator.waitingFor,
   );
+  renewRecord(agent, run);
   if (from.kind === "start") {
     narrator.resuming({ run, step: null, path: null });
     return null;
@@ -56,6 +58,16 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   }
   narrator.resuming({ run, step: from.step, path });
   return { run, path, step: from.step };
+}
+
+/** What this program writes is not mixed with what one of an earlier start wrote, or still writes. */
+function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
+  try {
+    stepRecords.renew(run);
+  } catch (error) {
+    // It says its steps over the socket then.
+    narrator.waitingFor(toFault(error, { op: "step" }));
+  }
 }
 
 /** Asks anew each time: the newest checkpoint changes while the run goes on. */

@@ -109,14 +109,31 @@ async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promi
   await outbox.add(event).catch(narrator.waitingFor);
 }
 
-/** For the program: where it goes on from (empty: from the beginning), and where it reaches this worker. */
-function variablesFor({ local: { door } }: Agent, points: readonly ResumePoint[]): Record<string, string> {
+/**
+ * For the program: where it goes on from (empty: from the beginning), where it writes its steps (empty: it asks), and where it
+ * reaches this worker.
+ */
+function variablesFor(agent: Agent, points: readonly ResumePoint[]): Record<string, string> {
+  const { door } = agent.local;
   const [first] = points;
   return {
     ...(door?.socket != null && { TIDEMARK_SOCKET: door.socket }),
     ...(door?.url != null && { TIDEMARK_LOCAL_URL: door.url }),
     ...(door?.tokenFile != null && { TIDEMARK_LOCAL_TOKEN_FILE: door.tokenFile }),
+    TIDEMARK_STEP_RECORD: stepRecordFor(agent),
     TIDEMARK_RESUME_PATH: first?.path ?? "",
     TIDEMARK_RESUME_STEP: first === undefined ? "" : String(first.step),
   };
+}
+
+/** Of several runs the program has to say which one it means, and where to write is answered then. */
+function stepRecordFor({ options, stepRecords, narrator }: Agent): string {
+  const [watch, another] = options.watches;
+  if (watch === undefined || another !== undefined) return "";
+  try {
+    return stepRecords.keep(watch.run);
+  } catch (error) {
+    narrator.waitingFor(error);
+    return "";
+  }
 }
