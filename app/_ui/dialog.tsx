@@ -35,7 +35,7 @@ export function Dialog({ open, onClose, title, intro, footer, width = "usual", c
           <Base.Popup
             initialFocus={() => body.current?.querySelector<HTMLElement>(FOCUSABLE) ?? body.current}
             className={classNames(
-              "flex max-h-full w-full flex-col rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
+              "flex max-h-full w-full flex-col overflow-hidden rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
               WIDTH[width],
             )}
           >
