@@ -26,6 +26,16 @@ const MUCH_SKEW_MS = 60_000;
 /** What a fault says, without the key it was about: that stands beside it already, or is one the test made up. */
 const saysOf = (fault: FaultData): string => visibleText(wordsOf({ ...fault, subject: undefined }).says);
 
+/** What the store answered, as far as the sentence does not say it. */
+function RawAnswer({ check, says }: { check: ProfileCheck; says: string }) {
+  const code = check.rawCode === null ? null : visibleText(check.rawCode);
+  const parts = [
+    ...(code === null || says.includes(code) ? [] : [code]),
+    ...(check.httpStatus === null ? [] : [`HTTP ${check.httpStatus}`]),
+  ];
+  return parts.length > 0 && <span className="font-mono text-faint"> {parts.join(" · ")}</span>;
+}
+
 /** What the test wrote and could not remove, so that somebody else can. */
 function LeftBehindNote({ left }: { left: ProfileTestView["leftBehind"] }) {
   const count = left.length === 1 ? "One thing" : `${left.length} things`;
@@ -99,13 +109,7 @@ export function TestResult({ result }: { result: ProfileTestView }) {
               {check.outcome !== "ok" && check.fault !== null && (
                 <div className="text-12 text-soft">
                   {saysOf(check.fault)}
-                  {(check.rawCode !== null || check.httpStatus !== null) && (
-                    <span className="font-mono text-faint">
-                      {" "}
-                      {visibleText(check.rawCode ?? "no code")}
-                      {check.httpStatus !== null && ` · HTTP ${check.httpStatus}`}
-                    </span>
-                  )}
+                  <RawAnswer check={check} says={saysOf(check.fault)} />
                   <FaultDetails fault={check.fault} />
                 </div>
               )}

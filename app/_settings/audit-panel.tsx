@@ -113,14 +113,16 @@ export function AuditPanel() {
 function AuditLine({ row }: { row: AuditRow }) {
   const now = useHubNow(10_000);
   const at = momentOf(row.at, now);
-  const until = row.lastAt === null ? null : momentOf(row.lastAt, now);
+  const last = row.lastAt === null ? at : momentOf(row.lastAt, now);
   const isRenamed = row.actorNow !== null && row.actorNow !== row.actor;
   const kind =
     row.tokenId !== null
       ? "with an API token"
       : row.actorKind === "person" && row.actorNow === null
         ? "account gone"
-        : row.actorKind;
+        : row.actorKind === row.actor || row.actorKind === "person"
+          ? ""
+          : row.actorKind;
   return (
     <Row>
       <Cell className="w-[45%] max-w-0 max-sm:w-1/2">
@@ -150,7 +152,7 @@ function AuditLine({ row }: { row: AuditRow }) {
       </Cell>
       <Cell from="sm" align="right" className="w-40 text-soft">
         <time dateTime={new Date(row.at).toISOString()}>{at}</time>
-        {until !== null && row.times > 1 && <div className="text-12 text-faint">until {until}</div>}
+        {last !== at && <div className="text-12 text-faint">until {last}</div>}
       </Cell>
     </Row>
   );

@@ -23,8 +23,8 @@ const InviteDialog = onDemand(() => import("./invite-dialog.tsx").then((module) 
 
 const COLUMNS: readonly Column[] = [
   { key: "person", head: "Person" },
-  { key: "role", head: "Role" },
-  { key: "open", head: "Open", from: "md" },
+  { key: "role", head: "Role", edge: "narrow" },
+  { key: "open", head: "Sessions", from: "md" },
   { key: "actions", head: "", label: "Change it", align: "right", from: "sm" },
 ];
 

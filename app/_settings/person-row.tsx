@@ -82,7 +82,7 @@ export function PersonRow({ user, busy, onRole, onEnable, onAsk }: PersonRowProp
         />
         <div className="-ml-2 flex flex-wrap sm:hidden">{actions}</div>
       </Cell>
-      <Cell className="w-36 max-sm:align-top">
+      <Cell className="w-36 max-sm:w-32 max-sm:pr-4 max-sm:align-top">
         {isSelf ? (
           <span title="Another admin has to change your role." className="px-2.5">
             {user.role}

@@ -79,7 +79,7 @@ function OwnSettings() {
     <div className="flex flex-col gap-5">
       <Panel title="Account">
         <Line name="Signed in as" about={person === null ? "" : `role ${person.role}`}>
-          <span className="mr-auto min-w-0 truncate font-mid">{visibleText(person?.email ?? "")}</span>
+          <span className="mr-auto min-w-0 truncate font-mid max-sm:w-full">{visibleText(person?.email ?? "")}</span>
           <Button onClick={() => setChanging(true)}>Change password</Button>
           <Button
             disabled={signOut.busy}
@@ -146,7 +146,7 @@ function Line({ name, about, children }: { name: string; about: string; children
         <div>{name}</div>
         <div className="text-12 text-faint">{about}</div>
       </div>
-      <div className="flex min-w-0 flex-1 items-center gap-3">{children}</div>
+      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-2">{children}</div>
     </div>
   );
 }
