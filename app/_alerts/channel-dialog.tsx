@@ -129,14 +129,14 @@ export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
             </span>
           )}
         </Field>
-        <div className="flex flex-col gap-3 pt-2">
+        <div className="flex flex-col gap-3 empty:hidden">
           {save.fault !== null && <FaultNote fault={save.fault} />}
-          <div className="sticky bottom-[-12px] -mx-5 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" disabled={save.busy}>
-              {save.busy ? "Saving" : edited === null ? "Add channel" : "Save"}
-            </Button>
-          </div>
+        </div>
+        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={save.busy}>
+            {save.busy ? "Saving" : edited === null ? "Add channel" : "Save"}
+          </Button>
         </div>
       </form>
     </Dialog>

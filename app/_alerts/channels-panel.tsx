@@ -24,7 +24,7 @@ interface ChannelsPanelProps {
 /** Where alerts go. */
 export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanelProps) {
   return (
-    <Panel label="Channels" title="Channels">
+    <Panel label="Channels">
       {channels.length === 0 ? (
         <Empty title="No channel yet" action={add}>
           Alerts are shown here only. A channel brings them to Slack, Discord, ntfy or a webhook of your own; then name
@@ -50,8 +50,17 @@ function ChannelLine({
   const whyNot = useWhyNot("admin");
   const test = useAction(() => hub.alerts.test.mutate({ id: view.id }));
   const { channel, hint, waiting, lastSentAt, lastFault } = view;
+  const turn = useAction((isEnabled: boolean) =>
+    hub.alerts.channels.update.mutate({
+      id: view.id,
+      version: view.version,
+      channel: { ...channel, isEnabled },
+      secret: null,
+    }),
+  );
+  const refresh = () => void client.invalidateQueries({ queryKey: ["alerts"] });
   const name = visibleText(channel.name);
-  const fault = test.fault ?? test.result?.fault ?? lastFault;
+  const fault = turn.fault ?? test.fault ?? test.result?.fault ?? lastFault;
   return (
     <li className="flex flex-col gap-2 px-4 py-2.5">
       <div className="flex flex-wrap items-start gap-x-3 gap-y-2">
@@ -61,6 +70,11 @@ function ChannelLine({
             <Tag tone="quiet" kind="plain">
               {CHANNEL_WORDS[channel.kind].label}
             </Tag>
+            {!channel.isEnabled && (
+              <Tag tone="quiet" kind="plain">
+                off
+              </Tag>
+            )}
             {test.result?.ok === true && <Tag tone="safe">arrived in {formatDuration(test.result.tookMs)}</Tag>}
           </div>
           <div className="nums text-12 text-faint">
@@ -73,17 +87,29 @@ function ChannelLine({
             {waiting > 0 && `, ${formatCount(waiting)} waiting`}
           </div>
         </div>
-        <div className="flex flex-wrap gap-1.5">
+        <div className="flex flex-wrap gap-0.5 max-sm:-ml-2">
           <Button
+            look="quiet"
             size="small"
             disabled={whyNot !== null || test.busy}
             title={whyNot ?? undefined}
             aria-label={`Send a test to ${name}`}
-            onClick={() => test.run(undefined, () => void client.invalidateQueries({ queryKey: ["alerts"] }))}
+            onClick={() => test.run(undefined, refresh)}
           >
             {test.busy ? "Sending" : "Test"}
           </Button>
           <Button
+            look="quiet"
+            size="small"
+            disabled={whyNot !== null || turn.busy}
+            title={whyNot ?? undefined}
+            aria-label={`${channel.isEnabled ? "Turn off" : "Turn on"} ${name}`}
+            onClick={() => turn.run(!channel.isEnabled, refresh)}
+          >
+            {channel.isEnabled ? "Turn off" : "Turn on"}
+          </Button>
+          <Button
+            look="quiet"
             size="small"
             disabled={whyNot !== null}
             title={whyNot ?? undefined}
@@ -93,6 +119,7 @@ function ChannelLine({
             Edit
           </Button>
           <Button
+            look="quiet"
             size="small"
             disabled={whyNot !== null}
             title={whyNot ?? undefined}

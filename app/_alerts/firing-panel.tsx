@@ -25,7 +25,9 @@ export function FiringPanel() {
     return (
       <Panel label="Firing now">
         {query.isError ? (
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          <div className="p-3">
+            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          </div>
         ) : (
           <SkeletonRows rows={4} label="Loading alerts" />
         )}
@@ -35,7 +37,7 @@ export function FiringPanel() {
   return (
     <Panel
       label="Firing now"
-      title="Firing now"
+      title={unseen.length === 0 ? undefined : `${formatCount(unseen.length)} not acknowledged`}
       note={query.data.total > rows.length ? `the newest ${formatCount(rows.length)}` : undefined}
       side={
         unseen.length > 1 && (

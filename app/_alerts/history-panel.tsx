@@ -20,10 +20,12 @@ export function HistoryPanel() {
   });
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
   return (
-    <Panel label="History" title="History">
+    <Panel label="History">
       {query.data === undefined ? (
         query.isError ? (
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          <div className="p-3">
+            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          </div>
         ) : (
           <SkeletonRows rows={6} label="Loading the history" />
         )

@@ -194,15 +194,15 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
             </span>
           )}
         </Field>
-        <div className="flex flex-col gap-3 pt-2">
+        <div className="flex flex-col gap-3 empty:hidden">
           {save.fault !== null && <FaultNote fault={save.fault} />}
-          <div className="sticky bottom-[-12px] -mx-5 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
-            {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
-            <Button onClick={onClose}>Cancel</Button>
-            <Button type="submit" look="main" disabled={save.busy}>
-              {save.busy ? "Saving" : edited === null ? "Add rule" : "Save"}
-            </Button>
-          </div>
+        </div>
+        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+          {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={save.busy}>
+            {save.busy ? "Saving" : edited === null ? "Add rule" : "Save"}
+          </Button>
         </div>
       </form>
     </Dialog>

@@ -47,7 +47,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
     { key: "leastNodes", label: "Of at least", unit: "nodes", scale: 1, usual: 5 },
     { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 60 },
   ],
-  "disk-full": [{ key: "lessPercent", label: "Less than", unit: "%", scale: 1, usual: 10 }],
+  "disk-full": [{ key: "lessPercent", label: "Less than", unit: "% of the disk free", scale: 1, usual: 10 }],
   "no-checkpoint": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 120 }],
   "work-lost": [
     { key: "moreThanMs", label: "More than", unit: "min", scale: MINUTE, usual: 30 },

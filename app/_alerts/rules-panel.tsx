@@ -29,10 +29,12 @@ interface RulesPanelProps {
 export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
   const query = useQuery(alertRulesQuery());
   return (
-    <Panel label="Rules" title="Rules">
+    <Panel label="Rules">
       {query.data === undefined ? (
         query.isError ? (
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          <div className="p-3">
+            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+          </div>
         ) : (
           <SkeletonRows rows={6} label="Loading rules" />
         )
@@ -72,12 +74,12 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
       </span>
       <div className="min-w-0 flex-1 basis-72">
         <div className="[overflow-wrap:anywhere]">
-          <b className="font-mid">{name}</b>
-          {firing > 0 && <span className="nums ml-2 text-lost">{formatCount(firing)} firing</span>}
-        </div>
-        <div className="text-soft">
-          {conditionWords(rule.condition)}
-          {scopeWords(rule) !== "" && <>; {visibleText(scopeWords(rule))}</>}
+          <b className="mr-2 font-mid">{name}</b>
+          {firing > 0 && <span className="nums mr-2 text-lost">{formatCount(firing)} firing</span>}
+          <span className="nums text-soft">
+            {conditionWords(rule.condition)}
+            {scopeWords(rule) !== "" && <>; {visibleText(scopeWords(rule))}</>}
+          </span>
         </div>
         <div className="nums text-12 text-faint">
           {told.length === 0 ? "shown here only" : `told to ${told.map(visibleText).join(", ")}`}
@@ -91,8 +93,9 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
         </div>
         {fault !== null && <FaultNote fault={fault} />}
       </div>
-      <div className="flex flex-wrap gap-1.5">
+      <div className="flex flex-wrap gap-0.5 max-sm:-ml-2">
         <Button
+          look="quiet"
           size="small"
           disabled={whyNot !== null || mute.busy}
           title={whyNot ?? undefined}
@@ -102,6 +105,7 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
           {isMuted ? "Unmute" : "Mute 1 h"}
         </Button>
         <Button
+          look="quiet"
           size="small"
           disabled={whyNotAdmin !== null || turn.busy}
           title={whyNotAdmin ?? undefined}
@@ -111,6 +115,7 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
           {rule.isEnabled ? "Turn off" : "Turn on"}
         </Button>
         <Button
+          look="quiet"
           size="small"
           disabled={whyNotAdmin !== null}
           title={whyNotAdmin ?? undefined}
@@ -120,6 +125,7 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
           Edit
         </Button>
         <Button
+          look="quiet"
           size="small"
           disabled={whyNotAdmin !== null}
           title={whyNotAdmin ?? undefined}

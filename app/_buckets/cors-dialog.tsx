@@ -183,7 +183,7 @@ function Rule({ rule, change }: { rule: CorsRuleView; change: keyof typeof SIGN 
         <dl className="mt-1 grid gap-x-3 text-12 sm:grid-cols-[72px_minmax(0,1fr)]">
           {lines.map(([name, text]) => (
             <div key={name} className="contents">
-              <dt className="text-soft">{name}</dt>
+              <dt className="text-soft max-sm:pt-1">{name}</dt>
               <dd className="[overflow-wrap:anywhere]">{visibleText(text)}</dd>
             </div>
           ))}

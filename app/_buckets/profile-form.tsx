@@ -93,25 +93,25 @@ function LoadedForm({
     >
       {edited === null && <ImportPanel onChoose={(draft, key) => setForm((old) => withImport(old, draft, key))} />}
       <ProfileFields form={form} errors={errors} presets={presets} edited={edited} onChange={setForm} />
-      <div className="flex flex-col gap-3 pt-2">
+      <div className="flex flex-col gap-3 empty:hidden">
         {test.fault !== null && <FaultNote fault={test.fault} />}
         {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
         {save.fault !== null && <FaultNote fault={save.fault} />}
-        <div className="sticky bottom-[-12px] -mx-5 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
-          {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
-          <Button
-            disabled={busy}
-            onClick={() => {
-              setAsked(true);
-              if (read.ok) test.run(undefined);
-            }}
-          >
-            {test.busy ? "Testing" : "Test"}
-          </Button>
-          <Button type="submit" look="main" disabled={busy}>
-            {save.busy ? "Saving" : saveWord}
-          </Button>
-        </div>
+      </div>
+      <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+        {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
+        <Button
+          disabled={busy}
+          onClick={() => {
+            setAsked(true);
+            if (read.ok) test.run(undefined);
+          }}
+        >
+          {test.busy ? "Testing" : "Test"}
+        </Button>
+        <Button type="submit" look="main" disabled={busy}>
+          {save.busy ? "Saving" : saveWord}
+        </Button>
       </div>
     </form>
   );

@@ -1,4 +1,5 @@
 import { formatDuration } from "#protocol/units.ts";
+import type { FaultData } from "#protocol/fault.ts";
 import type { ProfileCheck, ProfileTestView } from "#protocol/profile-views.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { wordsOf } from "../_hub/fault-of.ts";
@@ -22,21 +23,41 @@ const WORD: Record<ProfileCheck["outcome"], string> = {
 };
 const MUCH_SKEW_MS = 60_000;
 
+/** What a fault says, without the key it was about: that stands beside it already, or is one the test made up. */
+const saysOf = (fault: FaultData): string => visibleText(wordsOf({ ...fault, subject: undefined }).says);
+
+/** What the store answered, as far as the sentence does not say it. */
+function RawAnswer({ check, says }: { check: ProfileCheck; says: string }) {
+  const code = check.rawCode === null ? null : visibleText(check.rawCode);
+  const parts = [
+    ...(code === null || says.includes(code) ? [] : [code]),
+    ...(check.httpStatus === null ? [] : [`HTTP ${check.httpStatus}`]),
+  ];
+  return parts.length > 0 && <span className="font-mono text-faint"> {parts.join(" · ")}</span>;
+}
+
 /** What the test wrote and could not remove, so that somebody else can. */
 function LeftBehindNote({ left }: { left: ProfileTestView["leftBehind"] }) {
   const count = left.length === 1 ? "One thing" : `${left.length} things`;
+  const reasons = [...new Set(left.map(({ fault }) => saysOf(fault)))];
   return (
     <Banner tone="risk" title={`${count} this test wrote could not be removed.`}>
       Remove them by hand, or give the key s3:DeleteObject and s3:AbortMultipartUpload and test again.
-      <ul className="mt-1 text-12">
-        {left.map(({ kind, key, uploadId, fault }) => (
-          <li key={`${key} ${uploadId ?? ""}`}>
-            {kind === "upload" ? "unfinished upload " : ""}
-            <span className="font-mono [overflow-wrap:anywhere]">{visibleText(key)}</span>:{" "}
-            {visibleText(wordsOf(fault).says)}
-          </li>
-        ))}
-      </ul>
+      {reasons.map((reason) => (
+        <div key={reason} className="mt-1 text-12">
+          {reason}
+          <ul>
+            {left
+              .filter(({ fault }) => saysOf(fault) === reason)
+              .map(({ kind, key, uploadId }) => (
+                <li key={`${key} ${uploadId ?? ""}`}>
+                  <span className="font-mono [overflow-wrap:anywhere]">{visibleText(key)}</span>
+                  {kind === "upload" && " (unfinished upload)"}
+                </li>
+              ))}
+          </ul>
+        </div>
+      ))}
     </Banner>
   );
 }
@@ -80,24 +101,22 @@ export function TestResult({ result }: { result: ProfileTestView }) {
               <span className="font-mono text-12">{visibleText(check.operation)}</span>{" "}
               <span className="text-faint">{visibleText(check.neededFor)}</span>
               {check.note !== null && <div className="text-12 text-soft">{visibleText(check.note)}</div>}
+              {check.missingAction !== null && (
+                <div className="text-12">
+                  Needs <span className="font-mono [overflow-wrap:anywhere]">{visibleText(check.missingAction)}</span>.
+                </div>
+              )}
               {check.outcome !== "ok" && check.fault !== null && (
                 <div className="text-12 text-soft">
-                  {visibleText(wordsOf(check.fault).says)}
-                  {(check.rawCode !== null || check.httpStatus !== null) && (
-                    <span className="font-mono text-faint">
-                      {" "}
-                      {visibleText(check.rawCode ?? "no code")}
-                      {check.httpStatus !== null && ` · HTTP ${check.httpStatus}`}
-                    </span>
-                  )}
+                  {saysOf(check.fault)}
+                  <RawAnswer check={check} says={saysOf(check.fault)} />
                   <FaultDetails fault={check.fault} />
                 </div>
               )}
             </div>
-            <span className="nums max-w-[45%] shrink-0 text-right text-12 text-soft">
+            <span className="nums max-w-[45%] shrink-0 text-right text-12 leading-5 text-soft">
               {WORD[check.outcome]}
               {check.skippedBecause !== null && <> · {visibleText(check.skippedBecause)} failed</>}
-              {check.missingAction !== null && <> · needs {visibleText(check.missingAction)}</>}
               {check.outcome === "ok" && check.tookMs !== null && (
                 <span className="text-faint"> · {Math.round(check.tookMs)} ms</span>
               )}

@@ -25,25 +25,22 @@ const timeOf = (at: number): string =>
 export function EventEntry({ event }: { event: EventRow }) {
   const { nodeName, nodeId, fault, detail } = event;
   return (
-    <li className="group grid grid-cols-[60px_12px_minmax(0,1fr)_auto] gap-x-2.5 px-4 py-2">
+    <li className="group grid grid-cols-[60px_12px_minmax(0,1fr)_26px] gap-x-2.5 py-2 pr-3 pl-4 md:grid-cols-[60px_12px_minmax(0,1fr)_auto_26px]">
       <time dateTime={new Date(event.at).toISOString()} className="nums text-12 leading-5 text-faint">
         {timeOf(event.at)}
       </time>
       <Mark tone={event.work} label={event.work} className="mt-[5px]" />
       <div className="min-w-0">
-        <div className="flex flex-wrap items-baseline gap-x-3">
-          <span className="min-w-0 [overflow-wrap:anywhere]">
-            {nodeName !== null &&
-              (nodeId === null ? (
-                <b className="font-mid">{visibleText(nodeName)}</b>
-              ) : (
-                <Link href={`/nodes/${encodeURIComponent(nodeId)}`} data-row-link className="font-mid hover:underline">
-                  {visibleText(nodeName)}
-                </Link>
-              ))}{" "}
-            <EventWords event={event} />
-          </span>
-          <span className="text-12 text-faint">{EVENT_LABELS[event.kind]}</span>
+        <div className="[overflow-wrap:anywhere]">
+          {nodeName !== null &&
+            (nodeId === null ? (
+              <b className="font-mid">{visibleText(nodeName)}</b>
+            ) : (
+              <Link href={`/nodes/${encodeURIComponent(nodeId)}`} data-row-link className="font-mid hover:underline">
+                {visibleText(nodeName)}
+              </Link>
+            ))}{" "}
+          <EventWords event={event} />
         </div>
         {fault !== null && (
           <div className="mt-0.5 text-soft">
@@ -52,12 +49,13 @@ export function EventEntry({ event }: { event: EventRow }) {
           </div>
         )}
         {detail !== null && (
-          <pre className="mt-1.5 overflow-x-hidden rounded-1 bg-sunk px-2.5 py-2 font-mono text-11 leading-4 whitespace-pre-wrap">
+          <pre className="mt-1.5 rounded-1 bg-sunk px-2.5 py-2 font-mono text-11 leading-4 [overflow-wrap:anywhere] whitespace-pre-wrap max-sm:-mr-9 max-sm:-ml-[92px]">
             {detail.split("\n").map(visibleText).join("\n")}
           </pre>
         )}
       </div>
-      <span className="-my-1">
+      <span className="text-12 leading-5 text-faint max-md:hidden">{EVENT_LABELS[event.kind]}</span>
+      <span className="col-start-4 row-start-1 -my-[3px] md:col-start-5">
         <Copy text={plainText(event)} label="Copy this event" />
       </span>
     </li>

@@ -6,7 +6,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "node-silent": "node silent",
   "node-back": "node back",
   "node-revoked": "node revoked",
-  "epoch-claimed": "run taken over",
+  "epoch-claimed": "run claimed",
   "checkpoint-safe": "checkpoint safe",
   "upload-failed": "upload failed",
   "restore-started": "restore started",

@@ -40,7 +40,7 @@ function LastWords({ text }: { text: string }) {
   return (
     <details className="mt-1 text-12 text-soft">
       <summary className="cursor-pointer select-none">its last words</summary>
-      <pre className="mt-1 max-h-60 overflow-auto rounded-1 bg-sunk px-2 py-1.5 font-mono text-11 leading-4 whitespace-pre-wrap">
+      <pre className="mt-1 rounded-1 bg-sunk px-2 py-1.5 font-mono text-11 leading-4 [overflow-wrap:anywhere] whitespace-pre-wrap">
         {text.split("\n").map(visibleText).join("\n")}
       </pre>
     </details>

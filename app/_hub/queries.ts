@@ -52,6 +52,14 @@ export const alertRulesQuery = () =>
 export const alertChannelsQuery = () =>
   queryOptions({ queryKey: ["alerts", "channels"], queryFn: () => hub.alerts.channels.list.query() });
 
+export const sessionsQuery = () =>
+  queryOptions({ queryKey: ["account", "sessions"], queryFn: () => hub.sessions.list.query({ userId: null }) });
+export const apiTokensQuery = () =>
+  queryOptions({ queryKey: ["account", "api-tokens"], queryFn: () => hub.apiTokens.list.query() });
+export const usersQuery = () => queryOptions({ queryKey: ["account", "users"], queryFn: () => hub.users.list.query() });
+export const codesQuery = () =>
+  queryOptions({ queryKey: ["account", "codes"], queryFn: () => hub.invitations.list.query() });
+
 const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   profiles: [["profiles"]],
   tokens: [["tokens"]],

@@ -34,13 +34,15 @@ interface SearchFieldProps {
   label: string;
   value: string;
   placeholder: string;
+  /** `short` is for a name; two of them share a line on narrow screens. */
+  width?: "usual" | "short";
   onChange: (value: string) => void;
 }
 
 const SETTLE_MS = 200;
 
 /** The filter of a page: `/` comes here, Escape empties it. What is typed settles for a moment before it is applied. */
-export function SearchField({ label, value, placeholder, onChange }: SearchFieldProps) {
+export function SearchField({ label, value, placeholder, width = "usual", onChange }: SearchFieldProps) {
   const [typed, setTyped] = useState(value);
   const [applied, setApplied] = useState(value);
   if (value !== applied) {
@@ -56,7 +58,7 @@ export function SearchField({ label, value, placeholder, onChange }: SearchField
     return () => clearTimeout(timer);
   }, [typed, applied, onChange]);
   return (
-    <div className="relative w-full sm:w-64">
+    <div className={classNames("relative", width === "usual" ? "w-full sm:w-64" : "w-[calc(50%-6px)] sm:w-36")}>
       <Search
         size={14}
         aria-hidden

@@ -13,6 +13,8 @@ const LOOK: Record<ButtonLook, string> = {
 };
 const SIZE = { usual: "px-3 py-1.5 min-h-[34px]", small: "px-2 py-0.5 text-12 min-h-[26px]" };
 
+const SQUARE = { usual: "size-[30px]", small: "size-[26px]" };
+
 const shape = (look: ButtonLook, size: keyof typeof SIZE, extra: string | undefined): string =>
   classNames(
     "relative inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-mid whitespace-nowrap transition-[border-color,background-color,filter] duration-100 disabled:opacity-50 disabled:hover:brightness-100 aria-disabled:opacity-50",
@@ -35,8 +37,13 @@ export function ButtonLink({ look = "plain", size = "usual", className, ...rest 
   return <Link {...rest} className={shape(look, size, className)} />;
 }
 
+interface IconButtonProps {
+  label: string;
+  size?: keyof typeof SQUARE;
+}
+
 /** A square button with a picture; `label` is what it is called. */
-export function IconButton({ label, className, ...rest }: { label: string } & ComponentProps<"button">) {
+export function IconButton({ label, size = "usual", className, ...rest }: IconButtonProps & ComponentProps<"button">) {
   return (
     <button
       type="button"
@@ -44,7 +51,8 @@ export function IconButton({ label, className, ...rest }: { label: string } & Co
       title={label}
       {...rest}
       className={classNames(
-        "relative inline-flex size-[30px] shrink-0 items-center justify-center rounded-md text-soft hover:bg-sunk hover:text-ink disabled:opacity-40",
+        "relative inline-flex shrink-0 items-center justify-center rounded-md text-soft hover:bg-sunk hover:text-ink disabled:opacity-40",
+        SQUARE[size],
         className,
       )}
     />

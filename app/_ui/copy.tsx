@@ -36,7 +36,7 @@ function useCopied(text: string): { copied: boolean; copy: () => void } {
 export function Copy({ text, label }: { text: string; label: string }) {
   const { copied, copy } = useCopied(text);
   return (
-    <IconButton label={copied ? "Copied" : label} onClick={copy} className="size-[26px]">
+    <IconButton label={copied ? "Copied" : label} onClick={copy} size="small">
       {copied ? <Check size={14} className="text-safe" /> : <CopyIcon size={14} />}
     </IconButton>
   );

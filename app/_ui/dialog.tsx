@@ -35,11 +35,11 @@ export function Dialog({ open, onClose, title, intro, footer, width = "usual", c
           <Base.Popup
             initialFocus={() => body.current?.querySelector<HTMLElement>(FOCUSABLE) ?? body.current}
             className={classNames(
-              "flex max-h-full w-full flex-col rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
+              "flex max-h-full w-full flex-col overflow-hidden rounded-t-3 border border-line bg-panel text-ink shadow-lift outline-none transition-[opacity,translate] duration-150 max-sm:max-h-[92dvh] sm:rounded-3 data-ending-style:opacity-0 data-starting-style:translate-y-2 data-starting-style:opacity-0",
               WIDTH[width],
             )}
           >
-            <header className="flex items-start gap-3 px-5 pt-4">
+            <header className="flex items-start gap-3 px-5 pt-4 pb-2">
               <div className="min-w-0 flex-1">
                 <Base.Title className="text-15 font-semibold">{title}</Base.Title>
                 {intro !== undefined && <Base.Description className="text-soft">{intro}</Base.Description>}
@@ -51,7 +51,7 @@ export function Dialog({ open, onClose, title, intro, footer, width = "usual", c
             <div
               ref={body}
               tabIndex={-1}
-              className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 py-3 outline-none"
+              className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-5 pt-1 pb-3 outline-none"
             >
               {children}
             </div>

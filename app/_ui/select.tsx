@@ -46,7 +46,9 @@ export function Select({ id, label, value, choices, onChange, placeholder, disab
           aria-describedby={rest["aria-describedby"]}
           className={classNames(controlLook, "flex items-center gap-2 text-left")}
         >
-          <span className={classNames("min-w-0 truncate", chosen === undefined && "text-faint")}>
+          <span
+            className={classNames("max-w-[calc(100%-22px)] shrink-0 truncate", chosen === undefined && "text-faint")}
+          >
             {chosen?.label ?? placeholder ?? "Choose"}
           </span>
           {chosen?.note !== undefined && <span className="min-w-0 truncate text-soft">{chosen.note}</span>}

@@ -36,7 +36,7 @@ test("every page runs under its content security policy, with a nonce of its own
     nonces.add(/'nonce-([^']+)'/.exec(policy)?.[1] ?? "none");
     await expect(page.getByRole("heading", { level: 1 }).first(), path).toBeVisible();
   };
-  const doors = ["/sign-in", "/first-run"];
+  const doors = ["/sign-in", "/first-run", "/invitation#tmi_code", "/reset-password#tmr_code"];
   for (const path of doors) await visit(path);
   await signInByPage(page, stage);
   const screens = [
@@ -48,7 +48,13 @@ test("every page runs under its content security policy, with a nonce of its own
     `/checkpoints/${checkpoint.id}`,
     "/transfers",
     "/buckets",
+    "/alerts",
+    "/alerts?show=rules&rule=new",
+    "/alerts?show=channels&channel=new",
+    "/events",
     "/settings",
+    "/settings?show=people",
+    "/settings?show=audit",
     "/no-such-page",
   ];
   for (const path of screens) await visit(path);

@@ -1,3 +1,4 @@
+import { AxeBuilder } from "@axe-core/playwright";
 import { test as base, expect, type Page } from "@playwright/test";
 import { ADMIN, openStage, type Stage, type StageOptions } from "../stage/open-stage.ts";
 
@@ -44,5 +45,17 @@ export async function signInByPage(page: Page, stage: Stage): Promise<void> {
   await page.getByRole("button", { name: "Sign in" }).click();
   await expect(page.getByRole("navigation").first()).toBeVisible();
 }
+
+/** What axe finds serious or critical on the page as it stands, with where. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map((one) => `${one.id} ${one.nodes.map((node) => node.target).join(" ")}`);
+}
+
+/** How many pixels of the page stick out to the right. */
+export const overflow = (page: Page): Promise<number> =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 export { expect };

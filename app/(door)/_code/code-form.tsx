@@ -30,8 +30,8 @@ const SHORTEST = 12;
 
 /** What is wrong with the two passwords, or nothing. The hub says the rest. */
 function wrongWith({ password, again }: { password: string; again: string }): { password?: string; again?: string } {
-  if (password.length < SHORTEST) return { password: `a password has at least ${SHORTEST} characters` };
-  if (password !== again) return { again: "the two are not the same" };
+  if (password.length < SHORTEST) return { password: `A password has at least ${SHORTEST} characters.` };
+  if (password !== again) return { again: "The two are not the same." };
   return {};
 }
 
@@ -71,7 +71,7 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
     <>
       <div>
         <h1 className="text-20 font-semibold tracking-[-.02em] sm:text-28">{words.title}</h1>
-        <p className="text-soft">{words.about}</p>
+        {code !== "" && <p className="text-soft">{words.about}</p>}
       </div>
       {code === "" ? (
         <FaultNote fault={{ code: "CODE_REFUSED", detail: "its end is missing: copy the whole link" }} />
@@ -80,7 +80,7 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
           <form
             aria-label={words.title}
             noValidate
-            className="px-5 py-3"
+            className="px-4 py-3"
             onSubmit={(event) => {
               event.preventDefault();
               submit();

@@ -41,16 +41,16 @@ export function EventsView() {
     <>
       <PageHead title="Events" about="What has happened, newest first. Events are kept for 90 days." />
       <Panel label="Events">
-        <div className="flex flex-wrap items-end gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
+        <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
           <SearchField
             label="Search events"
             value={words}
             onChange={setWords}
             placeholder="Words, last words, faults"
           />
-          <SearchField label="Node" value={node} onChange={setNode} placeholder="Node" />
-          <SearchField label="Run" value={run} onChange={setRun} placeholder="Run" />
-          <div className="w-full sm:w-44">
+          <SearchField label="Node" width="short" value={node} onChange={setNode} placeholder="Node" />
+          <SearchField label="Run" width="short" value={run} onChange={setRun} placeholder="Run" />
+          <div className="w-full sm:w-40">
             <Select label="Kind" value={shown} choices={KIND_CHOICES} onChange={setKind} />
           </div>
           <div className="flex w-full items-center gap-2 text-soft sm:w-auto">

@@ -1,35 +1,86 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useRouter } from "next/navigation";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
+import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
 import { chooseRateUnit, chooseTheme, useRateUnit, useTheme } from "../../_hub/choices.ts";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { liveStore } from "../../_hub/live-store.ts";
-import { usePerson } from "../../_hub/person.tsx";
+import { roleAllows, usePerson } from "../../_hub/person.tsx";
 import { statusQuery } from "../../_hub/queries.ts";
 import { useAction } from "../../_hub/use-action.ts";
+import { ApiTokensPanel } from "../../_settings/api-tokens-panel.tsx";
+import { JoinTokensPanel } from "../../_settings/join-tokens-panel.tsx";
+import { SessionsPanel } from "../../_settings/sessions-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/button.tsx";
 import { classNames } from "../../_ui/class-names.ts";
+import { onDemand } from "../../_ui/on-demand.tsx";
 import { Panel } from "../../_ui/panel.tsx";
+import { Tabs } from "../../_ui/tabs.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
-import { TokenPanel } from "./token-panel.tsx";
 
+const AuditPanel = onDemand(() => import("../../_settings/audit-panel.tsx").then((module) => module.AuditPanel));
+const PeoplePanel = onDemand(() => import("../../_settings/people-panel.tsx").then((module) => module.PeoplePanel));
+const PasswordDialog = onDemand(() =>
+  import("../../_settings/password-dialog.tsx").then((module) => module.PasswordDialog),
+);
+
+/** One's own account and browser, tokens, and for admins the people and what they did. What is open stands in the address. */
 export function SettingsView() {
+  const person = usePerson();
+  const [show] = useAddressWord("show", "you");
+  const replace = useAddressWords();
+  const isAdmin = person !== null && roleAllows(person.role, "admin");
+  const items = [
+    { id: "you", label: "You", body: <OwnSettings /> },
+    {
+      id: "tokens",
+      label: "Tokens",
+      body: (
+        <div className="flex flex-col gap-5">
+          <JoinTokensPanel />
+          <ApiTokensPanel />
+        </div>
+      ),
+    },
+    ...(isAdmin
+      ? [
+          { id: "people", label: "People", body: <PeoplePanel /> },
+          { id: "audit", label: "Audit", body: <AuditPanel /> },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      <PageHead title="Settings" />
+      <Tabs
+        label="Settings"
+        value={items.some(({ id }) => id === show) ? show : "you"}
+        // The filters of one tab mean nothing to another.
+        onChange={(id) => replace(id === "you" ? {} : { show: id })}
+        items={items}
+      />
+    </>
+  );
+}
+
+function OwnSettings() {
   const person = usePerson();
   const router = useRouter();
   const client = useQueryClient();
   const status = useQuery(statusQuery());
   const theme = useTheme();
   const unit = useRateUnit();
+  const [changing, setChanging] = useState(false);
   const signOut = useAction(() => hub.auth.signOut.mutate());
   return (
-    <>
-      <PageHead title="Settings" />
+    <div className="flex flex-col gap-5">
       <Panel title="Account">
         <Line name="Signed in as" about={person === null ? "" : `role ${person.role}`}>
-          <span className="mr-auto min-w-0 truncate font-mid">{visibleText(person?.email ?? "")}</span>
+          <span className="mr-auto min-w-0 truncate font-mid max-sm:w-full">{visibleText(person?.email ?? "")}</span>
+          <Button onClick={() => setChanging(true)}>Change password</Button>
           <Button
             disabled={signOut.busy}
             onClick={() =>
@@ -49,6 +100,7 @@ export function SettingsView() {
           </div>
         )}
       </Panel>
+      <SessionsPanel />
       <Panel title="This browser">
         <Line name="Theme" about="As the system, unless chosen here.">
           <Choice
@@ -74,7 +126,6 @@ export function SettingsView() {
           />
         </Line>
       </Panel>
-      <TokenPanel />
       <Panel title="About">
         <Line name="Tidemark" about="Apache-2.0">
           <span className="nums mr-auto">version {visibleText(status.data?.version ?? "")}</span>
@@ -83,7 +134,8 @@ export function SettingsView() {
           <span className="mr-auto text-soft">Press ? on any page.</span>
         </Line>
       </Panel>
-    </>
+      {changing && <PasswordDialog onClose={() => setChanging(false)} />}
+    </div>
   );
 }
 
@@ -94,7 +146,7 @@ function Line({ name, about, children }: { name: string; about: string; children
         <div>{name}</div>
         <div className="text-12 text-faint">{about}</div>
       </div>
-      <div className="flex min-w-0 flex-1 items-center gap-3">{children}</div>
+      <div className="flex min-w-0 flex-1 flex-wrap items-center gap-x-3 gap-y-2">{children}</div>
     </div>
   );
 }

@@ -2,21 +2,21 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { TokenView } from "#protocol/views.ts";
-import { hub } from "../../_hub/client.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
-import { useHubNow } from "../../_hub/live.tsx";
-import { useWhyNot } from "../../_hub/person.tsx";
-import { tokensQuery } from "../../_hub/queries.ts";
-import { useAction } from "../../_hub/use-action.ts";
-import { useDialogs } from "../../_shell/dialogs.tsx";
-import { Button } from "../../_ui/button.tsx";
-import { Empty, Panel } from "../../_ui/panel.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
-import { Cell, Row, Table, TwoLines, type Column } from "../../_ui/table.tsx";
-import { Tag } from "../../_ui/tag.tsx";
-import { say } from "../../_ui/toast.tsx";
-import { visibleText } from "../../_ui/visible-text.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useHubNow } from "../_hub/live.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { tokensQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { useDialogs } from "../_shell/dialogs.tsx";
+import { Button } from "../_ui/button.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "token", head: "Token" },
@@ -26,13 +26,14 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** The join tokens: which may still enrol machines, and revoking them. */
-export function TokenPanel() {
+export function JoinTokensPanel() {
   const whyNot = useWhyNot("operator");
   const tokens = useQuery({ ...tokensQuery(), enabled: whyNot === null });
   const dialogs = useDialogs();
   return (
     <Panel
       title="Join tokens"
+      label="Join tokens"
       side={
         whyNot === null && (
           <Button size="small" onClick={dialogs.addNode}>
@@ -102,6 +103,7 @@ function TokenRow({ token }: { token: TokenView }) {
           </div>
           {state.tone === "safe" && (
             <Button
+              look="quiet"
               size="small"
               disabled={revoke.busy}
               aria-label={`Revoke token ${token.hint}`}

@@ -1,13 +1,4 @@
-import { AxeBuilder } from "@axe-core/playwright";
-import type { Page } from "@playwright/test";
-import { expect, signInByPage, test } from "./story.ts";
-
-async function seriousFaults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
-  return violations
-    .filter((one) => one.impact === "serious" || one.impact === "critical")
-    .map((one) => `${one.id} ${one.nodes.map((node) => node.target).join(" ")}`);
-}
+import { expect, seriousFaults, signInByPage, test } from "./story.ts";
 
 test("the CORS rule is shown, written and answers a browser, on a wide and on a narrow page", async ({
   page,

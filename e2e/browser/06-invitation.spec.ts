@@ -1,5 +1,5 @@
 import { ADMIN } from "../stage/open-stage.ts";
-import { expect, test } from "./story.ts";
+import { expect, overflow, seriousFaults, test } from "./story.ts";
 
 /** The links that an admin passes on lead somewhere: an account, and a way back into it. */
 
@@ -7,9 +7,14 @@ test("somebody who was invited gets an account, forgets the password and comes b
   const made = await stage.client.invitations.create.mutate({ email: "grace@stage.local", role: "viewer" });
   await page.goto(made.link);
   await expect(page.getByRole("heading", { name: "You were invited." })).toBeVisible();
+  expect(await seriousFaults(page)).toEqual([]);
   await page.getByLabel("Password").fill("short");
   await page.getByRole("button", { name: "Create account" }).click();
-  await expect(page.getByText("a password has at least 12 characters")).toBeVisible();
+  await expect(page.getByText("A password has at least 12 characters.")).toBeVisible();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 390, height: 900 });
+  expect(await seriousFaults(page)).toEqual([]);
+  expect(await overflow(page)).toBe(0);
   await page.getByLabel("Password").fill(ADMIN.password);
   await page.getByLabel("Once more").fill(ADMIN.password);
   await page.getByRole("button", { name: "Create account" }).click();

@@ -1,0 +1,109 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { Role } from "#protocol/requests.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { usePerson } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { CodeBlock } from "../_ui/code-block.tsx";
+import { Dialog } from "../_ui/dialog.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import { isRole, lastingChoices, rolesUpTo } from "./role-words.ts";
+
+const LASTING = lastingChoices([1, 7, 30, 90, 366]);
+
+/** Makes an API token and shows it: it can be seen only here. */
+export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const own = usePerson()?.role ?? "viewer";
+  const [name, setName] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const [validMs, setValidMs] = useState("7776000000");
+  const [wrong, setWrong] = useState<string | undefined>();
+  const make = useAction(() => hub.apiTokens.create.mutate({ name: name.trim(), role, validMs: Number(validMs) }));
+  const made = make.result;
+  if (made !== undefined)
+    return (
+      <Dialog
+        open
+        onClose={onClose}
+        title="The API token is made"
+        footer={
+          <>
+            <span className="flex-1" />
+            <Button look="main" onClick={onClose}>
+              Done
+            </Button>
+          </>
+        }
+      >
+        <div className="flex flex-col gap-2">
+          <CodeBlock text={made.token} label="API token" />
+          <p className="text-soft">Programs show it to the hub like this:</p>
+          <CodeBlock
+            text={`curl -H "authorization: Bearer $TOKEN" ${location.origin}/api/trpc/auth.status`}
+            label="example with curl"
+          />
+          <p className="text-12 text-faint">The token is shown only here; the hub keeps its hash.</p>
+        </div>
+      </Dialog>
+    );
+  return (
+    <Dialog open onClose={onClose} title="New API token" intro="For a program of yours. It makes no other token.">
+      <form
+        aria-label="API token"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          setWrong(name.trim() === "" ? "A token needs a name." : undefined);
+          if (name.trim() !== "") make.run(undefined, () => void client.invalidateQueries({ queryKey: ["account"] }));
+        }}
+      >
+        <Field label="Name" error={wrong}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              value={name}
+              maxLength={64}
+              placeholder="nightly report"
+              onChange={(event) => {
+                setName(event.target.value);
+                setWrong(undefined);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Role">
+          {(ids) => (
+            <Select
+              {...ids}
+              label="Role"
+              value={role}
+              choices={rolesUpTo(own)}
+              onChange={(value) => {
+                if (isRole(value)) setRole(value);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Good for">
+          {(ids) => <Select {...ids} label="Good for" value={validMs} choices={LASTING} onChange={setValidMs} />}
+        </Field>
+        {make.fault !== null && (
+          <div className="py-2">
+            <FaultNote fault={make.fault} />
+          </div>
+        )}
+        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={make.busy}>
+            {make.busy ? "Making" : "Make token"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

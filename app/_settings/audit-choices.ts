@@ -1,0 +1,25 @@
+import type { AuditRow } from "#protocol/people.ts";
+import { visibleText } from "../_ui/visible-text.ts";
+
+interface Choice {
+  value: string;
+  label: string;
+}
+
+const byLabel = (a: Choice, b: Choice): number => a.label.localeCompare(b.label, "en");
+
+/** Those who did what is shown, by the name they have now; whoever is asked for stays a choice when nothing fits. */
+export function actorsIn(rows: readonly AuditRow[], chosen: string): Choice[] {
+  const names = new Map<string, string>();
+  for (const { actorId, actor, actorNow } of rows) {
+    if (actorId !== null && !names.has(actorId)) names.set(actorId, visibleText(actorNow ?? actor));
+  }
+  if (chosen !== "" && !names.has(chosen)) names.set(chosen, visibleText(chosen));
+  return [...names].map(([value, label]) => ({ value, label })).sort(byLabel);
+}
+
+/** Each action of what is shown, once. */
+export const actionsIn = (rows: readonly AuditRow[], chosen: string): Choice[] =>
+  [...new Set([...rows.map(({ action }) => action), ...(chosen === "" ? [] : [chosen])])]
+    .map((value) => ({ value, label: visibleText(value) }))
+    .sort(byLabel);

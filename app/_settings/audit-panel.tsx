@@ -1,0 +1,159 @@
+"use client";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import type { AuditRow } from "#protocol/people.ts";
+import { formatCount } from "#protocol/units.ts";
+import { useAddressWord, useAddressWords } from "../_hub/address.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useHubNow } from "../_hub/live.tsx";
+import { SearchField } from "../_shell/page-head.tsx";
+import { Button } from "../_ui/button.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { Select } from "../_ui/select.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { actionsIn, actorsIn } from "./audit-choices.ts";
+import { momentOf } from "./dates.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "what", head: "What" },
+  { key: "who", head: "Who" },
+  { key: "from", head: "From", from: "lg" },
+  { key: "when", head: "When", align: "right", from: "sm" },
+];
+const PAGE = 100;
+const newest = (): number | null => null;
+
+/** Who did what, newest first. What it is filtered by stands in the address. For admins. */
+export function AuditPanel() {
+  const [actor, setActor] = useAddressWord("actor", "");
+  const [action, setAction] = useAddressWord("action", "");
+  const [subject, setSubject] = useAddressWord("about", "");
+  const replace = useAddressWords();
+  const found = useInfiniteQuery({
+    queryKey: ["audit", actor, action, subject],
+    queryFn: ({ pageParam }) =>
+      hub.audit.list.query({
+        actorId: actor || null,
+        action: action || null,
+        subject: subject.trim() || null,
+        cursor: pageParam,
+        limit: PAGE,
+      }),
+    initialPageParam: newest(),
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  });
+  const rows = found.data?.pages.flatMap((page) => page.rows);
+  const isFiltered = actor !== "" || action !== "" || subject !== "";
+  const clear = () => replace({ show: "audit" });
+  return (
+    <Panel label="Audit">
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
+        <SearchField label="About" value={subject} onChange={setSubject} placeholder="A name, node or bucket" />
+        <div className="w-[calc(50%-6px)] sm:w-56">
+          <Select
+            label="Who"
+            value={actor}
+            choices={[{ value: "", label: "Everybody" }, ...actorsIn(rows ?? [], actor)]}
+            onChange={setActor}
+          />
+        </div>
+        <div className="w-[calc(50%-6px)] sm:w-56">
+          <Select
+            label="Action"
+            value={action}
+            choices={[{ value: "", label: "All actions" }, ...actionsIn(rows ?? [], action)]}
+            onChange={setAction}
+          />
+        </div>
+        {isFiltered && (
+          <Button look="quiet" size="small" onClick={clear}>
+            Clear
+          </Button>
+        )}
+      </div>
+      {rows === undefined && found.isError ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(found.error)} onRetry={() => void found.refetch()} />
+        </div>
+      ) : rows === undefined ? (
+        <SkeletonRows rows={8} label="Loading the audit" />
+      ) : rows.length === 0 ? (
+        <Empty title="Nothing fits" action={isFiltered ? <Button onClick={clear}>Show all</Button> : undefined}>
+          Nothing on record fits all of these filters.
+        </Empty>
+      ) : (
+        <Table label="Audit" columns={COLUMNS}>
+          {rows.map((row) => (
+            <AuditLine key={row.id} row={row} />
+          ))}
+        </Table>
+      )}
+      {found.hasNextPage && (
+        <div className="flex items-center gap-3 border-t border-line px-3 py-2">
+          <Button
+            look="quiet"
+            size="small"
+            disabled={found.isFetchingNextPage}
+            onClick={() => void found.fetchNextPage()}
+          >
+            {found.isFetchingNextPage ? "Loading" : "Earlier"}
+          </Button>
+          <span className="nums text-12 text-faint">{formatCount(rows?.length ?? 0)} shown</span>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function AuditLine({ row }: { row: AuditRow }) {
+  const now = useHubNow(10_000);
+  const at = momentOf(row.at, now);
+  const last = row.lastAt === null ? at : momentOf(row.lastAt, now);
+  const isRenamed = row.actorNow !== null && row.actorNow !== row.actor;
+  const kind =
+    row.tokenId !== null
+      ? "with an API token"
+      : row.actorKind === "person" && row.actorNow === null
+        ? "account gone"
+        : row.actorKind === row.actor || row.actorKind === "person"
+          ? ""
+          : row.actorKind;
+  return (
+    <Row>
+      <Cell className="w-[45%] max-w-0 max-sm:w-1/2">
+        <TwoLines
+          first={
+            <>
+              <span className="font-mid">{visibleText(row.action)}</span>
+              {row.times > 1 && <span className="nums ml-2 text-soft">{formatCount(row.times)} times</span>}
+            </>
+          }
+          second={
+            <>
+              <span title={visibleText(row.subject)}>{visibleText(row.subject)}</span>
+              <span className="block sm:hidden">{at}</span>
+            </>
+          }
+        />
+      </Cell>
+      <Cell className="max-w-0">
+        <TwoLines
+          first={<span title={visibleText(row.actor)}>{visibleText(row.actor)}</span>}
+          second={isRenamed ? `now ${visibleText(row.actorNow ?? "")}` : kind}
+        />
+      </Cell>
+      <Cell from="lg" className="w-40 font-mono text-12 text-soft">
+        {row.address === null ? <span className="text-faint">–</span> : visibleText(row.address)}
+      </Cell>
+      <Cell from="sm" align="right" className="w-40 text-soft">
+        <time dateTime={new Date(row.at).toISOString()}>{at}</time>
+        {last !== at && <div className="text-12 text-faint">until {last}</div>}
+      </Cell>
+    </Row>
+  );
+}

@@ -1,0 +1,101 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { email, type Role } from "#protocol/requests.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Dialog } from "../_ui/dialog.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import { LinkOnce } from "./link-once.tsx";
+import { isRole, lastingChoices, ROLE_CHOICES } from "./role-words.ts";
+
+const LASTING = lastingChoices([1, 3, 7, 30]);
+
+/** Makes the link that opens an account, and shows it: it can be seen only here. */
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [address, setAddress] = useState("");
+  const [role, setRole] = useState<Role>("viewer");
+  const [validMs, setValidMs] = useState("259200000");
+  const [wrong, setWrong] = useState<string | undefined>();
+  const make = useAction((to: string) => hub.invitations.create.mutate({ email: to, role, validMs: Number(validMs) }));
+  const made = make.result;
+  if (made !== undefined)
+    return (
+      <Dialog
+        open
+        onClose={onClose}
+        title="The invitation is made"
+        footer={
+          <>
+            <span className="flex-1" />
+            <Button look="main" onClick={onClose}>
+              Done
+            </Button>
+          </>
+        }
+      >
+        <LinkOnce made={made} />
+      </Dialog>
+    );
+  return (
+    <Dialog open onClose={onClose} title="Invite somebody" intro="Makes a link to pass on; the hub mails nothing.">
+      <form
+        aria-label="Invitation"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          const read = email.safeParse(address.trim());
+          setWrong(read.success ? undefined : "This does not look like an e-mail address.");
+          if (read.success) make.run(read.data, () => void client.invalidateQueries({ queryKey: ["account"] }));
+        }}
+      >
+        <Field label="E-mail" hint="The name of the account." error={wrong}>
+          {(ids) => (
+            <TextInput
+              {...ids}
+              type="email"
+              value={address}
+              maxLength={254}
+              placeholder="ada@example.com"
+              onChange={(event) => {
+                setAddress(event.target.value);
+                setWrong(undefined);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Role">
+          {(ids) => (
+            <Select
+              {...ids}
+              label="Role"
+              value={role}
+              choices={ROLE_CHOICES}
+              onChange={(value) => {
+                if (isRole(value)) setRole(value);
+              }}
+            />
+          )}
+        </Field>
+        <Field label="Good for">
+          {(ids) => <Select {...ids} label="Good for" value={validMs} choices={LASTING} onChange={setValidMs} />}
+        </Field>
+        {make.fault !== null && (
+          <div className="py-2">
+            <FaultNote fault={make.fault} />
+          </div>
+        )}
+        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={make.busy}>
+            {make.busy ? "Making" : "Make link"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,92 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { sessionsQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Dialog } from "../_ui/dialog.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { say } from "../_ui/toast.tsx";
+
+const SHORTEST = 12;
+type Typed = Record<"old" | "password" | "again", string>;
+
+function wrongWith({ old, password, again }: Typed): Partial<Typed> {
+  if (old === "") return { old: "The password you have now." };
+  if (password.length < SHORTEST) return { password: `A password has at least ${SHORTEST} characters.` };
+  if (password !== again) return { again: "The two are not the same." };
+  return {};
+}
+
+const FIELDS = [
+  { name: "old", label: "Present password", autoComplete: "current-password" },
+  { name: "password", label: "New password", autoComplete: "new-password" },
+  { name: "again", label: "Once more", autoComplete: "new-password" },
+] as const;
+
+export function PasswordDialog({ onClose }: { onClose: () => void }) {
+  const client = useQueryClient();
+  const [typed, setTyped] = useState<Typed>({ old: "", password: "", again: "" });
+  const [wrong, setWrong] = useState<Partial<Typed>>({});
+  const change = useAction((input: { old: string; password: string }) => hub.auth.changePassword.mutate(input));
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      width="narrow"
+      title="Change password"
+      intro="It ends all your other sessions. API tokens stay."
+    >
+      <form
+        aria-label="Change password"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          const found = wrongWith(typed);
+          setWrong(found);
+          if (Object.keys(found).length > 0) return;
+          change.run({ old: typed.old, password: typed.password }, () => {
+            void client.invalidateQueries({ queryKey: sessionsQuery().queryKey });
+            say("safe", "The password is changed.");
+            onClose();
+          });
+        }}
+      >
+        {FIELDS.map(({ name, label, autoComplete }) => (
+          <Field
+            key={name}
+            label={label}
+            hint={name === "password" ? `At least ${SHORTEST} characters.` : undefined}
+            error={wrong[name]}
+          >
+            {(ids) => (
+              <TextInput
+                {...ids}
+                type="password"
+                autoComplete={autoComplete}
+                value={typed[name]}
+                onChange={(event) => {
+                  setTyped((was) => ({ ...was, [name]: event.target.value }));
+                  setWrong({});
+                }}
+              />
+            )}
+          </Field>
+        ))}
+        {change.fault !== null && (
+          <div className="py-2">
+            <FaultNote fault={change.fault} />
+          </div>
+        )}
+        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={change.busy}>
+            {change.busy ? "Changing" : "Change password"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,20 @@
+import { hasRole, ROLES, type Role } from "#protocol/requests.ts";
+
+const NOTES: Readonly<Record<Role, string>> = {
+  viewer: "sees everything, changes nothing",
+  operator: "also restores, sends orders and makes join tokens",
+  admin: "also changes buckets, rules and accounts",
+};
+
+export const ROLE_CHOICES = ROLES.map((value) => ({ value, label: value, note: NOTES[value] }));
+
+/** Roles that somebody with this one may give away. */
+export const rolesUpTo = (own: Role) => ROLE_CHOICES.filter(({ value }) => hasRole(own, value));
+
+export const isRole = (value: string): value is Role => ROLES.some((one) => one === value);
+
+const DAY_MS = 86_400_000;
+
+/** Days as choices of milliseconds. */
+export const lastingChoices = (days: readonly number[]) =>
+  days.map((day) => ({ value: String(day * DAY_MS), label: day === 1 ? "1 day" : `${day} days` }));

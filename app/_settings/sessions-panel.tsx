@@ -1,0 +1,132 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { SessionView } from "#protocol/people.ts";
+import { formatCount } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { sessionsQuery } from "../_hub/queries.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { ConfirmDialog } from "./confirm-dialog.tsx";
+import { dayOf } from "./dates.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "browser", head: "Session" },
+  { key: "opened", head: "Opened", from: "sm" },
+  { key: "seen", head: "Last used", from: "sm" },
+  { key: "ends", head: "", label: "End it", align: "right" },
+];
+
+/** Where one's account is open. The hub says which of them this browser is. */
+export function SessionsPanel() {
+  const client = useQueryClient();
+  const sessions = useQuery(sessionsQuery());
+  const [asked, setAsked] = useState(false);
+  const end = useAction((id: string) => hub.sessions.end.mutate({ id }));
+  const refresh = () => void client.invalidateQueries({ queryKey: sessionsQuery().queryKey });
+  const others = (sessions.data ?? []).filter(({ isThis }) => !isThis).length;
+  return (
+    <Panel
+      title="Your sessions"
+      label="Your sessions"
+      side={
+        others > 0 && (
+          <Button size="small" onClick={() => setAsked(true)}>
+            End all others…
+          </Button>
+        )
+      }
+    >
+      {end.fault !== null && (
+        <div className="p-3">
+          <FaultNote fault={end.fault} />
+        </div>
+      )}
+      {sessions.isError && sessions.data === undefined ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(sessions.error)} onRetry={() => void sessions.refetch()} />
+        </div>
+      ) : sessions.data === undefined ? (
+        <SkeletonRows rows={1} label="Loading sessions" />
+      ) : (
+        <Table label="Your sessions" columns={COLUMNS}>
+          {sessions.data.map((session) => (
+            <SessionRow
+              key={session.id}
+              session={session}
+              busy={end.busy}
+              onEnd={() =>
+                end.run(session.id, () => {
+                  refresh();
+                  say("quiet", "The session is over.");
+                })
+              }
+            />
+          ))}
+        </Table>
+      )}
+      {asked && (
+        <ConfirmDialog
+          title={others === 1 ? "End the other session?" : `End ${formatCount(others)} other sessions?`}
+          words={{ button: "End them", busy: "Ending", keep: "Keep them" }}
+          run={() => hub.sessions.endOthers.mutate({ userId: null })}
+          onDone={() => {
+            refresh();
+            say("quiet", "All other sessions are over.");
+          }}
+          onClose={() => setAsked(false)}
+        >
+          Pages that are open there ask for the password again. This one stays, and so do your API tokens.
+        </ConfirmDialog>
+      )}
+    </Panel>
+  );
+}
+
+const nameOf = ({ browser, system }: SessionView): string =>
+  browser === null ? (system ?? "Unknown program") : system === null ? browser : `${browser} on ${system}`;
+
+function SessionRow({ session, busy, onEnd }: { session: SessionView; busy: boolean; onEnd: () => void }) {
+  const name = nameOf(session);
+  return (
+    <Row>
+      <Cell>
+        <TwoLines
+          first={name}
+          second={
+            <>
+              <span className="font-mono">
+                {visibleText(session.address === "" ? "address unknown" : session.address)}
+              </span>
+              <span className="sm:hidden">
+                , used <Age at={session.seenAt} />
+              </span>
+            </>
+          }
+        />
+      </Cell>
+      <Cell from="sm">{dayOf(session.createdAt)}</Cell>
+      <Cell from="sm">
+        <Age at={session.seenAt} />
+      </Cell>
+      <Cell align="right">
+        {session.isThis ? (
+          <Tag tone="safe">this browser</Tag>
+        ) : (
+          <Button look="quiet" size="small" disabled={busy} aria-label={`End ${name}`} onClick={onEnd}>
+            End
+          </Button>
+        )}
+      </Cell>
+    </Row>
+  );
+}
