@@ -88,7 +88,7 @@ async function keepReporting(node: SimulatedNode): Promise<never> {
       refuse(`progress: ${String(error)}`);
     }
     nextAt = Math.max(nextAt + given.everyMs, performance.now());
-    await sleep(nextAt - performance.now());
+    await sleep(Math.max(0, nextAt - performance.now()));
   }
 }
 
@@ -114,8 +114,10 @@ async function enrolAll(): Promise<SimulatedNode[]> {
   let next = given.first;
   const enrolSome = async (): Promise<void> => {
     while (next < given.first + given.count) {
-      const index = next++;
-      nodes.push(await createSimulatedNode(hub, { ...given, index }));
+      const node = await createSimulatedNode(hub, { ...given, index: next++ });
+      nodes.push(node);
+      void stayConnected(node);
+      void keepReporting(node);
     }
   };
   await Promise.all(Array.from({ length: ENROL_AT_ONCE }, enrolSome));
@@ -123,10 +125,6 @@ async function enrolAll(): Promise<SimulatedNode[]> {
 }
 
 const nodes = await enrolAll();
-for (const node of nodes) {
-  void sleep(Math.random() * 5_000).then(() => stayConnected(node));
-  void keepReporting(node);
-}
 setInterval(() => {
   for (const node of nodes) void deliver(node);
 }, 500);

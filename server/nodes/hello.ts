@@ -1,7 +1,8 @@
 import type * as z from "zod";
-import type { HelloAnswer, helloInput, NodeStore } from "#protocol/hello.ts";
+import type { HelloAnswer, helloInput, NodeFacts, NodeStore } from "#protocol/hello.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
+import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";
 import { draftOf } from "../profiles/open-store.ts";
 import { traitsFound } from "#storage/providers.ts";
@@ -24,6 +25,22 @@ export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStor
   };
 }
 
+/**
+ * Writes down what changed of a machine: a whole fleet that comes back after its hub was away says what it said before.
+ * @returns the highest number of its events that the hub holds
+ */
+async function keepFacts(hub: Hub, node: LiveNode, facts: NodeFacts): Promise<number> {
+  const where = { id: node.id };
+  const said = JSON.stringify(facts);
+  if (said === JSON.stringify(node.facts)) {
+    return (await hub.db.node.findUniqueOrThrow({ where, select: { acceptedSeq: true } })).acceptedSeq;
+  }
+  const { acceptedSeq } = await hub.db.node.update({ where, data: { facts: said }, select: { acceptedSeq: true } });
+  node.facts = facts;
+  hub.live.touchNode(node);
+  return acceptedSeq;
+}
+
 /** A worker started, or its connection came back: where its bytes go, and what the hub holds of it. */
 export async function hello(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -37,12 +54,7 @@ export async function hello(
   }
   const node = liveNodeOf(hub, caller.nodeId);
   await hearFrom(hub, node);
-  const row = await hub.db.node.update({
-    where: { id: node.id },
-    data: { facts: JSON.stringify(input.facts), lastSeenAt: new Date(hub.now()) },
-  });
-  node.facts = input.facts;
-  hub.live.touchNode(node);
+  const acceptedThrough = await keepFacts(hub, node, input.facts);
   return {
     accepted: true,
     nodeId: node.id,
@@ -50,6 +62,6 @@ export async function hello(
     store: await nodeStoreOf(hub, node.profileId),
     settings: hub.live.settings,
     hubTimeMs: hub.now(),
-    acceptedThrough: row.acceptedSeq,
+    acceptedThrough,
   };
 }
