@@ -56,6 +56,18 @@ async function judge(name: string, step: number, kind: Candidate["kind"] = "fold
   return readiness.says === "unfinished" ? readiness.why : readiness.says;
 }
 
+test("a model's description without any weights is the beginning of a checkpoint", async () => {
+  await put("checkpoint-110/config.json", JSON.stringify({ architectures: ["Tiny"] }));
+  await put("checkpoint-110/generation_config.json", "{}");
+  expect(await judge("checkpoint-110", 110)).toBe("there are no weights beside config.json yet");
+  await put("checkpoint-110/model.safetensors", safetensors());
+  expect(await judge("checkpoint-110", 110)).toBe("unsaid");
+  await put("checkpoint-100/trainer_state.json", "{}");
+  expect(await judge("checkpoint-110", 110)).toBe("trainer_state.json is missing");
+  await put("notes-1/state.json", "{}");
+  expect(await judge("notes-1", 1)).toBe("unsaid");
+});
+
 describe("a file that was cut short is never part of a finished checkpoint", () => {
   test("safetensors: the header says where the last tensor ends", async () => {
     const path = await put("checkpoint-1/model.safetensors", safetensors());

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { access, readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
@@ -139,6 +139,28 @@ const foldersOf = (look: Judged, pattern: RegExp): string[] => [
   ),
 ];
 
+/** What `save_pretrained` of transformers and PEFT writes before the weights. */
+const DESCRIPTION = /(^|\/)(adapter_)?config\.json$/;
+const IS_TEXT = /\.(json|jsonl|txt|md|jinja|ya?ml)$/i;
+
+const TRAINER_FOLDER = /^checkpoint-\d+$/;
+const MOST_SIBLINGS = 32;
+
+/** Whether the Trainer wrote the folders beside this one: then it writes this one too, and is not done with weights alone. */
+async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">): Promise<boolean> {
+  if (!TRAINER_FOLDER.test(name)) return false;
+  const names = await readdir(dirname(path)).catch(() => []);
+  const beside = names.filter((other) => other !== name && TRAINER_FOLDER.test(other)).slice(-MOST_SIBLINGS);
+  for (const other of beside) {
+    const isThere = await access(join(dirname(path), other, "trainer_state.json")).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return true;
+  }
+  return false;
+}
+
 /** Judges files that do not change any more. Reads headers and ends of files, never their contents. Never throws. */
 export async function readReadiness(
   candidate: Pick<Candidate, "path" | "name" | "step" | "kind">,
@@ -156,6 +178,11 @@ export async function readReadiness(
   for (const framework of FRAMEWORKS) {
     if (has(look, framework.seen)) return framework.judge(candidate, look);
   }
+  const described = look.files.find(({ relative }) => DESCRIPTION.test(relative));
+  if (described !== undefined && look.files.every(({ relative }) => IS_TEXT.test(relative))) {
+    return { says: "unfinished", why: `there are no weights beside ${described.relative} yet` };
+  }
+  if (described !== undefined && (await hasTrainerBeside(candidate))) return judgeTrainer(look);
   // A single file whose format ends with its table of contents.
   return candidate.kind === "file" && isAllWhole ? { says: "finished" } : UNSAID;
 }
