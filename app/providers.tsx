@@ -1,8 +1,12 @@
 "use client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
+import { config } from "zod/v4/core";
 import { faultOf } from "./_hub/fault-of.ts";
 import { Toasts } from "./_ui/toast.tsx";
+
+// Otherwise the first schema tries whether code may be made from text, which the content security policy reports.
+config({ jitless: true });
 
 const TEMPORARY = new Set(["HUB_UNREACHABLE", "SHUTTING_DOWN"]);
 

@@ -49,7 +49,7 @@ export function EventEntry({ event }: { event: EventRow }) {
           </div>
         )}
         {detail !== null && (
-          <pre className="mt-1.5 rounded-1 bg-sunk px-2.5 py-2 font-mono text-11 leading-4 [overflow-wrap:anywhere] whitespace-pre-wrap max-sm:-mr-9 max-sm:-ml-[92px]">
+          <pre className="mt-1.5 rounded-1 bg-sunk px-2.5 py-2 font-mono text-11 leading-4 [overflow-wrap:anywhere] whitespace-pre-wrap max-sm:-mr-8 max-sm:-ml-[92px]">
             {detail.split("\n").map(visibleText).join("\n")}
           </pre>
         )}

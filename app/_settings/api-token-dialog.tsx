@@ -54,7 +54,7 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} title="New API token" intro="For a program of yours. It makes no other token.">
       <form
-        aria-label="API token"
+        aria-label="New API token"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();

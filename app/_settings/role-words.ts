@@ -1,5 +1,7 @@
-import { hasRole, ROLES, type Role } from "#protocol/requests.ts";
+import type { Role } from "#protocol/requests.ts";
+import { roleAllows } from "../_hub/person.tsx";
 
+const ROLES: readonly Role[] = ["viewer", "operator", "admin"];
 const NOTES: Readonly<Record<Role, string>> = {
   viewer: "sees everything, changes nothing",
   operator: "also restores, sends orders and makes join tokens",
@@ -9,7 +11,7 @@ const NOTES: Readonly<Record<Role, string>> = {
 export const ROLE_CHOICES = ROLES.map((value) => ({ value, label: value, note: NOTES[value] }));
 
 /** Roles that somebody with this one may give away. */
-export const rolesUpTo = (own: Role) => ROLE_CHOICES.filter(({ value }) => hasRole(own, value));
+export const rolesUpTo = (own: Role) => ROLE_CHOICES.filter(({ value }) => roleAllows(own, value));
 
 export const isRole = (value: string): value is Role => ROLES.some((one) => one === value);
 

@@ -8,14 +8,14 @@ test("somebody who was invited gets an account, forgets the password and comes b
   await page.goto(made.link);
   await expect(page.getByRole("heading", { name: "You were invited." })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
-  await page.getByLabel("Password").fill("short");
+  await page.getByLabel("Password", { exact: true }).fill("short");
   await page.getByRole("button", { name: "Create account" }).click();
   await expect(page.getByText("A password has at least 12 characters.")).toBeVisible();
   await page.emulateMedia({ colorScheme: "dark" });
   await page.setViewportSize({ width: 390, height: 900 });
   expect(await seriousFaults(page)).toEqual([]);
   expect(await overflow(page)).toBe(0);
-  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByLabel("Password", { exact: true }).fill(ADMIN.password);
   await page.getByLabel("Once more").fill(ADMIN.password);
   await page.getByRole("button", { name: "Create account" }).click();
   await expect(page.getByRole("navigation").first()).toBeVisible();
@@ -26,7 +26,7 @@ test("somebody who was invited gets an account, forgets the password and comes b
   const reset = await stage.client.users.resetPassword.mutate({ id: grace?.id ?? "" });
   await page.goto(reset.link);
   await expect(page.getByRole("heading", { name: "A new password." })).toBeVisible();
-  await page.getByLabel("Password").fill("another long password");
+  await page.getByLabel("Password", { exact: true }).fill("another long password");
   await page.getByLabel("Once more").fill("another long password");
   await page.getByRole("button", { name: "Set password" }).click();
   await expect(page.getByRole("navigation").first()).toBeVisible();
@@ -38,7 +38,7 @@ test.describe("a link that is not whole or not good any more", () => {
     await page.goto(`${stage.hub.url}/invitation`);
     await expect(page.getByText(/copy the whole link/)).toBeVisible();
     await page.goto(`${stage.hub.url}/invitation#tmi_used`);
-    await page.getByLabel("Password").fill(ADMIN.password);
+    await page.getByLabel("Password", { exact: true }).fill(ADMIN.password);
     await page.getByLabel("Once more").fill(ADMIN.password);
     await page.getByRole("button", { name: "Create account" }).click();
     await expect(page.getByText(/Ask an admin of this hub for a new one/)).toBeVisible();

@@ -103,7 +103,7 @@ test("an API token is shown once, works, and is refused when it was revoked", as
 });
 
 test.describe("the password", () => {
-  test.use({ expectedErrors: [/401/] });
+  test.use({ expectedErrors: [/403/] });
   test("is changed with the old one, and other sessions end", async ({ page, stage }) => {
     await signInByPage(page, stage);
     await page.goto(`${stage.hub.url}/settings`);

@@ -76,7 +76,7 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
       {code === "" ? (
         <FaultNote fault={{ code: "CODE_REFUSED", detail: "its end is missing: copy the whole link" }} />
       ) : (
-        <Panel label={words.title}>
+        <Panel>
           <form
             aria-label={words.title}
             noValidate
