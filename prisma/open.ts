@@ -20,6 +20,35 @@ export interface OpenOptions {
   onWrite?: (tookMs: number) => void;
 }
 
+/** Before the last connection goes: not left to the closing of the file, which happens when the handle is collected. */
+const FOLD_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
+
+/** The client on a connection that was made ready; one that could not be is closed. `last` is said before the end. */
+async function openOn(
+  client: SqlClient,
+  { ready, last }: { ready: () => Promise<unknown>; last: readonly string[] },
+): Promise<OpenedDatabase> {
+  try {
+    await ready();
+  } catch (error) {
+    client.close();
+    throw error;
+  }
+  const db = new PrismaClient({
+    adapter: new OneConnectionAdapter(client),
+    transactionOptions: { maxWait: 15_000, timeout: 30_000 },
+  });
+  await db.$connect();
+  return {
+    db,
+    close: async () => {
+      for (const statement of last) await client.execute(statement);
+      await db.$disconnect();
+      client.close();
+    },
+  };
+}
+
 /**
  * Opens the database at `url` (`file:/path` or `:memory:`) and brings its schema up to date, after a copy of what was there.
  * @throws MigrationRefused
@@ -27,31 +56,8 @@ export interface OpenOptions {
 export async function openDatabase(url: string, { migrations, onWrite }: OpenOptions = {}): Promise<OpenedDatabase> {
   const client = await connect(url, onWrite);
   const file = url.startsWith("file:") ? url.slice("file:".length) : null;
-  try {
-    await upgrade(client, file, migrations ?? (await readMigrations()));
-  } catch (error) {
-    client.close();
-    throw error;
-  }
-  const db = await clientOn(client);
-  return {
-    db,
-    close: async () => {
-      // Not left to the closing of the file, which happens when the handle is collected.
-      await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-      await db.$disconnect();
-      client.close();
-    },
-  };
-}
-
-async function clientOn(client: SqlClient): Promise<Database> {
-  const db = new PrismaClient({
-    adapter: new OneConnectionAdapter(client),
-    transactionOptions: { maxWait: 15_000, timeout: 30_000 },
-  });
-  await db.$connect();
-  return db;
+  const ready = async () => upgrade(client, file, migrations ?? (await readMigrations()));
+  return openOn(client, { ready, last: [FOLD_LOG] });
 }
 
 /**
@@ -61,22 +67,8 @@ async function clientOn(client: SqlClient): Promise<Database> {
  */
 export async function openAlone(file: string): Promise<OpenedDatabase> {
   const client = await connect(`file:${file}`);
-  try {
-    await migrate(client, await readMigrations());
-  } catch (error) {
-    client.close();
-    throw error;
-  }
-  const db = await clientOn(client);
-  return {
-    db,
-    close: async () => {
-      await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-      await client.execute("PRAGMA journal_mode = DELETE");
-      await db.$disconnect();
-      client.close();
-    },
-  };
+  const ready = async () => migrate(client, await readMigrations());
+  return openOn(client, { ready, last: [FOLD_LOG, "PRAGMA journal_mode = DELETE"] });
 }
 
 /**
@@ -85,25 +77,14 @@ export async function openAlone(file: string): Promise<OpenedDatabase> {
  */
 export async function openBeside(file: string): Promise<OpenedDatabase> {
   const client = await connect(`file:${file}`);
-  try {
+  const ready = async () => {
     const { pending } = await findPending(client, await readMigrations());
     const [next] = pending;
-    if (next !== undefined) {
-      throw new MigrationRefused(`The database was written by an older version of Tidemark (before ${next.name}).`, {
-        why: "Only a hub brings it up to date, when it starts.",
-        fix: "Start this version of the hub once, then try again.",
-      });
-    }
-  } catch (error) {
-    client.close();
-    throw error;
-  }
-  const db = await clientOn(client);
-  return {
-    db,
-    close: async () => {
-      await db.$disconnect();
-      client.close();
-    },
+    if (next === undefined) return;
+    throw new MigrationRefused(`The database was written by an older version of Tidemark (before ${next.name}).`, {
+      why: "Only a hub brings it up to date, when it starts.",
+      fix: "Start this version of the hub once, then try again.",
+    });
   };
+  return openOn(client, { ready, last: [] });
 }

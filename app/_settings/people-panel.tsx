@@ -14,7 +14,7 @@ import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Table, type Column } from "../_ui/table.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { ConfirmDialog } from "./confirm-dialog.tsx";
+import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { OpenLinksPanel } from "./open-links-panel.tsx";
 import { PersonRow } from "./person-row.tsx";
 import { ResetDialog } from "./reset-dialog.tsx";

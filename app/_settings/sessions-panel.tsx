@@ -16,7 +16,7 @@ import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { ConfirmDialog } from "./confirm-dialog.tsx";
+import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { dayOf } from "./dates.ts";
 
 const COLUMNS: readonly Column[] = [

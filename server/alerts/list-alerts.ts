@@ -6,6 +6,7 @@ import type { Alert, AlertRule } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { pageOf, rowAt } from "../newest-first.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import type { OpenAlert } from "./alert-memory.ts";
 import { pathOf } from "./compose-message.ts";
@@ -59,8 +60,7 @@ export async function alertHistory(
   hub: Hub,
   { ruleId, cursor, limit }: z.infer<typeof alertHistoryInput>,
 ): Promise<{ rows: AlertRow[]; nextCursor: string | null }> {
-  const after = cursor === null ? null : await hub.db.alert.findUnique({ where: { id: cursor } });
-  if (cursor !== null && after === null) throw new Fault("NOT_FOUND", { subject: "the page" });
+  const after = await rowAt(cursor, (id) => hub.db.alert.findUnique({ where: { id } }));
   const found = await hub.db.alert.findMany({
     where: {
       openKey: null,
@@ -73,8 +73,7 @@ export async function alertHistory(
     orderBy: [{ firedAt: "desc" }, { id: "desc" }],
     take: limit + 1,
   });
-  const rows = found.slice(0, limit).map((row) => alertRowOf(row));
-  return { rows, nextCursor: found.length > limit ? (rows.at(-1)?.id ?? null) : null };
+  return pageOf(found, { limit, show: (row) => alertRowOf(row) });
 }
 
 /** Somebody has seen it: what was not sent yet is not sent any more. Returns how many still fired. */

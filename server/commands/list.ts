@@ -1,7 +1,7 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
 import type { CommandRow, listCommandsInput } from "#protocol/send-command.ts";
 import type { Hub } from "../hub.ts";
+import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "../newest-first.ts";
 import { commandRowOf } from "./command-row.ts";
 
 /** Newest first, page by page. @throws Fault NOT_FOUND when the cursor's row is gone */
@@ -9,22 +9,18 @@ export async function listCommands(
   hub: Hub,
   input: z.infer<typeof listCommandsInput>,
 ): Promise<{ rows: CommandRow[]; nextCursor: string | null }> {
-  const after = input.cursor === null ? null : await hub.db.command.findUnique({ where: { id: input.cursor } });
-  if (input.cursor !== null && after === null) throw new Fault("NOT_FOUND", { subject: "the page" });
+  const after = await rowAt(input.cursor, (id) => hub.db.command.findUnique({ where: { id } }));
   const found = await hub.db.command.findMany({
     where: {
       ...(input.nodeId === null ? {} : { nodeId: input.nodeId }),
       ...(input.run === null ? {} : { run: input.run }),
       ...(input.requestId === null ? {} : { batchId: input.requestId }),
       ...(input.states.length === 0 ? {} : { state: { in: input.states } }),
-      ...(after === null
-        ? {}
-        : { OR: [{ createdAt: { lt: after.createdAt } }, { createdAt: after.createdAt, id: { lt: after.id } }] }),
+      ...olderThan(after),
     },
     include: { node: { select: { name: true } } },
-    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+    orderBy: NEWEST_FIRST,
     take: input.limit + 1,
   });
-  const rows = found.slice(0, input.limit).map((row) => commandRowOf(row, row.node.name));
-  return { rows, nextCursor: found.length > input.limit ? (rows.at(-1)?.id ?? null) : null };
+  return pageOf(found, { limit: input.limit, show: (row) => commandRowOf(row, row.node.name) });
 }

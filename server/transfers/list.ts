@@ -1,8 +1,8 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
 import type { listTransfersInput } from "#protocol/requests.ts";
 import type { TransferRow } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
+import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "../newest-first.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
 /**
@@ -13,23 +13,20 @@ export async function listTransfers(
   hub: Hub,
   input: z.infer<typeof listTransfersInput>,
 ): Promise<{ rows: TransferRow[]; nextCursor: string | null }> {
-  const after = input.cursor === null ? null : await hub.db.transfer.findUnique({ where: { id: input.cursor } });
-  if (input.cursor !== null && after === null) throw new Fault("NOT_FOUND", { subject: "the page" });
+  const after = await rowAt(input.cursor, (id) => hub.db.transfer.findUnique({ where: { id } }));
   const found = await hub.db.transfer.findMany({
     where: {
       ...(input.nodeId === null ? {} : { nodeId: input.nodeId }),
       ...(input.run === null ? {} : { run: input.run }),
       ...(input.states.length === 0 ? {} : { state: { in: input.states } }),
-      ...(after === null
-        ? {}
-        : { OR: [{ createdAt: { lt: after.createdAt } }, { createdAt: after.createdAt, id: { lt: after.id } }] }),
+      ...olderThan(after),
     },
     include: { node: { select: { name: true } } },
-    orderBy: [{ createdAt: "desc" }, { id: "desc" }],
+    orderBy: NEWEST_FIRST,
     take: input.limit + 1,
   });
-  const rows = found
-    .slice(0, input.limit)
-    .map((row) => hub.live.transfers.get(row.id)?.row ?? transferRowOf(row, row.node.name));
-  return { rows, nextCursor: found.length > input.limit ? (rows.at(-1)?.id ?? null) : null };
+  return pageOf(found, {
+    limit: input.limit,
+    show: (row) => hub.live.transfers.get(row.id)?.row ?? transferRowOf(row, row.node.name),
+  });
 }

@@ -1,7 +1,7 @@
 "use client";
 import type { ReactNode } from "react";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { useAction } from "../_hub/use-action.ts";
+import { FaultNote } from "./fault-note.tsx";
+import { useAction } from "./use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 
@@ -16,6 +16,9 @@ interface ConfirmDialogProps {
   /** What follows, and what stays. */
   children: ReactNode;
 }
+
+/** For what is there and will not be. */
+export const REMOVE_WORDS = { button: "Remove", busy: "Removing", keep: "Keep it" } as const;
 
 /** Asks before what cannot be undone. */
 export function ConfirmDialog({ title, words, run, onDone, onClose, children }: ConfirmDialogProps) {
