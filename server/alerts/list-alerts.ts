@@ -1,7 +1,6 @@
 import type * as z from "zod";
 import { severity, type acknowledgeInput, type activeAlertsInput, type alertHistoryInput } from "#protocol/alerts.ts";
 import type { AlertRow } from "#protocol/alert-views.ts";
-import { Fault } from "#protocol/fault.ts";
 import type { Alert, AlertRule } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
