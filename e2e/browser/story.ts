@@ -21,7 +21,8 @@ export const test = base.extend<Fixtures>({
       await stage.close();
     }
   },
-  page: async ({ page, expectedErrors }, use) => {
+  // Needs the stage, so that it is judged while the hub is still there.
+  page: async ({ page, stage: _stage, expectedErrors }, use) => {
     const errors = collectErrors(page);
     await use(page);
     expect(errors.filter((text) => !expectedErrors.some((expected) => expected.test(text)))).toEqual([]);
