@@ -5,8 +5,6 @@ const config = {
   poweredByHeader: false,
   // `npm run check` runs tsc over the whole project; the build does not do it a second time.
   typescript: { ignoreBuildErrors: true, tsconfigPath: "app/tsconfig.json" },
-  // Browsers ask for it by themselves where a page has not told them of its icon yet.
-  redirects: async () => [{ source: "/favicon.ico", destination: "/icon.svg", permanent: false }],
 };
 
 export default config;
