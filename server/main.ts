@@ -13,6 +13,13 @@ const LAST_CALL_MS = 6_000;
 /** One stop may arrive several times at once: from the terminal or a supervisor, and from each parent that passes it on. */
 const SAME_STOP_MS = 1_000;
 
+/**
+ * A garbage collector left to itself holds three bytes for each one in use where memory is plenty. The hub is to fit beside
+ * other things: its heap grows by four tenths before it is collected, for about as much CPU as it costs without
+ * (measured with 3,000 nodes: 967 MB without, 547 MB with).
+ */
+const HUB_FLAGS = ["--heap-growing-percent=40", "--max-semi-space-size=8"];
+
 /** The master key, and the one it replaces: for the keeper alone. */
 const SECRETS = [
   "TIDEMARK_SECRET",
@@ -47,7 +54,7 @@ const keeper = spawn(process.execPath, [join(HERE, "keeper/main.ts")], {
 });
 const pipe = keeper.stdio[3];
 if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
-const hub = spawn(process.execPath, [join(HERE, "hub/main.ts")], {
+const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "hub/main.ts")], {
   env: hubVariables(),
   stdio: ["ignore", "inherit", "inherit", pipe, "ipc"],
 });

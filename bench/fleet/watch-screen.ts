@@ -35,9 +35,13 @@ export async function watchScreen(url: string, nodeId: string): Promise<Screen> 
   await page.evaluate(() => {
     const seen: [number, number][] = [];
     window.tidemarkSeen = seen;
+    const read = (): number => Number(/RTT (\d+) ms/.exec(document.body.textContent ?? "")?.[1]);
+    // What stands there already came some time ago, nobody saw when.
+    let last = read();
     const look = (): void => {
-      const found = /RTT (\d+) ms/.exec(document.body.textContent ?? "")?.[1];
-      if (found !== undefined && seen.at(-1)?.[0] !== Number(found)) seen.push([Number(found), Date.now()]);
+      const found = read();
+      if (found !== last && !Number.isNaN(found)) seen.push([found, Date.now()]);
+      last = found;
       // The frame after this one is the one that shows it.
       requestAnimationFrame(look);
     };

@@ -3,7 +3,7 @@ import { deliverDue, forgetAlerts } from "./deliver.ts";
 import { evaluate } from "./evaluate.ts";
 
 const EVALUATE_EVERY_MS = 5_000;
-const DELIVER_EVERY_MS = 1_000;
+const DELIVER_EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /**

@@ -30,7 +30,7 @@ const nodes = () => [...test.hub.live.nodes.values()];
 
 it("each of them that falls silent in one moment gets its line, once, and is silent after a restart too", async () => {
   test.advance(31_000);
-  await noticeSilence(test.hub);
+  await Promise.all([noticeSilence(test.hub), noticeSilence(test.hub)]);
   await noticeSilence(test.hub);
   const lines = await test.hub.db.event.findMany({ where: { kind: "node-silent" } });
   expect(new Set(lines.map(({ nodeId }) => nodeId)).size).toBe(NODES);
@@ -57,6 +57,22 @@ it("they are asked for fewer reports the more they are, watched or not", async (
   test.advance(6_000);
   test.hub.live.adaptCadence(test.hub.now());
   expect(test.hub.live.settings.reportEveryMs).toBe(10_000);
+});
+
+it("what a few said last is written down together, when the oldest of it is old enough", async () => {
+  const few = nodes().slice(0, 3);
+  for (const [index, node] of few.entries()) {
+    node.report = { ...report(test.hub), logTail: null };
+    node.writtenAt = test.hub.now() + index * 5_000;
+    node.dirty = true;
+  }
+  const written = () => test.hub.db.node.count({ where: { lastReport: { not: null } } });
+  test.advance(14_999);
+  await writeDown(test.hub, "due");
+  expect(await written()).toBe(0);
+  test.advance(1);
+  await writeDown(test.hub, "due");
+  expect(await written()).toBe(few.length);
 });
 
 it("what they said last is written down some at a time, the oldest first, and all of it in the end", async () => {

@@ -16,6 +16,7 @@ import { writeDown } from "./write-down.ts";
  */
 
 const TICK_MS = 1_000;
+const EXPIRE_EVERY_MS = 5_000;
 const SILENCES_AT_ONCE = 200;
 const HISTORY_EVERY_MS = 10_000;
 const SAMPLES_EVERY_MS = 60_000;
@@ -48,12 +49,11 @@ function silenceOf(node: LiveNode, now: number): NewEvent {
  */
 export async function noticeSilence(hub: Hub): Promise<void> {
   const now = hub.now();
-  const quiet = [...hub.live.nodes.values()].filter(
-    (node) => stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS,
-  );
+  const isQuiet = (node: LiveNode): boolean => stateOf(node) === "online" && now - node.quietSince > SILENT_AFTER_MS;
+  const quiet = [...hub.live.nodes.values()].filter(isQuiet);
   for (let from = 0; from < quiet.length; from += SILENCES_AT_ONCE) {
-    // One that spoke while the others were written down is not silent.
-    const some = quiet.slice(from, from + SILENCES_AT_ONCE).filter((node) => now - node.quietSince > SILENT_AFTER_MS);
+    // One that spoke while the others were written down is not silent, and one that left or was noticed meanwhile needs no line.
+    const some = quiet.slice(from, from + SILENCES_AT_ONCE).filter(isQuiet);
     for (const node of some) node.silent = true;
     hub.live.stopClocks(new Set(some.map(({ id }) => id)));
     for (const node of some) hub.live.touchNode(node);
@@ -110,7 +110,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
-    { everyMs: TICK_MS, run: () => expireCommands(hub) },
+    { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },

@@ -14,11 +14,15 @@ const AGE_MS = 15_000;
 const OLDEST_MS = 60_000;
 const ROWS_PER_STATEMENT = 250;
 
-/** What of the nodes is written at this beat: all that is old enough, or a minute's fair share of a large fleet. */
+/**
+ * What of the nodes is written at this beat: nothing until the oldest word is old enough, then a minute's fair share of a
+ * large fleet, or all of a small one. Younger words go along: one flush of the disk for all of them, not one for each.
+ */
 function dueOf(nodes: Iterable<LiveNode>, now: number): LiveNode[] {
-  const dirty = [...nodes].filter((node) => node.dirty && now - node.writtenAt >= AGE_MS);
-  const share = Math.max(ROWS_PER_STATEMENT, Math.ceil((dirty.length * 1_000) / (OLDEST_MS - AGE_MS)));
-  return dirty.toSorted((a, b) => a.writtenAt - b.writtenAt).slice(0, share);
+  const dirty = [...nodes].filter((node) => node.dirty).toSorted((a, b) => a.writtenAt - b.writtenAt);
+  const old = dirty.filter((node) => now - node.writtenAt >= AGE_MS).length;
+  if (old === 0) return [];
+  return dirty.slice(0, Math.max(ROWS_PER_STATEMENT, Math.ceil((old * 1_000) / (OLDEST_MS - AGE_MS))));
 }
 
 async function writeNodes(tx: Transaction, nodes: readonly LiveNode[]): Promise<void> {
