@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { delimiter, dirname, join } from "node:path";
 
 export const ROOT = join(import.meta.dirname, "../..");
+const COMPILE_CACHE = join(ROOT, ".tools/compile-cache");
 const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
 
 export interface Step {
@@ -29,6 +30,8 @@ export function runStep(step: Step): Promise<StepResult> {
       env: {
         ...process.env,
         PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
+        // Tests start hundreds of programs from their sources: each reads what the first one compiled (a third less CPU).
+        NODE_COMPILE_CACHE: COMPILE_CACHE,
         FORCE_COLOR: "0",
         NO_COLOR: "1",
         ...step.env,
