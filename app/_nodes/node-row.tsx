@@ -25,8 +25,15 @@ export const NODE_COLUMNS: readonly Column[] = [
   { key: "state", head: "State", align: "right" },
 ];
 
+interface NodeRowProps {
+  id: string;
+  /** Null where nodes are not chosen. */
+  chosen?: boolean | null;
+  onChoose?: ((id: string) => void) | undefined;
+}
+
 /** One node. Draws again only when this node changed, or the clock moved. */
-export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
+export const NodeRowView = memo(function NodeRowView({ id, chosen = null, onChoose }: NodeRowProps) {
   const node = useNode(id);
   const now = useHubNow(1000);
   const rate = useRate();
@@ -38,6 +45,17 @@ export const NodeRowView = memo(function NodeRowView({ id }: { id: string }) {
   const live = node.state === "online";
   return (
     <Row className="h-[51px]">
+      {chosen !== null && (
+        <Cell className="w-9 pr-0">
+          <input
+            type="checkbox"
+            aria-label={`Choose ${visibleText(node.name)}`}
+            checked={chosen}
+            onChange={() => onChoose?.(id)}
+            className="relative z-10 block size-4 accent-accent"
+          />
+        </Cell>
+      )}
       <Cell className="max-w-0 w-[22%] max-md:w-2/5">
         <TwoLines
           first={<RowLink href={`/nodes/${encodeURIComponent(node.id)}`}>{visibleText(node.name)}</RowLink>}

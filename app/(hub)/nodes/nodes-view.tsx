@@ -1,5 +1,5 @@
 "use client";
-import { useDeferredValue } from "react";
+import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { useNodes } from "../../_hub/live.tsx";
@@ -12,6 +12,10 @@ import { Empty, Panel } from "../../_ui/panel.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
+
+const OrderDialog = onDemand(() => import("../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 
 /** Every node, those with the oldest unsafe work first. */
 export function NodesView() {
@@ -27,6 +31,16 @@ export function NodesView() {
     .filter((node) => passesFilter(node, filter))
     .sort(byBacklogAge)
     .map((node) => node.id);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [ordering, setOrdering] = useState(false);
+  const mayNotOrder = useWhyNot("operator");
+  // What is not on the page any more is not chosen: an order reaches what the person sees, or could scroll to.
+  const meant = ids.filter((id) => chosen.has(id));
+  const choose = (id: string): void => {
+    const next = new Set(chosen);
+    if (!next.delete(id)) next.add(id);
+    setChosen(next);
+  };
   const online = all.filter((node) => node.state === "online").length;
 
   return (
@@ -59,6 +73,28 @@ export function NodesView() {
             )}
           />
         </div>
+        {meant.length > 0 && (
+          <div className="sticky top-0 z-20 flex flex-wrap items-center gap-2 border-b border-line bg-sunk px-4 py-2">
+            <output className="nums font-mid">{formatCount(meant.length)} chosen</output>
+            <span className="flex-1" />
+            {meant.length < ids.length && (
+              <Button size="small" look="quiet" onClick={() => setChosen(new Set(ids))}>
+                Choose all {formatCount(ids.length)}
+              </Button>
+            )}
+            <Button size="small" look="quiet" onClick={() => setChosen(new Set())}>
+              Choose none
+            </Button>
+            <Button
+              size="small"
+              disabled={mayNotOrder !== null}
+              title={mayNotOrder ?? undefined}
+              onClick={() => setOrdering(true)}
+            >
+              Order…
+            </Button>
+          </div>
+        )}
         {nodes === null ? (
           <SkeletonRows rows={8} label="Loading nodes" />
         ) : all.length === 0 ? (
@@ -89,9 +125,18 @@ export function NodesView() {
             {formatCount(all.length)} nodes are known; none fits this filter.
           </Empty>
         ) : (
-          <NodeTable ids={ids} label="Nodes" />
+          <NodeTable ids={ids} label="Nodes" choice={{ chosen, onChoose: choose }} />
         )}
       </Panel>
+      {ordering && (
+        <OrderDialog
+          nodes={meant.flatMap((id) => {
+            const node = nodes?.get(id);
+            return node === undefined ? [] : [node];
+          })}
+          onClose={() => setOrdering(false)}
+        />
+      )}
     </>
   );
 }

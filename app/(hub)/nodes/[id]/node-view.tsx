@@ -23,8 +23,11 @@ import { visibleText } from "../../../_ui/visible-text.ts";
 import { NodeChart } from "./node-chart.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
 import { NodeRuns } from "./node-runs.tsx";
+import { CommandsPanel } from "../../../_orders/commands-panel.tsx";
+import { LinkPanel } from "../../../_link-history/link-panel.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
 
+const OrderDialog = onDemand(() => import("../../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
 export function NodeView({ id }: { id: string }) {
@@ -57,6 +60,7 @@ function NodeBody({ node }: { node: NodeRow }) {
   const now = useHubNow(1000);
   const dialogs = useDialogs();
   const [revoking, setRevoking] = useState(false);
+  const [ordering, setOrdering] = useState(false);
   const mayNotRestore = useWhyNot("operator");
   const mayNotRevoke = useWhyNot("admin");
   const state = nodeStateWords(node, now);
@@ -78,6 +82,15 @@ function NodeBody({ node }: { node: NodeRow }) {
                 onClick={() => setRevoking(true)}
               >
                 Revoke…
+              </Button>
+            )}
+            {!gone && (
+              <Button
+                disabled={mayNotRestore !== null}
+                title={mayNotRestore ?? undefined}
+                onClick={() => setOrdering(true)}
+              >
+                Order…
               </Button>
             )}
             <Button
@@ -117,9 +130,16 @@ function NodeBody({ node }: { node: NodeRow }) {
       <NodeChart node={node} />
       <NodeRuns node={node} />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_360px]">
-        <TransfersPanel nodeId={node.id} />
-        <EventsPanel nodeId={node.id} run={null} />
+        <div className="flex min-w-0 flex-col gap-5">
+          <TransfersPanel nodeId={node.id} />
+          <LinkPanel nodeId={node.id} nodeName={node.name} />
+        </div>
+        <div className="flex min-w-0 flex-col gap-5">
+          <CommandsPanel nodeId={node.id} />
+          <EventsPanel nodeId={node.id} run={null} />
+        </div>
       </div>
+      {ordering && <OrderDialog nodes={[node]} onClose={() => setOrdering(false)} />}
       {revoking && <RevokeDialog node={node} onClose={() => setRevoking(false)} />}
     </>
   );

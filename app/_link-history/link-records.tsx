@@ -1,0 +1,105 @@
+"use client";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { LinkRecordView } from "#protocol/history.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { useRate } from "../_hub/choices.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { Button } from "../_ui/button.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+const PAGE = 8;
+const newest = (): string | null => null;
+const KIND_WORDS = { probe: "Probe", upload: "Upload", download: "Restore" } as const;
+
+/** The single cases behind the percentiles, newest first; asked for when somebody opens them. */
+export function LinkRecords({ nodeId, span }: { nodeId: string; span: { from: number; to: number } }) {
+  const [isOpen, setOpen] = useState(false);
+  const query = useInfiniteQuery({
+    queryKey: ["history", "records", nodeId, span.from, span.to],
+    queryFn: ({ pageParam }) =>
+      hub.history.list.query({
+        ...span,
+        nodeId,
+        profileId: null,
+        region: null,
+        engine: null,
+        kinds: [],
+        outcome: null,
+        cursor: pageParam,
+        limit: PAGE,
+      }),
+    initialPageParam: newest(),
+    getNextPageParam: (page) => page.nextCursor,
+    enabled: isOpen,
+  });
+  const rows = query.data?.pages.flatMap((page) => page.rows) ?? null;
+  return (
+    <details className="border-t border-line" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary className="cursor-pointer px-4 py-2 text-soft hover:text-ink">Each probe and transfer</summary>
+      {rows === null && query.isError ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+        </div>
+      ) : rows === null ? (
+        <SkeletonRows rows={3} label="Loading probes and transfers" />
+      ) : (
+        <ul className="divide-y divide-line border-t border-line">
+          {rows.map((row) => (
+            <RecordLine key={row.id} row={row} />
+          ))}
+        </ul>
+      )}
+      {query.hasNextPage && (
+        <div className="border-t border-line px-3 py-2">
+          <Button
+            look="quiet"
+            size="small"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {query.isFetchingNextPage ? "Loading" : "Earlier"}
+          </Button>
+        </div>
+      )}
+    </details>
+  );
+}
+
+const GOOD = new Set(["done", "accept", "accepted"]);
+
+function RecordLine({ row }: { row: LinkRecordView }) {
+  const rate = useRate();
+  const facts = [
+    ...(row.up === null ? [] : [`up ${rate(row.up)}`]),
+    ...(row.down === null ? [] : [`down ${rate(row.down)}`]),
+    ...(row.rttMs === null ? [] : [`RTT ${Math.round(row.rttMs)} ms`]),
+    ...(row.sizeBytes === null ? [] : [formatBytes(row.sizeBytes)]),
+    ...(row.tookMs === null ? [] : [`in ${formatDuration(row.tookMs)}`]),
+    ...(row.connections === null ? [] : [`${formatCount(row.connections)} connections`]),
+    ...(row.retries === null || row.retries === 0 ? [] : [`${formatCount(row.retries)} retries`]),
+  ];
+  const why = row.fault === null ? "" : ` (${row.fault})`;
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+      <div className="min-w-0 flex-1 basis-64">
+        <div className="truncate">
+          <span className="font-mid">{KIND_WORDS[row.kind]}</span>
+          {row.run !== null && <span className="text-soft"> of {visibleText(row.run)}</span>}
+          <span className="text-faint"> · {visibleText(row.profileName ?? "a bucket that is gone")}</span>
+        </div>
+        <div className="nums text-12 text-faint">
+          <Age at={row.at} /> · {facts.join(" · ") || "nothing measured"}
+        </div>
+      </div>
+      <Tag tone={GOOD.has(row.outcome) ? "safe" : row.outcome === "failed" ? "lost" : "quiet"}>
+        {visibleText(`${row.outcome}${why}`)}
+      </Tag>
+    </li>
+  );
+}

@@ -1,0 +1,25 @@
+import { MEASURES, type Measure, type PercentileRow } from "#protocol/history.ts";
+
+/** Time ranges of the history, as they stand in the address. */
+export const HISTORY_RANGES = [
+  { id: "1d", label: "1 d", words: "day", days: 1 },
+  { id: "7d", label: "7 d", words: "7 days", days: 7 },
+  { id: "30d", label: "30 d", words: "30 days", days: 30 },
+  { id: "1y", label: "1 y", words: "year", days: 365 },
+] as const;
+
+export const historyRangeOf = (word: string) => HISTORY_RANGES.find((range) => range.id === word) ?? HISTORY_RANGES[2];
+
+const WORDS: Record<Measure, string> = { up: "up", down: "down", rtt: "round trip" };
+export const measureWords = (measure: Measure): string => WORDS[measure];
+
+/** Bucket by bucket, up before down before round trips; the bucket is named in the first row of each. */
+export function byBucket(rows: readonly PercentileRow[]): { row: PercentileRow; isFirst: boolean }[] {
+  const sorted = rows.toSorted(
+    (a, b) =>
+      a.label.localeCompare(b.label) ||
+      a.key.localeCompare(b.key) ||
+      MEASURES.indexOf(a.measure) - MEASURES.indexOf(b.measure),
+  );
+  return sorted.map((row, index) => ({ row, isFirst: sorted[index - 1]?.key !== row.key }));
+}

@@ -1,0 +1,53 @@
+import { sentenceOf } from "#protocol/fault.ts";
+import type { CommandRow } from "#protocol/send-command.ts";
+import { orderWords } from "#protocol/send-command.ts";
+import type { Tone } from "../_ui/mark.tsx";
+
+/** A command as a person reads it. */
+
+const KIND_WORDS: Record<string, string> = {
+  restore: "restore a checkpoint",
+  cancel: "cancel a transfer",
+  pause: "pause a transfer",
+  resume: "go on with a transfer",
+  retry: "try a transfer again",
+};
+
+/** `Hold uploads of llama`. */
+export function commandTitle(row: CommandRow, rate: (bytesPerSecond: number) => string): string {
+  const words = row.order === null ? (KIND_WORDS[row.kind] ?? row.kind) : orderWords(row.order, rate);
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+/** Where it stands. */
+export function commandState(row: CommandRow): { tone: Tone; text: string } {
+  switch (row.state) {
+    case "sent":
+      return { tone: "quiet", text: "waits for the node" };
+    case "accepted":
+      return { tone: "moving", text: "under way" };
+    case "done":
+      return { tone: "safe", text: "done" };
+    case "failed":
+      return { tone: "lost", text: "failed" };
+    case "cancelled":
+      return { tone: "quiet", text: "taken back" };
+    case "expired":
+      return { tone: "risk", text: "expired" };
+  }
+}
+
+const RATES = new Set(["up", "down"]);
+
+/** What came of it: the fault, or the few facts the node gave. */
+export function commandResult(row: CommandRow, rate: (bytesPerSecond: number) => string): string | null {
+  if (row.fault !== null) return sentenceOf(row.fault);
+  const facts = Object.entries(row.detail ?? {}).filter(([, value]) => value !== null && value !== false);
+  if (facts.length === 0) return null;
+  const shown = (key: string, value: string | number | boolean | null): string => {
+    if (typeof value === "number" && RATES.has(key)) return `${key} ${rate(value)}`;
+    if (typeof value === "number" && key.endsWith("Ms")) return `${key.slice(0, -2)} ${Math.round(value)} ms`;
+    return value === true ? key : `${key} ${String(value)}`;
+  };
+  return facts.map(([key, value]) => shown(key, value)).join(", ");
+}

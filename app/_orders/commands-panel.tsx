@@ -1,0 +1,96 @@
+"use client";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { CommandRow } from "#protocol/send-command.ts";
+import { Age } from "../_hub/age.tsx";
+import { useRate } from "../_hub/choices.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { commandResult, commandState, commandTitle } from "./command-words.ts";
+
+const PAGE = 6;
+const newest = (): string | null => null;
+
+/** What a node was asked to do, newest first, and what came of it. */
+export function CommandsPanel({ nodeId }: { nodeId: string }) {
+  const query = useInfiniteQuery({
+    queryKey: ["commands", nodeId],
+    queryFn: ({ pageParam }) => hub.commands.list.query({ nodeId, cursor: pageParam, limit: PAGE }),
+    initialPageParam: newest(),
+    getNextPageParam: (page) => page.nextCursor,
+  });
+  const rows = query.data?.pages.flatMap((page) => page.rows) ?? null;
+  return (
+    <Panel title="Orders" label="Orders">
+      {rows === null && query.isError ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
+        </div>
+      ) : rows === null ? (
+        <SkeletonRows rows={2} label="Loading orders" />
+      ) : rows.length === 0 ? (
+        <p className="px-4 py-6 text-soft">Nobody has asked this node for anything yet.</p>
+      ) : (
+        <ul className="divide-y divide-line">
+          {rows.map((row) => (
+            <CommandLine key={row.id} row={row} />
+          ))}
+        </ul>
+      )}
+      {query.hasNextPage && (
+        <div className="border-t border-line px-3 py-2">
+          <Button
+            look="quiet"
+            size="small"
+            disabled={query.isFetchingNextPage}
+            onClick={() => void query.fetchNextPage()}
+          >
+            {query.isFetchingNextPage ? "Loading" : "Earlier"}
+          </Button>
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+function CommandLine({ row }: { row: CommandRow }) {
+  const rate = useRate();
+  const mayNot = useWhyNot("operator");
+  const takeBack = useAction(() => hub.commands.cancel.mutate({ id: row.id }));
+  const state = commandState(row);
+  const result = commandResult(row, rate);
+  const title = commandTitle(row, rate);
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
+      <div className="min-w-0 flex-1 basis-56">
+        <div className="truncate font-mid">{visibleText(title)}</div>
+        <div className="text-12 text-faint">
+          <Age at={row.createdAt} />
+          {row.by !== null && ` by ${visibleText(row.by)}`}
+          {result !== null && <span className="text-soft"> · {visibleText(result)}</span>}
+        </div>
+        {takeBack.fault !== null && <FaultNote fault={takeBack.fault} />}
+      </div>
+      {row.state === "sent" && (
+        <Button
+          size="small"
+          disabled={takeBack.busy || mayNot !== null}
+          title={mayNot ?? undefined}
+          aria-label={`Take back: ${title}`}
+          onClick={() => takeBack.run(undefined, () => say("quiet", `${title}: taken back.`))}
+        >
+          Take back
+        </Button>
+      )}
+      <Tag tone={state.tone}>{state.text}</Tag>
+    </li>
+  );
+}

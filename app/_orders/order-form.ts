@@ -1,0 +1,183 @@
+import { sentenceOf, toFault } from "#protocol/fault.ts";
+import type { MoveDirection, NodeOrder } from "#protocol/orders.ts";
+import { parseDuration, parseRate } from "#protocol/units.ts";
+import { runName } from "#protocol/names.ts";
+
+/** What a person can ask of nodes, and the form it is asked with. */
+
+export type OrderKind = NodeOrder["kind"];
+type Field = "run" | "direction" | "rates" | "priority" | "grace";
+
+export interface OrderChoice {
+  kind: OrderKind;
+  title: string;
+  /** What it does, and when it is over. */
+  about: string;
+  fields: readonly Field[];
+  /** `hard`: training on the node ends. */
+  effect: "soft" | "hard";
+}
+
+export const ORDERS: readonly OrderChoice[] = [
+  {
+    kind: "hold",
+    title: "Pause",
+    about: "What moves waits, and so does what comes later, until you resume. Checkpoints are still captured.",
+    fields: ["run", "direction"],
+    effect: "soft",
+  },
+  {
+    kind: "release",
+    title: "Resume",
+    about: "Goes on with what was paused. Resuming everything also ends a drain.",
+    fields: ["run", "direction"],
+    effect: "soft",
+  },
+  {
+    kind: "limit",
+    title: "Limit bandwidth",
+    about: "Holds from now on, also over a restart. “none” takes a limit away; leave a field empty to keep what it is.",
+    fields: ["rates"],
+    effect: "soft",
+  },
+  {
+    kind: "priority",
+    title: "Set priority",
+    about: "Which run's uploads go first when several wait.",
+    fields: ["run", "priority"],
+    effect: "soft",
+  },
+  {
+    kind: "flush",
+    title: "Upload now",
+    about: "Takes what is finished at this moment and ends when it is safe.",
+    fields: ["run"],
+    effect: "soft",
+  },
+  {
+    kind: "probe",
+    title: "Measure the link",
+    about: "Up and down against its bucket, with the engine that moves checkpoints. Takes about 20 s of the link.",
+    fields: [],
+    effect: "soft",
+  },
+  {
+    kind: "drain",
+    title: "Drain",
+    about: "Makes safe what there is and takes no more, until you resume. For a node that is to be taken away.",
+    fields: [],
+    effect: "soft",
+  },
+  {
+    kind: "stop",
+    title: "Stop the worker",
+    about: "A program that runs in it is asked to end. What is not safe when the grace is over stays behind.",
+    fields: ["grace"],
+    effect: "hard",
+  },
+  {
+    kind: "reallocate",
+    title: "Give the machine back",
+    about:
+      "Uploads for as long as the grace lasts, then asks the platform for another machine, if the governor agrees.",
+    fields: ["grace"],
+    effect: "hard",
+  },
+];
+
+export interface OrderForm {
+  kind: OrderKind;
+  /** Empty: all runs of the node. */
+  run: string;
+  direction: MoveDirection;
+  up: string;
+  down: string;
+  priority: "low" | "normal" | "high";
+  grace: string;
+}
+
+export const NEW_ORDER: OrderForm = {
+  kind: "hold",
+  run: "",
+  direction: "both",
+  up: "",
+  down: "",
+  priority: "high",
+  grace: "60s",
+};
+
+export type OrderRead = { order: NodeOrder } | { field: "run" | "up" | "down" | "grace"; error: string };
+
+/** Empty: as it is. */
+function limitOf(text: string): { rate?: number } | { error: string } {
+  const word = text.trim().toLowerCase();
+  if (word === "") return {};
+  if (word === "none" || word === "off") return { rate: 0 };
+  try {
+    return { rate: Math.round(parseRate(text)) };
+  } catch (error) {
+    return { error: sentenceOf(toFault(error, { op: "limit" }).toData()) };
+  }
+}
+
+/** The order a form asks for, or the field that is not understood and why. */
+export function readOrder(form: OrderForm): OrderRead {
+  const named = form.run === "" ? null : runName.safeParse(form.run);
+  if (named?.success === false) return { field: "run", error: "There is no run of this name." };
+  const run = named === null ? null : named.data;
+  switch (form.kind) {
+    case "hold":
+    case "release":
+      return { order: { kind: form.kind, run, direction: form.direction } };
+    case "limit": {
+      const [up, down] = [limitOf(form.up), limitOf(form.down)];
+      if ("error" in up) return { field: "up", error: up.error };
+      if ("error" in down) return { field: "down", error: down.error };
+      if (up.rate === undefined && down.rate === undefined) {
+        return { field: "up", error: "Say a limit up, down, or both: 20Mbit, 2.5MB/s, or none." };
+      }
+      return {
+        order: {
+          kind: "limit",
+          until: null,
+          ...(up.rate === undefined ? {} : { up: up.rate }),
+          ...(down.rate === undefined ? {} : { down: down.rate }),
+        },
+      };
+    }
+    case "priority":
+      if (run === null) return { field: "run", error: "Choose the run." };
+      return { order: { kind: "priority", run, priority: form.priority } };
+    case "flush":
+      return { order: { kind: "flush", run, timeoutMs: null } };
+    case "probe":
+    case "drain":
+      return { order: { kind: form.kind } };
+    case "stop":
+    case "reallocate": {
+      try {
+        const graceMs = parseDuration(form.grace);
+        if (graceMs > 86_400_000) return { field: "grace", error: "A grace is a day at most." };
+        if (form.kind === "stop") return { order: { kind: "stop", graceMs } };
+        return { order: { kind: "reallocate", graceMs, reason: "asked for by an operator" } };
+      } catch (error) {
+        return { field: "grace", error: sentenceOf(toFault(error, { op: "grace" }).toData()) };
+      }
+    }
+  }
+}
+
+/** Inside single quotes of a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** The same order for a script, with an API token in `$TOKEN`. */
+export function orderCurl(order: NodeOrder, to: { nodeIds: readonly string[]; hubUrl: string }): string {
+  const body = JSON.stringify({ requestId: "REQUEST", to: { nodeIds: to.nodeIds }, order });
+  // A number of its own for each time it is run: the same one again would be the same request.
+  const fresh = quoted(body).replace("REQUEST", `'"$(openssl rand -hex 16)"'`);
+  return [
+    `curl -s -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' \\`,
+    `  -d ${fresh} \\`,
+    `  ${quoted(`${to.hubUrl}/api/trpc/commands.send`)}`,
+  ].join("\n");
+}

@@ -1,0 +1,83 @@
+import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+
+/** Nodes are asked to do things: one from its page, several from the list; and what their links did is read afterwards. */
+
+test("a node is paused, measured and limited from its page, two are resumed from the list, and the link's history fills", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(300_000);
+  await stage.startNode({ name: "gpu-1", run: "llama" });
+  await stage.startNode({ name: "gpu-2", run: "mistral" });
+  await signInByPage(page, stage);
+  await page.goto(`${stage.hub.url}/nodes`);
+  await page.getByRole("link", { name: "gpu-1" }).click();
+  const orders = page.getByRole("region", { name: "Orders" });
+  await expect(orders.getByText("Nobody has asked this node")).toBeVisible();
+
+  await page.getByRole("button", { name: "Order…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("Order for gpu-1");
+  await dialog.getByText("The same from a script").click();
+  await expect(dialog.getByLabel("command line", { exact: true })).toContainText('"kind":"hold"');
+  expect(await seriousFaults(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(dialog).toBeHidden();
+  const hold = orders.getByRole("listitem").filter({ hasText: "Hold everything" });
+  await expect(hold).toContainText("done", { timeout: 60_000 });
+
+  await page.getByRole("button", { name: "Order…" }).click();
+  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("option", { name: "Limit bandwidth" }).click();
+  await dialog.getByRole("button", { name: "Limit bandwidth" }).click();
+  await expect(dialog).toContainText("Say a limit up, down, or both");
+  await dialog.getByLabel("Up").fill("fast");
+  await expect(dialog).toContainText("a rate looks like 20Mbit");
+  await dialog.getByLabel("Up").fill("80Mbit");
+  await dialog.getByRole("button", { name: "Limit bandwidth" }).click();
+  await expect(dialog).toBeHidden();
+  await expect(orders.getByRole("listitem").filter({ hasText: "Limit up to 80.0 Mbps" })).toContainText("done", {
+    timeout: 60_000,
+  });
+
+  await page.getByRole("button", { name: "Order…" }).click();
+  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("option", { name: "Measure the link" }).click();
+  await dialog.getByRole("button", { name: "Measure the link" }).click();
+  await expect(orders.getByRole("listitem").filter({ hasText: "Measure the link" })).toContainText("done", {
+    timeout: 120_000,
+  });
+  await page.reload();
+  const history = page.getByRole("table", { name: "What this link did" });
+  await expect(history.getByRole("row").filter({ hasText: "round trip" })).toContainText("ms", { timeout: 60_000 });
+  await page.getByText("Each probe and transfer").click();
+  await expect(page.getByRole("listitem").filter({ hasText: "Probe" }).filter({ hasText: "RTT" })).toBeVisible();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "CSV" }).click();
+  expect((await download).suggestedFilename()).toMatch(/\.csv$/);
+  expect(await seriousFaults(page)).toEqual([]);
+
+  await page.goto(`${stage.hub.url}/nodes`);
+  await page.getByRole("checkbox", { name: "Choose gpu-1" }).check();
+  await page.getByRole("button", { name: "Choose all 2" }).click();
+  await expect(page.getByText("2 chosen")).toBeVisible();
+  await page.getByRole("button", { name: "Order…" }).click();
+  await expect(dialog).toContainText("Order for 2 nodes");
+  await dialog.getByRole("combobox", { name: "Order" }).click();
+  await page.getByRole("option", { name: "Resume" }).click();
+  await dialog.getByRole("button", { name: "Resume" }).click();
+  await expect(dialog).toBeHidden();
+  const released = async () => {
+    const { rows } = await stage.client.commands.list.query({});
+    return rows.filter(({ kind, state }) => kind === "release" && state === "done").map(({ nodeName }) => nodeName);
+  };
+  await expect.poll(async () => (await released()).toSorted(), { timeout: 60_000 }).toEqual(["gpu-1", "gpu-2"]);
+
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 360, height: 800 });
+  expect(await seriousFaults(page)).toEqual([]);
+  expect(await overflow(page)).toBe(0);
+  await page.getByRole("link", { name: "gpu-1" }).click();
+  await expect(page.getByRole("region", { name: "Orders" })).toBeVisible();
+  expect(await overflow(page)).toBe(0);
+});
