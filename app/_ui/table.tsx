@@ -24,13 +24,22 @@ export interface Column {
   edge?: "narrow";
 }
 
+/** Which column a table is sorted by, and what a press of a head does. */
+export interface TableSort {
+  keys: ReadonlySet<string>;
+  column: string | null;
+  direction: "ascending" | "descending";
+  onPress: (key: string) => void;
+}
+
 interface TableProps {
   label: string;
   columns: readonly Column[];
+  sort?: TableSort | undefined;
   children: ReactNode;
 }
 
-export function Table({ label, columns, children }: TableProps) {
+export function Table({ label, columns, sort, children }: TableProps) {
   return (
     <table aria-label={label} className="w-full border-collapse">
       <thead>
@@ -39,6 +48,7 @@ export function Table({ label, columns, children }: TableProps) {
             <th
               key={column.key}
               scope="col"
+              aria-sort={sort?.column === column.key ? sort.direction : undefined}
               className={classNames(
                 "border-b border-line px-1.5 py-2 text-12 sm:px-2 font-medium whitespace-nowrap text-faint first:pl-4 last:pr-4",
                 column.align === "right" ? "text-right" : "text-left",
@@ -46,13 +56,33 @@ export function Table({ label, columns, children }: TableProps) {
                 column.edge === "narrow" && "max-sm:pr-4",
               )}
             >
-              {column.head === "" ? <span className="sr-only">{column.label ?? column.key}</span> : column.head}
+              {column.head === "" ? (
+                <span className="sr-only">{column.label ?? column.key}</span>
+              ) : sort?.keys.has(column.key) === true ? (
+                <SortHead column={column} sort={sort} />
+              ) : (
+                column.head
+              )}
             </th>
           ))}
         </tr>
       </thead>
       <tbody className="[&>tr:last-child>td]:border-b-0">{children}</tbody>
     </table>
+  );
+}
+
+function SortHead({ column, sort }: { column: Column; sort: TableSort }) {
+  const isSorted = sort.column === column.key;
+  return (
+    <button
+      type="button"
+      onClick={() => sort.onPress(column.key)}
+      className={classNames("rounded-1 hover:text-ink", isSorted && "text-ink")}
+    >
+      {column.head}
+      {isSorted && <span aria-hidden>{sort.direction === "ascending" ? " ↑" : " ↓"}</span>}
+    </button>
   );
 }
 

@@ -3,8 +3,8 @@ import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { useNodes } from "../../_hub/live.tsx";
-import { byBacklogAge } from "../../_hub/risk-words.ts";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
+import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
 import { NodeTable } from "../../_nodes/node-table.tsx";
 import { Button } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
@@ -23,13 +23,15 @@ export function NodesView() {
   const dialogs = useDialogs();
   const [show, setShow] = useAddressWord("show", "all");
   const [typed, setTyped] = useAddressWord("q", "");
+  const [sortWord, setSort] = useAddressWord("sort", "");
+  const order = nodeOrderOf(sortWord);
   const filter = parseNodeFilter(show);
   const words = useDeferredValue(typed);
   const all = [...(nodes?.values() ?? [])];
   const found = words === "" ? all : all.filter((node) => matchesWords(node, words));
   const ids = found
     .filter((node) => passesFilter(node, filter))
-    .sort(byBacklogAge)
+    .sort(order.compare)
     .map((node) => node.id);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [ordering, setOrdering] = useState(false);
@@ -50,7 +52,7 @@ export function NodesView() {
         about={
           nodes === null
             ? ""
-            : `${formatCount(online)} of ${formatCount(all.filter((node) => node.state !== "revoked").length)} online, by backlog age`
+            : `${formatCount(online)} of ${formatCount(all.filter((node) => node.state !== "revoked").length)} online, ${order.words}`
         }
         actions={
           <Button look="main" onClick={dialogs.addNode}>
@@ -125,7 +127,17 @@ export function NodesView() {
             {formatCount(all.length)} nodes are known; none fits this filter.
           </Empty>
         ) : (
-          <NodeTable ids={ids} label="Nodes" choice={{ chosen, onChoose: choose }} />
+          <NodeTable
+            ids={ids}
+            label="Nodes"
+            choice={{ chosen, onChoose: choose }}
+            sort={{
+              keys: SORTABLE,
+              column: order.column,
+              direction: order.direction,
+              onPress: (key) => setSort(nextOrder(order, key)),
+            }}
+          />
         )}
       </Panel>
       {ordering && (
