@@ -17,7 +17,7 @@ const CHOICE_COLUMN = { key: "choice", head: "", label: "Chosen" };
 
 /** Nodes in the wanted order, which stands still while the pointer or the focus is inside. Long lists draw what is seen. */
 export function NodeTable({ ids, label, choice, sort }: NodeTableProps) {
-  const order = useFrozenOrder(ids);
+  const order = useFrozenOrder(ids, `${sort?.column ?? ""} ${sort?.direction ?? ""}`);
   const frame = useRef<HTMLDivElement>(null);
   const columns = choice === undefined ? NODE_COLUMNS : [CHOICE_COLUMN, ...NODE_COLUMNS];
   const view = useRowWindow({ count: order.ids.length, rowHeight: NODE_ROW_HEIGHT, rows: frame });

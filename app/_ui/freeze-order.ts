@@ -25,8 +25,12 @@ export interface FrozenOrder {
   };
 }
 
-export function useFrozenOrder(wanted: readonly string[]): FrozenOrder {
-  const [held, setHeld] = useState<readonly string[] | null>(null);
+/** `asked` names the order a person asked for: when that changes, the rows move at once, wherever the pointer is. */
+export function useFrozenOrder(wanted: readonly string[], asked = ""): FrozenOrder {
+  const [hold, setHold] = useState<{ ids: readonly string[]; asked: string } | null>(null);
+  if (hold !== null && hold.asked !== asked) setHold({ ids: wanted, asked });
+  const held = hold?.ids ?? null;
+  const setHeld = (ids: readonly string[] | null): void => setHold(ids === null ? null : { ids, asked });
   const [by, setBy] = useState({ pointer: false, focus: false });
   const change = (next: { pointer: boolean; focus: boolean }): void => {
     setBy(next);
