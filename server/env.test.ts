@@ -64,6 +64,12 @@ describe("the environment", () => {
     });
   });
 
+  it("keeps who did what for two years, or as many days as it is told", () => {
+    expect(readSettings({}).auditKeptMs).toBe(730 * 86_400_000);
+    expect(readSettings({ TIDEMARK_KEEP_AUDIT: "90d" }).auditKeptMs).toBe(90 * 86_400_000);
+    expect(() => readSettings({ TIDEMARK_KEEP_AUDIT: "0d" })).toThrow(/TIDEMARK_KEEP_AUDIT.*number of days/);
+  });
+
   it("allows private stores only on loopback, or when it is said", () => {
     expect(readSettings({ TIDEMARK_HOST: "0.0.0.0" }).reach.allowPrivate).toBe(false);
     expect(readSettings({ TIDEMARK_HOST: "0.0.0.0", TIDEMARK_ALLOW_PRIVATE_ENDPOINTS: "1" }).reach.allowPrivate).toBe(

@@ -37,6 +37,8 @@ export interface HubSettings {
   salad: SaladSettings | null;
   /** How old a node's credential gets before the hub asks for a new one. */
   rotateAfterMs: number;
+  /** How long it is kept who did what. */
+  auditKeptMs: number;
   /** Backups and the look for leftovers, by the clock. */
   upkeep: UpkeepSettings;
   /** How long history is kept. */
@@ -122,10 +124,9 @@ function logLevelOf(variables: Variables): HubSettings["logLevel"] {
   throw refuse("TIDEMARK_LOG", "it is debug, info, warn, error or silent");
 }
 
-function rotateAfterOf(variables: Variables): number {
-  const text = textOf(variables, "TIDEMARK_ROTATE_CREDENTIALS") ?? "30d";
-  const days = Number(/^(\d{1,4})d$/.exec(text)?.[1] ?? 0);
-  if (days < 1) throw refuse("TIDEMARK_ROTATE_CREDENTIALS", "it is a number of days: 30d");
+function daysOf(variables: Variables, name: string, usual: `${number}d`): number {
+  const days = Number(/^(\d{1,4})d$/.exec(textOf(variables, name) ?? usual)?.[1] ?? 0);
+  if (days < 1) throw refuse(name, `it is a number of days: ${usual}`);
   return days * 86_400_000;
 }
 
@@ -150,7 +151,8 @@ export function readSettings(variables: Variables): HubSettings {
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
     salad: readSaladSettings((name) => secretOf(variables, name)),
-    rotateAfterMs: rotateAfterOf(variables),
+    rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
+    auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
     upkeep: readUpkeepSettings(variables, dataFolder),
     history: readRetention(variables),
     logLevel: logLevelOf(variables),

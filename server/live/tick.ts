@@ -3,6 +3,7 @@ import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
 import { expireCommands, forgetCommands } from "../commands/expire.ts";
+import { forgetOld } from "../events/forget-old.ts";
 import { emit, recordEvents, type NewEvent } from "../events/record-event.ts";
 import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
@@ -27,7 +28,6 @@ const ROTATION_EVERY_MS = 600_000;
 const OVERLAPS_EVERY_MS = 60_000;
 /** A transfer that ended stays in view this long, so that every watcher sees its end. */
 const ENDED_IN_VIEW_MS = 60_000;
-const EVENTS_KEPT_MS = 90 * 86_400_000;
 
 /** The line about a node that fell silent. */
 function silenceOf(node: LiveNode, now: number): NewEvent {
@@ -99,12 +99,6 @@ function dropEnded(hub: Hub): void {
   }
 }
 
-async function prune(hub: Hub): Promise<void> {
-  const now = hub.now();
-  await hub.db.event.deleteMany({ where: { at: { lt: new Date(now - EVENTS_KEPT_MS) } } });
-  await hub.db.session.deleteMany({ where: { expiresAt: { lt: new Date(now) } } });
-}
-
 /** Starts the beat. Returns how to stop it; that writes down what memory still holds. */
 export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [
@@ -120,7 +114,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: SAMPLES_EVERY_MS, run: () => writeMinute(hub, hub.now()) },
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
-    { everyMs: PRUNE_EVERY_MS, run: () => prune(hub) },
+    { everyMs: PRUNE_EVERY_MS, run: () => forgetOld(hub) },
   ].map((job) => ({ ...job, nextAt: hub.now() + job.everyMs }));
   let running: Promise<void> = Promise.resolve();
   let busy = false;
