@@ -103,9 +103,9 @@ describe("a policy", () => {
   });
 
   it("moves nothing to the trash again that somebody brought back", () => {
-    expect(stayed({ last: 1, mostBytes: 1 }, history([one(100, { wasBroughtBack: true }), one(200), one(300)]))).toEqual(
-      [100, 300],
-    );
+    expect(
+      stayed({ last: 1, mostBytes: 1 }, history([one(100, { wasBroughtBack: true }), one(200), one(300)])),
+    ).toEqual([100, 300]);
   });
 });
 

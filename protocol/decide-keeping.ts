@@ -198,7 +198,8 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
   return rows.map((one) => {
     const { id, step, writerEpoch, sizeBytes, capturedAt } = one;
     const shown = { id, step, writerEpoch, sizeBytes, capturedAt };
-    if (mostBytes !== null && tooMany.has(id)) return { ...shown, fate: "goes", because: [{ kind: "bytes", mostBytes }] };
+    if (mostBytes !== null && tooMany.has(id))
+      return { ...shown, fate: "goes", because: [{ kind: "bytes", mostBytes }] };
     const because = stays.get(id);
     if (because !== undefined) return { ...shown, fate: "stays", because };
     return { ...shown, fate: "goes", because: [{ kind: "unneeded" }] };

@@ -38,7 +38,8 @@ export async function preview(
   { run, policy }: { run: string | null; policy: KeepPolicy | null },
 ): Promise<RunPreview[]> {
   if (run !== null) {
-    if ((await hub.db.run.findUnique({ where: { name: run } })) === null) throw new Fault("NOT_FOUND", { subject: run });
+    if ((await hub.db.run.findUnique({ where: { name: run } })) === null)
+      throw new Fault("NOT_FOUND", { subject: run });
     return [await previewRun(hub, run, policy)];
   }
   const previews: RunPreview[] = [];

@@ -25,7 +25,7 @@ export function checkpointOf(name: string): string | null {
 }
 
 /** Whether the key is of a tag, as its name says: a tag on one checkpoint may take back another's. */
-export const isTagKey = (key: string): boolean => /-tag\.json$/.test(key);
+export const isTagKey = (key: string): boolean => key.endsWith("-tag.json");
 
 /** @throws Fault BAD_INPUT */
 export function parseRecord(at: { prefix: string; run: RunName }, object: { key: string; text: string }): KeepRecord {

@@ -29,10 +29,10 @@ export const nameOf = ({ step, run }: Pick<Checkpoint, "step" | "run">): string 
 /** Writes the object, then the row, with `also` in the same transaction. @throws Fault those of the store */
 export async function writeWord<T>(
   hub: Hub,
-  about: { checkpoint: Checkpoint; by: string; word: Word },
+  about: { checkpoint: Checkpoint; by: string; word: Word; at?: number },
   also: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  const { checkpoint, by } = about;
+  const { checkpoint, by, at = hub.now() } = about;
   const store = await hub.stores.open(checkpoint.profileId);
   const record = keepRecord.parse({
     format: "tidemark.keeping",
@@ -40,7 +40,7 @@ export async function writeWord<T>(
     id: newId(),
     run: checkpoint.run,
     checkpointId: checkpoint.id,
-    at: hub.now(),
+    at,
     by,
     ...about.word,
   } satisfies Record<keyof KeepRecord, unknown>);

@@ -38,17 +38,17 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
     if (checkpoint.state === "trashed") return false;
     const [reason] = protectedBy(await readHistory(hub.db, run)).get(id) ?? [];
     if (reason !== undefined) throw new Fault("CHECKPOINT_KEPT", { subject, detail: reasonWords(reason) });
-    const until = hub.now() + trashMs;
-    const word = { word: { kind: "trash" as const, until, why }, ends: [] };
+    const at = hub.now();
+    const word = { word: { kind: "trash" as const, until: at + trashMs, why }, ends: [] };
     const by = who === "hub" ? "hub" : who.person.email;
-    const event = await writeWord(hub, { checkpoint, by, word }, async (tx) => {
+    const event = await writeWord(hub, { checkpoint, by, word, at }, async (tx) => {
       if (who !== "hub") {
         const entry = { action: "checkpoint trash", subject, subjectId: id };
         await audit({ db: tx, now: hub.now }, who, entry);
       }
       const size = formatBytes(Number(checkpoint.sizeBytes));
       const text = `Step ${checkpoint.step} of ${run} (${size}) was moved to the trash: ${why}`;
-      const line = { at: hub.now(), kind: "checkpoint-trashed" as const, work: "safe" as const, run, text };
+      const line = { at, kind: "checkpoint-trashed" as const, work: "safe" as const, run, text };
       return recordEvent(tx, { ...line, step: Number(checkpoint.step) });
     });
     countComplete(hub, -1);

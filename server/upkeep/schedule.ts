@@ -113,7 +113,12 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
       },
     },
   ];
-  const shortest = Math.min(upkeep.backupEveryMs ?? Infinity, upkeep.janitorEveryMs, upkeep.keepingEveryMs, LONGEST_BEAT_MS * 2);
+  const shortest = Math.min(
+    upkeep.backupEveryMs ?? Infinity,
+    upkeep.janitorEveryMs,
+    upkeep.keepingEveryMs,
+    LONGEST_BEAT_MS * 2,
+  );
   const running = new Map<string, Promise<void>>();
   const beat = () => {
     for (const { name, run: work } of beats) {

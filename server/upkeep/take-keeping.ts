@@ -1,4 +1,11 @@
-import { checkpointOf, isKnownRecord, isTagKey, MOST_RECORD_BYTES, takeObject, takeUnread } from "../keeping/read-record.ts";
+import {
+  checkpointOf,
+  isKnownRecord,
+  isTagKey,
+  MOST_RECORD_BYTES,
+  takeObject,
+  takeUnread,
+} from "../keeping/read-record.ts";
 import type { HistoryKind } from "./history-kind.ts";
 
 const nameIn = ({ store, run }: { store: { prefix: string }; run: string }, key: string): string =>
