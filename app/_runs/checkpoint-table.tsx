@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
+import { KeepMarks, RowKeeping } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
@@ -60,6 +61,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
       <Cell className="nums whitespace-nowrap">
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`}>{formatCount(row.step)}</RowLink>
         {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
+        <KeepMarks row={row} />
         <div className="text-12 text-faint sm:hidden">
           {row.isNewest ? "newest, " : ""}
           {age}
@@ -84,6 +86,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {metricWords(row.metrics)}
       </Cell>
       <Cell align="right">
+        <span className="mr-1 inline-flex align-middle">
+          <RowKeeping row={row} />
+        </span>
         <Button
           size="small"
           aria-label={`Restore step ${formatCount(row.step)}`}

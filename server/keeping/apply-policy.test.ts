@@ -142,9 +142,7 @@ describe("a policy", () => {
   it("is not overwritten by somebody who saw an older one", async () => {
     await set(LAST_TWO);
     await expect(ask().setPolicy({ run, policy: NONE, version: 0 })).rejects.toThrow(fault("CONFLICT"));
-    await expect(ask().setPolicy({ run: "nothing", policy: NONE, version: 0 })).rejects.toThrow(
-      fault("NOT_FOUND"),
-    );
+    await expect(ask().setPolicy({ run: "nothing", policy: NONE, version: 0 })).rejects.toThrow(fault("NOT_FOUND"));
     await expect(set({ ...NONE, trashMs: 1 })).rejects.toThrow("a day or more");
     await expect(ask().applyNow({ run: "nothing" })).rejects.toThrow(fault("NOT_FOUND"));
     const actions = await test.hub.db.audit.findMany({ where: { action: { startsWith: "keeping" } } });

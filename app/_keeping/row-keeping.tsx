@@ -1,0 +1,63 @@
+"use client";
+import { Pin, StickyNote, Tags } from "lucide-react";
+import { useState } from "react";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { IconButton } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { useKeep } from "./use-keep.ts";
+
+const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => module.KeepDialog));
+
+/** The tags of a checkpoint, and that there is a note, beside its step. */
+export function KeepMarks({ row }: { row: CheckpointRow }) {
+  const { tags, note, isPinned } = row.keeping;
+  if (tags.length === 0 && note === null && !isPinned) return null;
+  return (
+    <span className="ml-2 inline-flex max-w-full flex-wrap items-center gap-1 align-middle">
+      {tags.map((tag) => (
+        <Tag key={tag} tone="safe" kind="plain">
+          {visibleText(tag)}
+        </Tag>
+      ))}
+      {note !== null && (
+        <span title={visibleText(note)} className="text-faint">
+          <StickyNote size={13} aria-hidden />
+          <span className="sr-only">has a note</span>
+        </span>
+      )}
+      {isPinned && <span className="sr-only">pinned</span>}
+    </span>
+  );
+}
+
+/** Pin, and the rest behind one more button. */
+export function RowKeeping({ row }: { row: CheckpointRow }) {
+  const whyNot = useWhyNot("operator");
+  const keep = useKeep(row);
+  const [open, setOpen] = useState(false);
+  if (row.state !== "complete") return null;
+  const step = `step ${formatCount(row.step)}`;
+  const { isPinned } = row.keeping;
+  return (
+    <>
+      <IconButton
+        size="small"
+        label={`${isPinned ? "Unpin" : "Pin"} ${step}`}
+        aria-pressed={isPinned}
+        disabled={whyNot !== null}
+        title={whyNot ?? (isPinned ? "Pinned: it never goes" : "Pin: it never goes")}
+        onClick={() => keep.say({ verb: isPinned ? "unpin" : "pin" })}
+      >
+        <Pin size={14} aria-hidden className={isPinned ? "fill-accent text-accent" : undefined} />
+      </IconButton>
+      <IconButton size="small" label={`Tags, note and trash of ${step}`} onClick={() => setOpen(true)}>
+        <Tags size={14} aria-hidden />
+      </IconButton>
+      {open && <KeepDialog row={row} onClose={() => setOpen(false)} />}
+    </>
+  );
+}
