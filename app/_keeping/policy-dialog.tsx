@@ -128,12 +128,7 @@ function LivePreview({ run, shown, policy }: { run: string | null; shown: string
         )}
       </p>
       {here !== undefined && here.rows.length > 0 && (
-        <div
-          className="max-h-72 overflow-y-auto border-t border-line"
-          tabIndex={0}
-          role="region"
-          aria-label="Checkpoints"
-        >
+        <div className="border-t border-line">
           <PreviewTable preview={here} />
         </div>
       )}

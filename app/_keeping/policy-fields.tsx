@@ -4,6 +4,29 @@ import { Field, TextInput } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import type { PolicyErrors, PolicyForm } from "./policy-form.ts";
 
+interface NumberInputProps {
+  ids: object;
+  value: string;
+  onType: (value: string) => void;
+  /** What it counts. */
+  children: ReactNode;
+}
+
+function NumberInput({ ids, value, onType, children }: NumberInputProps) {
+  return (
+    <span className="flex flex-wrap items-center gap-2 text-soft">
+      <TextInput
+        {...ids}
+        inputMode="decimal"
+        className="nums max-w-28"
+        value={value}
+        onChange={(event) => onType(event.target.value)}
+      />
+      {children}
+    </span>
+  );
+}
+
 interface PolicyFieldsProps {
   form: PolicyForm;
   errors: PolicyErrors;
@@ -14,43 +37,38 @@ interface PolicyFieldsProps {
 
 /** The rules of a policy. Any of them keeps a checkpoint; an empty one keeps nothing. */
 export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsProps) {
-  const number = (field: "last" | "everySteps" | "every" | "trashDays", after: ReactNode) =>
-    function NumberInput(ids: object) {
-      return (
-        <span className="flex flex-wrap items-center gap-2 text-soft">
-          <TextInput
-            {...ids}
-            inputMode="decimal"
-            className="nums max-w-28"
-            value={form[field]}
-            onChange={(event) => onChange({ [field]: event.target.value })}
-          />
-          {after}
-        </span>
-      );
-    };
+  const set = (field: keyof PolicyForm) => (value: string) => onChange({ [field]: value });
   return (
     <>
       <Field label="The last" error={errors.last}>
-        {number("last", "checkpoints")}
+        {(ids) => (
+          <NumberInput ids={ids} value={form.last} onType={set("last")}>
+            checkpoints
+          </NumberInput>
+        )}
       </Field>
       <Field label="One every" hint="The first of each stretch." error={errors.everySteps}>
-        {number("everySteps", "steps")}
+        {(ids) => (
+          <NumberInput ids={ids} value={form.everySteps} onType={set("everySteps")}>
+            steps
+          </NumberInput>
+        )}
       </Field>
       <Field label="And one every" error={errors.every}>
-        {number(
-          "every",
-          <span className="w-28">
-            <Select
-              label="Unit of time"
-              value={form.everyUnit}
-              choices={[
-                { value: "hours", label: "hours" },
-                { value: "days", label: "days" },
-              ]}
-              onChange={(value) => onChange({ everyUnit: value === "days" ? "days" : "hours" })}
-            />
-          </span>,
+        {(ids) => (
+          <NumberInput ids={ids} value={form.every} onType={set("every")}>
+            <span className="w-28">
+              <Select
+                label="Unit of time"
+                value={form.everyUnit}
+                choices={[
+                  { value: "hours", label: "hours" },
+                  { value: "days", label: "days" },
+                ]}
+                onChange={(value) => onChange({ everyUnit: value === "days" ? "days" : "hours" })}
+              />
+            </span>
+          </NumberInput>
         )}
       </Field>
       <Field
@@ -106,7 +124,11 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
         )}
       </Field>
       <Field label="Trash keeps" error={errors.trashDays}>
-        {number("trashDays", "days")}
+        {(ids) => (
+          <NumberInput ids={ids} value={form.trashDays} onType={set("trashDays")}>
+            days
+          </NumberInput>
+        )}
       </Field>
     </>
   );

@@ -1,6 +1,6 @@
 "use client";
 import { Pin, StickyNote, Tags } from "lucide-react";
-import { useState } from "react";
+import { useState, type KeyboardEvent } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useWhyNot } from "../_hub/person.tsx";
@@ -32,6 +32,18 @@ export function KeepMarks({ row }: { row: CheckpointRow }) {
       {isPinned && <span className="sr-only">pinned</span>}
     </span>
   );
+}
+
+/** Pins or unpins a row with `p` while its link has the focus; nothing for those that cannot be pinned. */
+export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
+  const whyNot = useWhyNot("operator");
+  const keep = useKeep(row);
+  return (event) => {
+    if (event.key !== "p" || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (row.state !== "complete" || whyNot !== null) return;
+    event.preventDefault();
+    keep.say({ verb: row.keeping.isPinned ? "unpin" : "pin" });
+  };
 }
 
 /** Pin, and the rest behind one more button. */

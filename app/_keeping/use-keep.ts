@@ -80,7 +80,7 @@ export function useKeep(subject: Subject): { say: (saying: Saying) => void; busy
       return { before };
     },
     onError: (error, _saying, context) => {
-      for (const [key, data] of context?.before ?? []) client.setQueryData<unknown>(key, data);
+      for (const [key, data] of context?.before ?? []) client.setQueryData(key, data);
       say("lost", visibleText(sentenceOf(faultOf(error))));
     },
     onSettled: () => {

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
-import { KeepMarks, RowKeeping } from "../_keeping/row-keeping.tsx";
+import { KeepMarks, RowKeeping, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
@@ -51,6 +51,7 @@ export function CheckpointTable({ rows, lost }: CheckpointTableProps) {
 function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "known" }) {
   const now = useHubNow(10_000);
   const dialogs = useDialogs();
+  const pinKey = usePinKey(row);
   const whyNot = useWhyNot("operator");
   const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row);
   const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
@@ -59,7 +60,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
   return (
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
-        <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`}>{formatCount(row.step)}</RowLink>
+        <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
+          {formatCount(row.step)}
+        </RowLink>
         {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
         <KeepMarks row={row} />
         <div className="text-12 text-faint sm:hidden">
