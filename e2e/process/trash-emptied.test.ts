@@ -68,7 +68,11 @@ function age(checkpointId: string): void {
 const POINTS = [
   { at: "before the manifest is gone", keyPattern: "*manifests/*", action: { kind: "delay", ms: 5_000 } },
   { at: "when the manifest is gone and the hub does not know", keyPattern: "*manifests/*", action: { kind: "stall" } },
-  { at: "in the middle of the data", keyPattern: "*runs/*/optimizer.safetensors", action: { kind: "delay", ms: 5_000 } },
+  {
+    at: "in the middle of the data",
+    keyPattern: "*runs/*/optimizer.safetensors",
+    action: { kind: "delay", ms: 5_000 },
+  },
 ] as const;
 
 test("a hub that is killed while it empties the trash goes on after its return, and nothing else is touched", async () => {
