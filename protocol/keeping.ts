@@ -30,9 +30,6 @@ const noteText = z
   // A database may end a text at the first NUL.
   .refine((text) => !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.test(text), "it has control characters");
 
-export const KEEP_KINDS = ["pin", "tag", "note", "trash", "end"] as const;
-export type KeepKind = (typeof KEEP_KINDS)[number];
-
 const instant = z.number().int().min(0).max(8_640_000_000_000_000);
 
 export const keepRecord = z.object({

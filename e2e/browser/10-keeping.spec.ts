@@ -5,6 +5,8 @@ import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts"
 
 const run = runName.parse("llama-8b");
 const KIB = 1024;
+// What is kept is refused with a 409.
+test.use({ expectedErrors: [/409 \(Conflict\).*checkpoints\.trash/] });
 
 test("checkpoints are pinned, tagged and noted, a policy shows what goes before it does, and the trash gives back", async ({
   page,
