@@ -70,7 +70,7 @@ export function reasonWords(reason: KeepReason): string {
     case "room":
       return "there is room for it";
     case "last":
-      return reason.count === 1 ? "the last" : `one of the last ${reason.count}`;
+      return reason.count === 1 ? "the last one" : `one of the last ${reason.count}`;
     case "steps":
       return `one every ${reason.every} steps`;
     case "time":

@@ -7,7 +7,7 @@ export function policyWords(policy: KeepPolicy | null): string {
   if (policy === null) return "Everything is kept.";
   const { last, everySteps, everyMs, best, mostBytes, trashMs } = policy;
   const kept = [
-    ...(last === null ? [] : [`the last ${formatCount(last)}`]),
+    ...(last === null ? [] : [last === 1 ? "the last one" : `the last ${formatCount(last)}`]),
     ...(everySteps === null ? [] : [`one every ${formatCount(everySteps)} steps`]),
     ...(everyMs === null ? [] : [`one every ${formatDuration(everyMs)}`]),
     ...(best === null

@@ -12,17 +12,23 @@ import { useKeep } from "./use-keep.ts";
 
 const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => module.KeepDialog));
 
-/** The tags of a checkpoint, and that there is a note, beside its step. */
+const MOST_TAGS = 2;
+
+/** The tags of a checkpoint, and that there is a note, beside its step: one line, so that every row is as high as the others. */
 export function KeepMarks({ row }: { row: CheckpointRow }) {
   const { tags, note, isPinned } = row.keeping;
-  if (tags.length === 0 && note === null && !isPinned) return null;
   return (
-    <span className="ml-2 inline-flex max-w-full flex-wrap items-center gap-1 align-middle">
-      {tags.map((tag) => (
+    <span className="ml-2 inline-flex items-center gap-1 align-middle whitespace-nowrap max-sm:hidden">
+      {tags.slice(0, MOST_TAGS).map((tag) => (
         <Tag key={tag} tone="safe" kind="plain">
           {visibleText(tag)}
         </Tag>
       ))}
+      {tags.length > MOST_TAGS && (
+        <span className="text-12 text-faint" title={tags.map(visibleText).join(", ")}>
+          +{tags.length - MOST_TAGS}
+        </span>
+      )}
       {note !== null && (
         <span title={visibleText(note)} className="text-faint">
           <StickyNote size={13} aria-hidden />
@@ -32,6 +38,13 @@ export function KeepMarks({ row }: { row: CheckpointRow }) {
       {isPinned && <span className="sr-only">pinned</span>}
     </span>
   );
+}
+
+/** The same where there is no room beside the step: the first tag in words. */
+export function tagWords({ keeping: { tags } }: Pick<CheckpointRow, "keeping">): string {
+  const [first] = tags;
+  if (first === undefined) return "";
+  return tags.length === 1 ? `, ${visibleText(first)}` : `, ${visibleText(first)} +${tags.length - 1}`;
 }
 
 /** Pins or unpins a row with `p` while its link has the focus; nothing for those that cannot be pinned. */

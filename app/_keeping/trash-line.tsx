@@ -30,7 +30,7 @@ export function TrashLine({ row }: { row: TrashRow }) {
   const step = `step ${formatCount(row.step)}`;
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
-      <div className="nums min-w-0 flex-1 basis-64">
+      <div className="nums min-w-0 flex-1 basis-48">
         <Link href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`} className="font-mid hover:underline">
           {step}
         </Link>{" "}

@@ -4,7 +4,7 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
-import { KeepMarks, RowKeeping, usePinKey } from "../_keeping/row-keeping.tsx";
+import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
@@ -65,9 +65,10 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         </RowLink>
         {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
         <KeepMarks row={row} />
-        <div className="text-12 text-faint sm:hidden">
+        <div className="max-w-28 truncate text-12 text-faint sm:hidden">
           {row.isNewest ? "newest, " : ""}
           {age}
+          {tagWords(row)}
         </div>
       </Cell>
       <Cell>

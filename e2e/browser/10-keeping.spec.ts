@@ -80,7 +80,7 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   expect(await overflow(page)).toBe(0);
   await policy.getByRole("button", { name: "Save policy" }).click();
   await expect(policy).toBeHidden();
-  await expect(page.getByText("Keeps the last 1; the trash keeps 7 d.")).toBeVisible();
+  await expect(page.getByText("Keeps the last one; the trash keeps 7 d.")).toBeVisible();
   await page.getByRole("button", { name: "Apply now" }).click();
 
   // The trash says how long, and gives back.
