@@ -95,6 +95,20 @@ describe("a hub that is rebuilt from its bucket", () => {
     expect((await told(tools)).map((one) => one.isPinned ?? false)).toEqual([true, true, true, false]);
   });
 
+  it("has no pin of what a person took away although it could not be read", async () => {
+    for (const [name, index] of [
+      ["a", 0],
+      ["z", 0],
+      ["z", 1],
+    ] as const) {
+      await put(`${keepFolder("team/", { run, checkpointId: idOf(index) })}${name}`, "not json");
+    }
+    await expect(ask().trash({ id: idOf(0) })).rejects.toThrow("pinned");
+    await ask().unpin({ id: idOf(0) });
+    await rebuildNow();
+    expect((await told(tools)).map((one) => one.isPinned ?? false)).toEqual([false, true, false, false]);
+  });
+
   it("keeps what was in the trash for another week, and deletes nothing until a person has confirmed", async () => {
     const rules = { last: null, everySteps: null, everyMs: null, best: null, mostBytes: null };
     const policy = { ...rules, trashMs: DAY_MS };

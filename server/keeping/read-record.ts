@@ -67,8 +67,11 @@ export async function takeObject(reading: Reading, object: { key: string; text: 
 export async function takeUnread({ db, run, now }: Reading, at: { key: string; checkpointId: string }): Promise<void> {
   const { key, checkpointId } = at;
   const id = hashOf(key).slice(0, 32);
-  const data = { run, checkpointId, kind: "unread", text: "", at: new Date(now), by: "", key, ends: "[]" };
-  await db.keepRecord.upsert({ where: { id }, update: {}, create: { id, ...data } });
+  // A person may have taken it away, which is read before or after it.
+  const ender = await db.keepRecord.findFirst({ where: { run, ends: { contains: JSON.stringify(id) } } });
+  const about = { run, checkpointId, kind: "unread", text: "", at: new Date(now), by: "", key, ends: "[]" };
+  const create = { id, ...about, endedById: ender?.id ?? null };
+  await db.keepRecord.upsert({ where: { id }, update: {}, create });
 }
 
 /** Whether the database has what this object says. One that could not be read is tried again. */
