@@ -14,7 +14,7 @@ import { Field, TextArea, TextInput } from "../_ui/field.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { useKeep } from "./use-keep.ts";
+import { useKeep, useKeeping } from "./use-keep.ts";
 
 interface KeepControlsProps {
   row: CheckpointRow;
@@ -28,7 +28,7 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);
   const trash = useAction(() => hub.checkpoints.trash.mutate({ id: row.id }));
-  const { isPinned, tags } = row.keeping;
+  const { isPinned, tags, note } = useKeeping(row);
   const step = `step ${formatCount(row.step)}`;
   return (
     <div className="flex flex-col">
@@ -38,7 +38,7 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
           aria-pressed={isPinned}
           disabled={whyNot !== null}
           title={whyNot ?? undefined}
-          onClick={() => keep.say({ verb: isPinned ? "unpin" : "pin" })}
+          onClick={() => keep({ verb: isPinned ? "unpin" : "pin" })}
         >
           <Pin size={13} aria-hidden className={isPinned ? "fill-accent text-accent" : undefined} />
           {isPinned ? "Unpin" : "Pin"}
@@ -61,20 +61,15 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
         </Button>
       </div>
       {trash.fault !== null && <FaultNote fault={trash.fault} />}
-      <TagField key={`tags ${tags.join(" ")}`} tags={tags} whyNot={whyNot} onSay={keep.say} />
-      <NoteField
-        key={`note ${row.keeping.note ?? ""}`}
-        note={row.keeping.note ?? ""}
-        whyNot={whyNot}
-        onSay={keep.say}
-      />
+      <TagField key={`tags ${tags.join(" ")}`} tags={tags} whyNot={whyNot} onSay={keep} />
+      <NoteField key={`note ${note ?? ""}`} note={note ?? ""} whyNot={whyNot} onSay={keep} />
     </div>
   );
 }
 
 interface PartProps {
   whyNot: string | null;
-  onSay: ReturnType<typeof useKeep>["say"];
+  onSay: ReturnType<typeof useKeep>;
 }
 
 function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[] }) {

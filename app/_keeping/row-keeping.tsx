@@ -8,7 +8,7 @@ import { IconButton } from "../_ui/button.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { useKeep } from "./use-keep.ts";
+import { useKeep, useKeeping } from "./use-keep.ts";
 
 const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => module.KeepDialog));
 
@@ -16,7 +16,7 @@ const MOST_TAGS = 2;
 
 /** The tags of a checkpoint, and that there is a note, beside its step: one line, so that every row is as high as the others. */
 export function KeepMarks({ row }: { row: CheckpointRow }) {
-  const { tags, note, isPinned } = row.keeping;
+  const { tags, note, isPinned } = useKeeping(row);
   return (
     <span className="ml-2 inline-flex items-center gap-1 align-middle whitespace-nowrap max-sm:hidden">
       {tags.slice(0, MOST_TAGS).map((tag) => (
@@ -51,11 +51,12 @@ export function tagWords({ keeping: { tags } }: Pick<CheckpointRow, "keeping">):
 export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);
+  const { isPinned } = useKeeping(row);
   return (event) => {
     if (event.key !== "p" || event.metaKey || event.ctrlKey || event.altKey) return;
     if (row.state !== "complete" || whyNot !== null) return;
     event.preventDefault();
-    keep.say({ verb: row.keeping.isPinned ? "unpin" : "pin" });
+    keep({ verb: isPinned ? "unpin" : "pin" });
   };
 }
 
@@ -63,10 +64,10 @@ export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
 export function RowKeeping({ row }: { row: CheckpointRow }) {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);
+  const { isPinned } = useKeeping(row);
   const [open, setOpen] = useState(false);
   if (row.state !== "complete") return null;
   const step = `step ${formatCount(row.step)}`;
-  const { isPinned } = row.keeping;
   return (
     <>
       <IconButton
@@ -75,7 +76,7 @@ export function RowKeeping({ row }: { row: CheckpointRow }) {
         aria-pressed={isPinned}
         disabled={whyNot !== null}
         title={whyNot ?? (isPinned ? "Pinned: it never goes" : "Pin: it never goes")}
-        onClick={() => keep.say({ verb: isPinned ? "unpin" : "pin" })}
+        onClick={() => keep({ verb: isPinned ? "unpin" : "pin" })}
       >
         <Pin size={14} aria-hidden className={isPinned ? "fill-accent text-accent" : undefined} />
       </IconButton>

@@ -1,26 +1,35 @@
 "use client";
-import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
+import { useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { CheckpointKeeping } from "#protocol/keeping.ts";
-import type { CheckpointRow, CheckpointView, RunView } from "#protocol/views.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
 import { faultOf } from "../_hub/fault-of.ts";
 import { checkpointQuery, runQuery } from "../_hub/queries.ts";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 
-/** What a person says about one checkpoint. Shown at once; when the hub refuses, it is as it was, and the toast says why. */
+/**
+ * What a person says about one checkpoint. It is shown at once, laid over what the hub said last, until the hub has been
+ * asked again: an older answer that comes in between changes nothing of it. When the hub refuses, the toast says why.
+ */
 
-export type Saying =
+type Saying =
   | { verb: "pin" }
   | { verb: "unpin" }
   | { verb: "tag"; tag: string }
   | { verb: "untag"; tag: string }
   | { verb: "note"; text: string };
 
-type Subject = Pick<CheckpointRow, "id" | "run">;
+interface Said {
+  id: string;
+  run: string;
+  saying: Saying;
+}
 
-function ask(id: string, saying: Saying): Promise<CheckpointKeeping> {
+const KEEP = ["keep"] as const;
+
+function ask({ id, saying }: Said): Promise<CheckpointKeeping> {
   switch (saying.verb) {
     case "pin":
       return hub.checkpoints.pin.mutate({ id });
@@ -35,8 +44,8 @@ function ask(id: string, saying: Saying): Promise<CheckpointKeeping> {
   }
 }
 
-/** How it stands with a checkpoint after something was said about `id`; a tag leaves every other one. */
-export function keepingAfter(keeping: CheckpointKeeping, saying: Saying, isSubject: boolean): CheckpointKeeping {
+/** How it stands with a checkpoint after something was said about `id` of its run; a tag leaves every other one. */
+export function keepingAfter(keeping: CheckpointKeeping, { saying }: Said, isSubject: boolean): CheckpointKeeping {
   if (!isSubject) {
     if (saying.verb !== "tag" || !keeping.tags.includes(saying.tag)) return keeping;
     return { ...keeping, tags: keeping.tags.filter((tag) => tag !== saying.tag) };
@@ -55,38 +64,36 @@ export function keepingAfter(keeping: CheckpointKeeping, saying: Saying, isSubje
   }
 }
 
-function show(client: QueryClient, { id, run }: Subject, saying: Saying): void {
-  const after = <Row extends CheckpointRow>(row: Row): Row => {
-    const keeping = keepingAfter(row.keeping, saying, row.id === id);
-    return keeping === row.keeping ? row : { ...row, keeping };
-  };
-  client.setQueryData<RunView>(runQuery(run).queryKey, (view) =>
-    view === undefined ? view : { ...view, checkpoints: view.checkpoints.map(after) },
-  );
-  client.setQueryData<CheckpointView>(checkpointQuery(id).queryKey, (view) =>
-    view === undefined ? view : after(view),
-  );
+type Subject = Pick<CheckpointRow, "id" | "run" | "keeping">;
+
+/** What is said about a checkpoint, with what this person has just said. */
+export function useKeeping({ id, run, keeping }: Subject): CheckpointKeeping {
+  const pending = useMutationState({
+    filters: { mutationKey: KEEP, status: "pending" },
+    // Only `useKeep` has this key.
+    select: ({ state }) => state.variables as Said | undefined,
+  });
+  let shown = keeping;
+  for (const said of pending) if (said?.run === run) shown = keepingAfter(shown, said, said.id === id);
+  return shown;
 }
 
-export function useKeep(subject: Subject): { say: (saying: Saying) => void; busy: boolean } {
+/** Says it; several things about one checkpoint follow each other. */
+export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Saying) => void {
   const client = useQueryClient();
-  const keys = [runQuery(subject.run).queryKey, checkpointQuery(subject.id).queryKey] as const;
-  const mutation = useMutation({
-    mutationFn: (saying: Saying) => ask(subject.id, saying),
-    onMutate: async (saying) => {
-      await Promise.all(keys.map((queryKey) => client.cancelQueries({ queryKey, exact: true })));
-      const before = keys.map((key) => [key, client.getQueryData(key)] as const);
-      show(client, subject, saying);
-      return { before };
-    },
-    onError: (error, _saying, context) => {
-      for (const [key, data] of context?.before ?? []) client.setQueryData(key, data);
-      say("lost", visibleText(sentenceOf(faultOf(error))));
-    },
-    onSettled: () => {
-      void client.invalidateQueries({ queryKey: ["runs"] });
-      void client.invalidateQueries({ queryKey: ["checkpoints"] });
+  const { mutate } = useMutation({
+    mutationKey: KEEP,
+    scope: { id: `keep ${id}` },
+    mutationFn: ask,
+    onError: (error) => say("lost", visibleText(sentenceOf(faultOf(error)))),
+    // It counts as under way until the hub has been asked again.
+    onSettled: async () => {
+      void client.invalidateQueries({ queryKey: ["runs"], predicate: ({ queryKey }) => queryKey.length > 2 });
+      await Promise.all([
+        client.invalidateQueries({ queryKey: runQuery(run).queryKey, exact: true }),
+        client.invalidateQueries({ queryKey: checkpointQuery(id).queryKey, exact: true }),
+      ]);
     },
   });
-  return { say: (saying) => mutation.mutate(saying), busy: mutation.isPending };
+  return (saying) => mutate({ id, run, saying });
 }
