@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { id, runName } from "./names.ts";
+import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "./keep-limits.ts";
 import type { KeepReason } from "./decide-keeping.ts";
 import type { FaultData } from "./fault.ts";
 
@@ -10,18 +11,12 @@ import type { FaultData } from "./fault.ts";
  * overwritten: a word is taken back by a later one that names it in `ends`. An object that cannot be read counts as a pin.
  */
 
-export const MOST_NOTE_LETTERS = 2_000;
 const DAY_MS = 86_400_000;
 /** How long a checkpoint lies in the trash where nobody said otherwise. */
 export const USUAL_TRASH_MS = 7 * DAY_MS;
 
 /** A short name for one checkpoint of a run: `best`, `release-1`. */
-export const tagName = z
-  .string()
-  .regex(
-    /^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$/,
-    "a tag has 1 to 32 letters, digits, '.', '_' or '-' and starts with a letter or digit",
-  );
+export const tagName = z.string().regex(TAG, TAG_WORDS);
 
 const noteText = z
   .string()

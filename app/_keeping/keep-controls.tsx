@@ -2,7 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Pin, Trash2, X } from "lucide-react";
 import { useState } from "react";
-import { MOST_NOTE_LETTERS, tagName } from "#protocol/keeping.ts";
+import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/keep-limits.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
@@ -75,8 +75,8 @@ interface PartProps {
 function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[] }) {
   const [typed, setTyped] = useState("");
   const [asked, setAsked] = useState(false);
-  const read = tagName.safeParse(typed.trim());
-  const error = asked && !read.success ? read.error.issues[0]?.message : undefined;
+  const tag = typed.trim();
+  const error = asked && !TAG.test(tag) ? TAG_WORDS : undefined;
   return (
     <Field label="Tags" hint="One checkpoint of a run has a tag: set again, it moves here." error={error}>
       {(ids) => (
@@ -85,22 +85,22 @@ function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[]
           onSubmit={(event) => {
             event.preventDefault();
             setAsked(true);
-            if (!read.success) return;
-            onSay({ verb: "tag", tag: read.data });
+            if (!TAG.test(tag)) return;
+            onSay({ verb: "tag", tag });
             setTyped("");
             setAsked(false);
           }}
         >
-          {tags.map((tag) => (
-            <span key={tag} className="inline-flex items-center">
+          {tags.map((one) => (
+            <span key={one} className="inline-flex items-center">
               <Tag tone="safe" kind="plain">
-                {visibleText(tag)}
+                {visibleText(one)}
               </Tag>
               <IconButton
                 size="small"
-                label={`Remove the tag ${visibleText(tag)}`}
+                label={`Remove the tag ${visibleText(one)}`}
                 disabled={whyNot !== null}
-                onClick={() => onSay({ verb: "untag", tag })}
+                onClick={() => onSay({ verb: "untag", tag: one })}
               >
                 <X size={13} aria-hidden />
               </IconButton>

@@ -12,8 +12,6 @@ import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
-import { RetentionPanel } from "../../../_keeping/retention-panel.tsx";
-import { TrashPanel } from "../../../_keeping/trash-panel.tsx";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
@@ -23,6 +21,7 @@ import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
@@ -50,6 +49,11 @@ export function RunPageView({ name }: { name: string }) {
     </output>
   );
 }
+
+const RetentionPanel = onDemand(() =>
+  import("../../../_keeping/retention-panel.tsx").then((module) => module.RetentionPanel),
+);
+const TrashPanel = onDemand(() => import("../../../_keeping/trash-panel.tsx").then((module) => module.TrashPanel));
 
 const inState =
   (state: CheckpointState) =>
