@@ -64,6 +64,16 @@ export const HUB_FAULTS = {
     says: "Nothing is deleted: a part of this hub's record was lost, and nobody has said yet that it is whole again.",
     next: "When all of the bucket has been listed, an admin confirms it.",
   }),
+  CHECKPOINT_KEPT: row("never", 409, {
+    exit: 4,
+    says: "This checkpoint stays.",
+    next: "Take away what keeps it first, where that can be done: a pin, a tag, a restore that is under way.",
+  }),
+  CHECKPOINT_TRASHED: row("never", 409, {
+    exit: 4,
+    says: "This checkpoint is in the trash.",
+    next: "Bring it back first.",
+  }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",

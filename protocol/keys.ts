@@ -9,6 +9,7 @@ import { attemptId, filePath, id, runName, type AttemptId, type FilePath, type R
  *   {prefix}runs/{run}/e000003/{attempt}/{path}                      data, written by the node of epoch 3
  *   {prefix}manifests/{run}/e000003/s000000004500-{checkpointId}-{attempt}.json   written by the hub, last
  *   {prefix}epochs/{run}/e000003.json                                 the claim, written by the hub, if-none-match
+ *   {prefix}keeping/{run}/{checkpointId}/{recordId}-{kind}.json       what is said about keeping it, by the hub, never changed
  *   {prefix}_tidemark/probe/{nodeId}/{probeId}                        what a node moves to measure its link, deleted after
  */
 
@@ -36,6 +37,16 @@ export const manifestKey = (
 
 export const epochClaimKey = (prefix: string, at: { run: RunName; epoch: number }): string =>
   `${prefix}epochs/${at.run}/${epochSegment(at.epoch)}.json`;
+
+/** The folder of what is said about keeping a checkpoint; ends with `/`. */
+export const keepFolder = (prefix: string, at: { run: RunName; checkpointId: string }): string =>
+  `${prefix}keeping/${at.run}/${at.checkpointId}/`;
+
+/** One key per word: none is ever written twice. */
+export const keepRecordKey = (
+  prefix: string,
+  at: { run: RunName; checkpointId: string; id: string; kind: string },
+): string => `${keepFolder(prefix, at)}${at.id}-${at.kind}.json`;
 
 /**
  * The parts of a data key, each checked again.

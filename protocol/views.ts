@@ -1,6 +1,7 @@
 import type { CheckpointState } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
+import type { CheckpointKeeping } from "./keeping.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
 import type { Risk, WorkState } from "./risk.ts";
@@ -166,6 +167,7 @@ export interface CheckpointRow {
   committedAt: number | null;
   /** Part of the size already acknowledged, while uploading. */
   bytesDone: number;
+  keeping: CheckpointKeeping;
 }
 
 export interface CheckpointFileView {
@@ -256,6 +258,9 @@ export type EventKind =
   | "node-revoked"
   | "epoch-claimed"
   | "checkpoint-safe"
+  | "checkpoint-trashed"
+  | "checkpoint-back"
+  | "checkpoint-deleted"
   | "upload-failed"
   | "restore-started"
   | "restore-done"

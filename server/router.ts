@@ -8,6 +8,7 @@ import { auditRouter, eventsRouter } from "./events/router.ts";
 import { historyRouter } from "./history/router.ts";
 import { inspectRouter } from "./inspect/router.ts";
 import { fleetRouter, liveRouter } from "./live/router.ts";
+import { keepingRouter } from "./keeping/router.ts";
 import { lossesRouter } from "./losses/router.ts";
 import { nodeRouter, nodesRouter, tokensRouter } from "./nodes/router.ts";
 import { profilesRouter } from "./profiles/router.ts";
@@ -42,6 +43,7 @@ export const hubRouter = router({
   apiTokens: apiTokensRouter,
   audit: auditRouter,
   upkeep: upkeepRouter,
+  keeping: keepingRouter,
 });
 
 export type HubRouter = typeof hubRouter;

@@ -40,6 +40,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.channels.list",
     "alerts.active",
     "alerts.history",
+    ...["policy", "preview", "trash"].map((name) => `keeping.${name}`),
   ],
   operator: [
     "inspect.recognise",
@@ -53,6 +54,9 @@ const EXPECTED: Record<Who, string[]> = {
     "commands.cancel",
     "alerts.acknowledge",
     "alerts.mute",
+    ...["pin", "unpin", "tag", "untag", "note", "trash", "bringBack"].map((name) => `checkpoints.${name}`),
+    "keeping.setPolicy",
+    "keeping.applyNow",
   ],
   admin: [
     "profiles.create",
@@ -77,6 +81,7 @@ const EXPECTED: Record<Who, string[]> = {
     "upkeep.runJanitor",
     "upkeep.confirmDeletions",
     "alerts.test",
+    "keeping.emptyNow",
     ...["rules", "channels"].flatMap((what) => ["create", "update", "remove"].map((verb) => `alerts.${what}.${verb}`)),
   ],
   node: [

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
+import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
@@ -50,6 +51,7 @@ export function CheckpointTable({ rows, lost }: CheckpointTableProps) {
 function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "known" }) {
   const now = useHubNow(10_000);
   const dialogs = useDialogs();
+  const pinKey = usePinKey(row);
   const whyNot = useWhyNot("operator");
   const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row);
   const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
@@ -58,11 +60,15 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
   return (
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
-        <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`}>{formatCount(row.step)}</RowLink>
+        <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
+          {formatCount(row.step)}
+        </RowLink>
         {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
-        <div className="text-12 text-faint sm:hidden">
+        <KeepMarks row={row} />
+        <div className="max-w-28 truncate text-12 text-faint sm:hidden">
           {row.isNewest ? "newest, " : ""}
           {age}
+          {tagWords(row)}
         </div>
       </Cell>
       <Cell>
@@ -84,6 +90,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {metricWords(row.metrics)}
       </Cell>
       <Cell align="right">
+        <span className="mr-1 inline-flex align-middle">
+          <RowKeeping row={row} />
+        </span>
         <Button
           size="small"
           aria-label={`Restore step ${formatCount(row.step)}`}

@@ -20,7 +20,7 @@ export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" |
     case "superseded":
       return { tone: "quiet", text: "replaced" };
     case "trashed":
-      return { tone: "lost", text: "trashed" };
+      return { tone: "quiet", text: "in the trash" };
   }
 }
 

@@ -7,6 +7,7 @@ export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["/"], does: "go to the filter of the page" },
   { keys: ["j", "k"], does: "next and previous row" },
   { keys: ["Enter"], does: "open the row" },
+  { keys: ["p"], does: "pin or unpin the checkpoint of the row" },
   {
     keys: ["g", "then", "o n r b t a e s"],
     does: "overview, nodes, runs, buckets, transfers, alerts, events, settings",

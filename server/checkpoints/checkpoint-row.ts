@@ -1,4 +1,5 @@
 import type { CheckpointState } from "#protocol/checkpoint.ts";
+import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Live } from "../live/live.ts";
@@ -24,6 +25,8 @@ function metricsOf(stored: string): Record<string, number> {
 export interface RowContext {
   newestId: string | null;
   moving: ReadonlyMap<string, number>;
+  /** What is said about keeping them, where that is shown. */
+  keeping?: ReadonlyMap<string, CheckpointKeeping>;
 }
 
 export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, context: RowContext): CheckpointRow {
@@ -46,5 +49,6 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     capturedAt: row.capturedAt.getTime(),
     committedAt: row.committedAt?.getTime() ?? null,
     bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),
+    keeping: context.keeping?.get(row.id) ?? KEPT_NOWHERE,
   };
 }

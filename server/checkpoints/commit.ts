@@ -113,7 +113,8 @@ export async function commit(
   const sha256 = hashOf(text);
   return hub.locks.run(`commit ${manifest.id}`, async () => {
     const { checkpoint, files } = await findAnnounced(hub, node, manifest);
-    if (checkpoint.state === "complete") {
+    // One in the trash was complete: whoever asks again learns so, and does not bring it back.
+    if (checkpoint.state === "complete" || checkpoint.state === "trashed") {
       if (checkpoint.manifestSha256 === sha256) return { sha256 };
       throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
     }

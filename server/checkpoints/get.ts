@@ -4,6 +4,7 @@ import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
 import type { CheckpointFileView, CheckpointView } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
+import { findKeeping } from "../keeping/find-keeping.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { announcedFiles } from "./check-manifest.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
@@ -32,6 +33,7 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const newest = await newestComplete(hub.db, row.run);
   const epoch = await hub.db.epoch.findUnique({ where: { run_epoch: { run: row.run, epoch: row.writerEpoch } } });
+  const keeping = await findKeeping(hub.db, { checkpointId: id });
   const restores = await hub.db.transfer.findMany({
     where: { checkpointId: id, direction: "download" },
     include: { node: { select: { name: true } } },
@@ -45,7 +47,7 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
       : manifest.parse(JSON.parse(text)).files.map(committedFile);
   const at = { run: runName.parse(row.run), epoch: row.writerEpoch, attempt: attemptId.parse(row.attempt) };
   return {
-    ...checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) }),
+    ...checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live), keeping }),
     attempt: row.attempt,
     parent:
       epoch === null || epoch.parentEpoch === null || epoch.parentStep === null

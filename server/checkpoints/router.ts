@@ -1,4 +1,5 @@
 import { byId, byRun } from "#protocol/requests.ts";
+import { keepProcedures } from "../keeping/router.ts";
 import { router, viewer } from "../trpc.ts";
 import { getCheckpoint } from "./get.ts";
 import { getRun, listRuns } from "./runs.ts";
@@ -10,4 +11,5 @@ export const runsRouter = router({
 
 export const checkpointsRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
+  ...keepProcedures,
 });

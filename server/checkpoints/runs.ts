@@ -4,6 +4,7 @@ import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts
 import type { Profile, Run } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { nodeRowOf } from "../live/node-row.ts";
+import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
 
@@ -74,7 +75,8 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }],
     take: CHECKPOINTS_LISTED,
   });
-  const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live) };
+  const keeping = await findKeeping(hub.db, { run: name });
+  const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live), keeping };
   return {
     ...row,
     epochs: epochs.map(({ epoch, parentEpoch, parentStep, nodeId, node, claimedAt }): EpochView => ({

@@ -33,6 +33,8 @@ export interface HistoryKind {
    * @throws Fault BAD_INPUT, NOT_THIS_NODES, CONFLICT and those of comparing objects: this one is refused
    */
   take: (scope: HistoryScope, object: HistoryObject) => Promise<boolean>;
+  /** What is done about an object that was refused. */
+  onRefused?: (scope: HistoryScope, key: string) => Promise<void>;
   /** How many the database has of this run that are not among `keys`. */
   countMissing: (scope: HistoryScope, keys: ReadonlySet<string>) => Promise<number>;
 }

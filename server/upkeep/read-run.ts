@@ -7,6 +7,7 @@ import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { HistoryKind, HistoryScope } from "./history-kind.ts";
 import { EPOCH_CLAIMS } from "./take-claim.ts";
+import { KEEP_RECORDS } from "./take-keeping.ts";
 import { MANIFESTS } from "./take-manifest.ts";
 
 /**
@@ -17,7 +18,7 @@ import { MANIFESTS } from "./take-manifest.ts";
  */
 
 /** What tells of the past, in the order it is read. More kinds are more rows. */
-export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS];
+export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS, KEEP_RECORDS];
 
 const REFUSED_NAMED = 100;
 
@@ -61,6 +62,7 @@ async function takeObject(kind: HistoryKind, reading: Reading, listed: ListedObj
   } catch (error) {
     if (!isFault(error) || !OWN_FAULTS.has(error.code)) throw error;
     refuse(found, key, error.context.detail ?? error.code);
+    await kind.onRefused?.(reading, key);
     return false;
   }
 }

@@ -12,18 +12,21 @@ export interface UpkeepSettings {
   backupFolder: string;
   janitor: JanitorMode;
   janitorEveryMs: number;
+  /** How often policies are applied and the trash is looked through. */
+  keepingEveryMs: number;
 }
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
 const DAY_MS = 86_400_000;
 const SHORTEST_MS = 1_000;
+const KEEPING_MS = 600_000;
 
 const textOf = (variables: Variables, name: string): string | null => variables[name]?.trim() || null;
 
-function durationOf(variables: Variables, name: string): number | null {
+function durationOf(variables: Variables, name: string, usualMs = DAY_MS): number | null {
   const text = textOf(variables, name);
-  if (text === null) return DAY_MS;
+  if (text === null) return usualMs;
   if (text === "off" || text === "0") return null;
   try {
     const ms = parseDuration(text);
@@ -51,5 +54,6 @@ export function readUpkeepSettings(variables: Variables, dataFolder: string): Up
     backupFolder: resolve(dataFolder, textOf(variables, "TIDEMARK_BACKUP_TO") ?? "backups"),
     janitor,
     janitorEveryMs: durationOf(variables, "TIDEMARK_JANITOR_EVERY") ?? DAY_MS,
+    keepingEveryMs: durationOf(variables, "TIDEMARK_KEEPING_EVERY", KEEPING_MS) ?? KEEPING_MS,
   };
 }

@@ -5,13 +5,16 @@ import { promisify } from "node:util";
 import { Fault, toFault } from "#protocol/fault.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { applyPolicies } from "../keeping/apply-policy.ts";
+import { emptyDue } from "../keeping/empty-trash.ts";
 import { scheduledMode } from "./janitor.ts";
 import { settleHistory } from "./settle-history.ts";
 import { lookOnce } from "./start-janitor.ts";
 import { nextBackupAt } from "./status.ts";
 
 /**
- * What the hub does for itself by the clock: it reads its buckets after a restore, takes backups, and looks for leftovers.
+ * What the hub does for itself by the clock: it reads its buckets after a restore, takes backups, looks for leftovers,
+ * applies what people said about keeping checkpoints, and empties the trash.
  * Beside the beat of the fleet, because each may take minutes. A backup is made by a process of its own: copying the
  * database would stop this one for as long.
  */
@@ -63,7 +66,7 @@ async function failedBackup(hub: Hub, error: unknown, startedAt: number): Promis
 export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
   const { upkeep } = hub.settings;
   let stopped = false;
-  const notBefore = { backup: 0, janitor: 0, history: 0 };
+  const notBefore = { backup: 0, janitor: 0, history: 0, keeping: 0 };
   const beats: { name: keyof typeof notBefore; run: () => Promise<void> }[] = [
     {
       name: "history",
@@ -101,8 +104,21 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
         await lookOnce(hub, { mode: await scheduledMode(hub, upkeep.janitor), by: "hub" });
       },
     },
+    {
+      name: "keeping",
+      run: async () => {
+        notBefore.keeping = hub.now() + upkeep.keepingEveryMs;
+        await applyPolicies(hub, () => stopped);
+        await emptyDue(hub, () => stopped);
+      },
+    },
   ];
-  const shortest = Math.min(upkeep.backupEveryMs ?? Infinity, upkeep.janitorEveryMs, LONGEST_BEAT_MS * 2);
+  const shortest = Math.min(
+    upkeep.backupEveryMs ?? Infinity,
+    upkeep.janitorEveryMs,
+    upkeep.keepingEveryMs,
+    LONGEST_BEAT_MS * 2,
+  );
   const running = new Map<string, Promise<void>>();
   const beat = () => {
     for (const { name, run: work } of beats) {

@@ -11,6 +11,7 @@ import { useWhyNot } from "../../../_hub/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { TransferLine } from "../../../_hub/transfer-line.tsx";
+import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
 import { checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -94,6 +95,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         }
       />
       <CheckpointFacts view={view} />
+      <KeepPanel row={view} />
       {restores.length > 0 && (
         <Panel title="Restores">
           <ul className="divide-y divide-line">

@@ -1,8 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
+import type { CheckpointState } from "#protocol/checkpoint.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
-import type { RunView } from "#protocol/views.ts";
+import type { CheckpointRow, RunView } from "#protocol/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
@@ -20,6 +21,7 @@ import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
@@ -48,22 +50,33 @@ export function RunPageView({ name }: { name: string }) {
   );
 }
 
-const FILTERS = [
-  { id: "all", label: "All", states: null },
-  { id: "complete", label: "Complete", states: ["complete"] },
-  { id: "uploading", label: "Uploading", states: ["uploading"] },
-  { id: "torn", label: "Torn", states: ["torn"] },
-  { id: "replaced", label: "Replaced", states: ["superseded", "trashed"] },
-] as const;
+const RetentionPanel = onDemand(() =>
+  import("../../../_keeping/retention-panel.tsx").then((module) => module.RetentionPanel),
+);
+const TrashPanel = onDemand(() => import("../../../_keeping/trash-panel.tsx").then((module) => module.TrashPanel));
+
+const inState =
+  (state: CheckpointState) =>
+  (row: CheckpointRow): boolean =>
+    row.state === state;
+const FILTERS: readonly { id: string; label: string; fits: (row: CheckpointRow) => boolean }[] = [
+  { id: "all", label: "All", fits: () => true },
+  { id: "complete", label: "Complete", fits: inState("complete") },
+  { id: "pinned", label: "Pinned", fits: ({ keeping }) => keeping.isPinned },
+  { id: "tagged", label: "Tagged", fits: ({ keeping }) => keeping.tags.length > 0 },
+  { id: "uploading", label: "Uploading", fits: inState("uploading") },
+  { id: "torn", label: "Torn", fits: inState("torn") },
+  { id: "replaced", label: "Replaced", fits: inState("superseded") },
+];
 
 function RunBody({ run }: { run: RunView }) {
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
-  const filter = FILTERS.find((one) => one.id === show) ?? FILTERS[0];
-  const fits = (states: readonly string[] | null) => (row: { state: string }) =>
-    states === null || states.includes(row.state);
-  const rows = run.checkpoints.filter(fits(filter.states));
+  // What is in the trash stands there.
+  const checkpoints = run.checkpoints.filter(({ state }) => state !== "trashed");
+  const filter = FILTERS.find((one) => one.id === show);
+  const rows = checkpoints.filter(filter?.fits ?? (() => true));
   const state = workWords(run.work, run.risk);
   return (
     <>
@@ -95,10 +108,10 @@ function RunBody({ run }: { run: RunView }) {
         }
       >
         <div className="px-4 py-3">
-          {run.checkpoints.length === 0 ? (
+          {checkpoints.length === 0 ? (
             <p className="text-soft">No checkpoint was captured yet.</p>
           ) : (
-            <StepTimeline epochs={run.epochs} checkpoints={run.checkpoints} />
+            <StepTimeline epochs={run.epochs} checkpoints={checkpoints} />
           )}
         </div>
       </Panel>
@@ -108,21 +121,21 @@ function RunBody({ run }: { run: RunView }) {
           side={
             <FilterWords
               label="Show"
-              value={filter.id}
+              value={filter?.id ?? "all"}
               onChange={setShow}
               words={FILTERS.map((one) => ({
                 id: one.id,
                 label: one.label,
-                count: run.checkpoints.filter(fits(one.states)).length,
-              })).filter((word) => word.id === "all" || word.id === filter.id || word.count > 0)}
+                count: checkpoints.filter(one.fits).length,
+              })).filter((word) => word.id === "all" || word.id === filter?.id || word.count > 0)}
             />
           }
         >
           {rows.length === 0 ? (
-            <Empty title={run.checkpoints.length === 0 ? "No checkpoint yet" : "None in this state"}>
-              {run.checkpoints.length === 0
+            <Empty title={checkpoints.length === 0 ? "No checkpoint yet" : "None like this"}>
+              {checkpoints.length === 0
                 ? "The first one appears here as soon as the program has finished writing it."
-                : `${formatCount(run.checkpoints.length)} checkpoints are in other states.`}
+                : `${formatCount(checkpoints.length)} checkpoints are not.`}
             </Empty>
           ) : (
             <CheckpointTable rows={rows} lost={lostIds(run)} />
@@ -130,6 +143,8 @@ function RunBody({ run }: { run: RunView }) {
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
       </div>
+      <RetentionPanel run={run.name} />
+      <TrashPanel run={run.name} />
     </>
   );
 }

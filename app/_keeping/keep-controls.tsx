@@ -1,0 +1,153 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { Pin, Trash2, X } from "lucide-react";
+import { useState } from "react";
+import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/keep-limits.ts";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button, IconButton } from "../_ui/button.tsx";
+import { Field, TextArea, TextInput } from "../_ui/field.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { useKeep, useKeeping } from "./use-keep.ts";
+
+interface KeepControlsProps {
+  row: CheckpointRow;
+  /** It was moved to the trash. */
+  onGone?: () => void;
+}
+
+/** Pin, tags, note and trash of a complete checkpoint. */
+export function KeepControls({ row, onGone }: KeepControlsProps) {
+  const client = useQueryClient();
+  const whyNot = useWhyNot("operator");
+  const keep = useKeep(row);
+  const trash = useAction(() => hub.checkpoints.trash.mutate({ id: row.id }));
+  const { isPinned, tags, note } = useKeeping(row);
+  const step = `step ${formatCount(row.step)}`;
+  return (
+    <div className="flex flex-col">
+      <div className="flex flex-wrap items-center gap-2 py-1.5">
+        <Button
+          size="small"
+          aria-pressed={isPinned}
+          disabled={whyNot !== null}
+          title={whyNot ?? undefined}
+          onClick={() => keep({ verb: isPinned ? "unpin" : "pin" })}
+        >
+          <Pin size={13} aria-hidden className={isPinned ? "fill-accent text-accent" : undefined} />
+          {isPinned ? "Unpin" : "Pin"}
+        </Button>
+        <Button
+          size="small"
+          disabled={whyNot !== null || trash.busy}
+          title={whyNot ?? undefined}
+          onClick={() =>
+            trash.run(undefined, () => {
+              void client.invalidateQueries({ queryKey: ["runs"] });
+              void client.invalidateQueries({ queryKey: ["checkpoints"] });
+              say("safe", `${step[0]?.toUpperCase()}${step.slice(1)} is in the trash. It can be brought back.`);
+              onGone?.();
+            })
+          }
+        >
+          <Trash2 size={13} aria-hidden />
+          {trash.busy ? "Moving" : "Move to trash"}
+        </Button>
+      </div>
+      {trash.fault !== null && <FaultNote fault={trash.fault} />}
+      <TagField key={`tags ${tags.join(" ")}`} tags={tags} whyNot={whyNot} onSay={keep} />
+      <NoteField key={`note ${note ?? ""}`} note={note ?? ""} whyNot={whyNot} onSay={keep} />
+    </div>
+  );
+}
+
+interface PartProps {
+  whyNot: string | null;
+  onSay: ReturnType<typeof useKeep>;
+}
+
+function TagField({ tags, whyNot, onSay }: PartProps & { tags: readonly string[] }) {
+  const [typed, setTyped] = useState("");
+  const [asked, setAsked] = useState(false);
+  const tag = typed.trim();
+  const error = asked && !TAG.test(tag) ? TAG_WORDS : undefined;
+  return (
+    <Field label="Tags" hint="One checkpoint of a run has a tag: set again, it moves here." error={error}>
+      {(ids) => (
+        <form
+          className="flex flex-wrap items-center gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            setAsked(true);
+            if (!TAG.test(tag)) return;
+            onSay({ verb: "tag", tag });
+            setTyped("");
+            setAsked(false);
+          }}
+        >
+          {tags.map((one) => (
+            <span key={one} className="inline-flex items-center">
+              <Tag tone="safe" kind="plain">
+                {visibleText(one)}
+              </Tag>
+              <IconButton
+                size="small"
+                label={`Remove the tag ${visibleText(one)}`}
+                disabled={whyNot !== null}
+                onClick={() => onSay({ verb: "untag", tag: one })}
+              >
+                <X size={13} aria-hidden />
+              </IconButton>
+            </span>
+          ))}
+          <TextInput
+            {...ids}
+            className="max-w-44"
+            value={typed}
+            maxLength={32}
+            placeholder="best"
+            disabled={whyNot !== null}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <Button type="submit" size="small" disabled={whyNot !== null} title={whyNot ?? undefined}>
+            Add tag
+          </Button>
+        </form>
+      )}
+    </Field>
+  );
+}
+
+function NoteField({ note, whyNot, onSay }: PartProps & { note: string }) {
+  const [typed, setTyped] = useState(note);
+  return (
+    <Field label="Note">
+      {(ids) => (
+        <div className="flex flex-col items-start gap-2">
+          <TextArea
+            {...ids}
+            rows={3}
+            value={typed}
+            maxLength={MOST_NOTE_LETTERS}
+            disabled={whyNot !== null}
+            onChange={(event) => setTyped(event.target.value)}
+          />
+          <Button
+            size="small"
+            disabled={whyNot !== null || typed.trim() === note}
+            title={whyNot ?? undefined}
+            onClick={() => onSay({ verb: "note", text: typed })}
+          >
+            Save note
+          </Button>
+        </div>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,20 @@
+"use client";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { Dialog } from "../_ui/dialog.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { KeepControls } from "./keep-controls.tsx";
+
+/** Everything that can be said about keeping one checkpoint. */
+export function KeepDialog({ row, onClose }: { row: CheckpointRow; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Keep ${visibleText(row.run)} step ${formatCount(row.step)}`}
+      intro="Pinned and tagged checkpoints never go, whatever the policy says."
+    >
+      <KeepControls row={row} onGone={onClose} />
+    </Dialog>
+  );
+}

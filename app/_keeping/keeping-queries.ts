@@ -1,0 +1,16 @@
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import type { KeepPolicy } from "#protocol/keeping.ts";
+import { hub } from "../_hub/client.ts";
+
+/** Below "runs", so that whatever makes a run stale makes these stale too. */
+export const policyQuery = (run: string) =>
+  queryOptions({ queryKey: ["runs", run, "policy"], queryFn: () => hub.keeping.policy.query({ run }) });
+export const trashQuery = (run: string) =>
+  queryOptions({ queryKey: ["runs", run, "trash"], queryFn: () => hub.keeping.trash.query({ run }) });
+/** `run` null: every run that goes by the default. */
+export const previewQuery = (run: string | null, policy: KeepPolicy | null) =>
+  queryOptions({
+    queryKey: ["runs", run, "preview", JSON.stringify(policy)],
+    queryFn: () => hub.keeping.preview.query({ run, policy }),
+    placeholderData: keepPreviousData,
+  });

@@ -1,0 +1,137 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useDeferredValue, useState } from "react";
+import type { KeepPolicy, RunPolicyView } from "#protocol/keeping.ts";
+import { formatCount } from "#protocol/units.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Dialog } from "../_ui/dialog.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { previewQuery } from "./keeping-queries.ts";
+import { PolicyFields } from "./policy-fields.tsx";
+import { formOfPolicy, readPolicy, type PolicyForm } from "./policy-form.ts";
+import { PreviewTable, previewWords } from "./preview-table.tsx";
+
+const SCOPES = [
+  { id: "own", label: "This run" },
+  { id: "usual", label: "All runs without their own" },
+] as const;
+type Scope = (typeof SCOPES)[number]["id"];
+
+interface PolicyDialogProps {
+  run: string;
+  view: RunPolicyView;
+  onClose: () => void;
+}
+
+/** What is kept: the rules, and what they would do now, before anything is saved. */
+export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
+  const client = useQueryClient();
+  const [scope, setScope] = useState<Scope>("own");
+  const stored = view[scope];
+  const [forms, setForms] = useState<Record<Scope, PolicyForm>>({
+    own: formOfPolicy(view.own.policy ?? view.usual.policy),
+    usual: formOfPolicy(view.usual.policy),
+  });
+  const form = forms[scope];
+  const read = readPolicy(form);
+  const of = scope === "own" ? run : null;
+  const save = useAction(async (policy: KeepPolicy | null) => {
+    await hub.keeping.setPolicy.mutate({ run: of, policy, version: stored.version });
+  });
+  const done = (text: string) => {
+    void client.invalidateQueries({ queryKey: ["runs"] });
+    say("safe", text);
+    onClose();
+  };
+  return (
+    <Dialog open onClose={onClose} width="wide" title={`What is kept of ${visibleText(run)}`}>
+      <form
+        aria-label="Policy"
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!read.ok) return;
+          save.run(read.policy, () => done("The policy is saved. It is applied at the hub's next look."));
+        }}
+      >
+        <FilterWords
+          label="Which runs"
+          words={SCOPES}
+          value={scope}
+          onChange={(id) => setScope(id === "usual" ? "usual" : "own")}
+        />
+        <p className="pt-1 text-soft">
+          A checkpoint stays when any rule keeps it; without a rule all stay. What a run goes on from, what is pinned or
+          tagged, and the newest never go.
+        </p>
+        <PolicyFields
+          form={form}
+          errors={read.ok ? {} : read.errors}
+          metrics={view.metrics.map(visibleText)}
+          onChange={(part) => setForms({ ...forms, [scope]: { ...form, ...part } })}
+        />
+        {read.ok && <LivePreview run={of} shown={run} policy={read.policy} />}
+        {save.fault !== null && <FaultNote fault={save.fault} />}
+        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+          {stored.policy !== null && (
+            <Button
+              look="quiet"
+              className="mr-auto"
+              disabled={save.busy}
+              onClick={() =>
+                save.run(null, () => done(scope === "own" ? "The run goes by the default." : "The default is removed."))
+              }
+            >
+              {scope === "own" ? "Use the default" : "Remove the default"}
+            </Button>
+          )}
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="main" disabled={save.busy || !read.ok}>
+            {save.busy ? "Saving" : "Save policy"}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function LivePreview({ run, shown, policy }: { run: string | null; shown: string; policy: KeepPolicy }) {
+  const query = useQuery(previewQuery(run, useDeferredValue(policy)));
+  if (query.isError) return <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />;
+  if (query.data === undefined) return <SkeletonRows rows={3} label="Loading the preview" />;
+  const all = query.data.reduce(
+    (sum, one) => ({
+      goes: sum.goes + one.goes,
+      stays: sum.stays + one.stays,
+      freedBytes: sum.freedBytes + one.freedBytes,
+    }),
+    { goes: 0, stays: 0, freedBytes: 0 },
+  );
+  const here = query.data.find((one) => one.run === shown);
+  return (
+    <section aria-label="Preview" className="mt-2 -mx-5 border-t border-line">
+      <p aria-live="polite" className="nums px-5 py-2 font-mid">
+        {previewWords(all)}
+        {run === null && (
+          <span className="font-normal text-soft">
+            {" "}
+            In {formatCount(query.data.length)} {query.data.length === 1 ? "run" : "runs"}
+            {here === undefined ? "; this run has a policy of its own." : "; this one below."}
+          </span>
+        )}
+      </p>
+      {here !== undefined && here.rows.length > 0 && (
+        <div className="border-t border-line">
+          <PreviewTable preview={here} />
+        </div>
+      )}
+    </section>
+  );
+}

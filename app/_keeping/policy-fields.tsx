@@ -1,0 +1,135 @@
+"use client";
+import type { ReactNode } from "react";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Select } from "../_ui/select.tsx";
+import type { PolicyErrors, PolicyForm } from "./policy-form.ts";
+
+interface NumberInputProps {
+  ids: object;
+  value: string;
+  onType: (value: string) => void;
+  /** What it counts. */
+  children: ReactNode;
+}
+
+function NumberInput({ ids, value, onType, children }: NumberInputProps) {
+  return (
+    <span className="flex flex-wrap items-center gap-2 text-soft">
+      <TextInput
+        {...ids}
+        inputMode="decimal"
+        className="nums max-w-28"
+        value={value}
+        onChange={(event) => onType(event.target.value)}
+      />
+      {children}
+    </span>
+  );
+}
+
+interface PolicyFieldsProps {
+  form: PolicyForm;
+  errors: PolicyErrors;
+  /** Names of metrics that the run's checkpoints carry. */
+  metrics: readonly string[];
+  onChange: (part: Partial<PolicyForm>) => void;
+}
+
+/** The rules of a policy. Any of them keeps a checkpoint; an empty one keeps nothing. */
+export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsProps) {
+  const set = (field: keyof PolicyForm) => (value: string) => onChange({ [field]: value });
+  return (
+    <>
+      <Field label="The last" error={errors.last}>
+        {(ids) => (
+          <NumberInput ids={ids} value={form.last} onType={set("last")}>
+            checkpoints
+          </NumberInput>
+        )}
+      </Field>
+      <Field label="One every" hint="The first of each stretch." error={errors.everySteps}>
+        {(ids) => (
+          <NumberInput ids={ids} value={form.everySteps} onType={set("everySteps")}>
+            steps
+          </NumberInput>
+        )}
+      </Field>
+      <Field label="And one every" error={errors.every}>
+        {(ids) => (
+          <NumberInput ids={ids} value={form.every} onType={set("every")}>
+            <span className="w-28">
+              <Select
+                label="Unit of time"
+                value={form.everyUnit}
+                choices={[
+                  { value: "hours", label: "hours" },
+                  { value: "days", label: "days" },
+                ]}
+                onChange={(value) => onChange({ everyUnit: value === "days" ? "days" : "hours" })}
+              />
+            </span>
+          </NumberInput>
+        )}
+      </Field>
+      <Field
+        label="The best"
+        hint={metrics.length === 0 ? "No checkpoint carries a metric yet." : `Metrics here: ${metrics.join(", ")}`}
+        error={errors.bestCount ?? errors.metric}
+      >
+        {(ids) => (
+          <span className="flex flex-wrap items-center gap-2 text-soft">
+            <TextInput
+              {...ids}
+              inputMode="numeric"
+              className="nums max-w-20"
+              value={form.bestCount}
+              onChange={(event) => onChange({ bestCount: event.target.value })}
+            />
+            with the
+            <span className="w-28">
+              <Select
+                label="Which end"
+                value={form.want}
+                choices={[
+                  { value: "min", label: "lowest" },
+                  { value: "max", label: "highest" },
+                ]}
+                onChange={(value) => onChange({ want: value === "max" ? "max" : "min" })}
+              />
+            </span>
+            <TextInput
+              aria-label="Metric"
+              kind="code"
+              className="max-w-36"
+              placeholder="loss"
+              value={form.metric}
+              onChange={(event) => onChange({ metric: event.target.value })}
+            />
+          </span>
+        )}
+      </Field>
+      <Field
+        label="At most"
+        hint="Of these the oldest go until it fits. What is protected stays, also beyond it."
+        error={errors.mostBytes}
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            className="nums max-w-40"
+            placeholder="500 GB"
+            value={form.mostBytes}
+            onChange={(event) => onChange({ mostBytes: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Trash keeps" error={errors.trashDays}>
+        {(ids) => (
+          <NumberInput ids={ids} value={form.trashDays} onType={set("trashDays")}>
+            days
+          </NumberInput>
+        )}
+      </Field>
+    </>
+  );
+}

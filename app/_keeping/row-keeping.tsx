@@ -1,0 +1,89 @@
+"use client";
+import { Pin, StickyNote, Tags } from "lucide-react";
+import { useState, type KeyboardEvent } from "react";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { IconButton } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { useKeep, useKeeping } from "./use-keep.ts";
+
+const KeepDialog = onDemand(() => import("./keep-dialog.tsx").then((module) => module.KeepDialog));
+
+const MOST_TAGS = 2;
+
+/** The tags of a checkpoint, and that there is a note, beside its step: one line, so that every row is as high as the others. */
+export function KeepMarks({ row }: { row: CheckpointRow }) {
+  const { tags, note, isPinned } = useKeeping(row);
+  return (
+    <span className="ml-2 inline-flex items-center gap-1 align-middle whitespace-nowrap max-sm:hidden">
+      {tags.slice(0, MOST_TAGS).map((tag) => (
+        <Tag key={tag} tone="safe" kind="plain">
+          {visibleText(tag)}
+        </Tag>
+      ))}
+      {tags.length > MOST_TAGS && (
+        <span className="text-12 text-faint" title={tags.map(visibleText).join(", ")}>
+          +{tags.length - MOST_TAGS}
+        </span>
+      )}
+      {note !== null && (
+        <span title={visibleText(note)} className="text-faint">
+          <StickyNote size={13} aria-hidden />
+          <span className="sr-only">has a note</span>
+        </span>
+      )}
+      {isPinned && <span className="sr-only">pinned</span>}
+    </span>
+  );
+}
+
+/** The same where there is no room beside the step: the first tag in words. */
+export function tagWords({ keeping: { tags } }: Pick<CheckpointRow, "keeping">): string {
+  const [first] = tags;
+  if (first === undefined) return "";
+  return tags.length === 1 ? `, ${visibleText(first)}` : `, ${visibleText(first)} +${tags.length - 1}`;
+}
+
+/** Pins or unpins a row with `p` while its link has the focus; nothing for those that cannot be pinned. */
+export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
+  const whyNot = useWhyNot("operator");
+  const keep = useKeep(row);
+  const { isPinned } = useKeeping(row);
+  return (event) => {
+    if (event.key !== "p" || event.metaKey || event.ctrlKey || event.altKey) return;
+    if (row.state !== "complete" || whyNot !== null) return;
+    event.preventDefault();
+    keep({ verb: isPinned ? "unpin" : "pin" });
+  };
+}
+
+/** Pin, and the rest behind one more button. */
+export function RowKeeping({ row }: { row: CheckpointRow }) {
+  const whyNot = useWhyNot("operator");
+  const keep = useKeep(row);
+  const { isPinned } = useKeeping(row);
+  const [open, setOpen] = useState(false);
+  if (row.state !== "complete") return null;
+  const step = `step ${formatCount(row.step)}`;
+  return (
+    <>
+      <IconButton
+        size="small"
+        label={`${isPinned ? "Unpin" : "Pin"} ${step}`}
+        aria-pressed={isPinned}
+        disabled={whyNot !== null}
+        title={whyNot ?? (isPinned ? "Pinned: it never goes" : "Pin: it never goes")}
+        onClick={() => keep({ verb: isPinned ? "unpin" : "pin" })}
+      >
+        <Pin size={14} aria-hidden className={isPinned ? "fill-accent text-accent" : undefined} />
+      </IconButton>
+      <IconButton size="small" label={`Tags, note and trash of ${step}`} onClick={() => setOpen(true)}>
+        <Tags size={14} aria-hidden />
+      </IconButton>
+      {open && <KeepDialog row={row} onClose={() => setOpen(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { Button } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { trashQuery } from "./keeping-queries.ts";
+import { TrashLine } from "./trash-line.tsx";
+
+const EmptyDialog = onDemand(() => import("./empty-dialog.tsx").then((module) => module.EmptyDialog));
+const FIRST_SHOWN = 20;
+
+/** What of a run lies in the trash; nothing is shown while nothing does. */
+export function TrashPanel({ run }: { run: string }) {
+  const whyNot = useWhyNot("admin");
+  const query = useQuery(trashQuery(run));
+  const [emptying, setEmptying] = useState(false);
+  const [most, setMost] = useState(FIRST_SHOWN);
+  if (query.isError) return <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />;
+  const rows = query.data ?? [];
+  if (rows.length === 0) return null;
+  const bytes = rows.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  return (
+    <Panel
+      title="Trash"
+      note={`${formatCount(rows.length)}, ${formatBytes(bytes)}`}
+      side={
+        <Button size="small" disabled={whyNot !== null} title={whyNot ?? undefined} onClick={() => setEmptying(true)}>
+          Empty now…
+        </Button>
+      }
+    >
+      <ul className="divide-y divide-line">
+        {rows.slice(0, most).map((row) => (
+          <TrashLine key={row.checkpointId} row={row} />
+        ))}
+      </ul>
+      {rows.length > most && (
+        <div className="border-t border-line px-4 py-2">
+          <Button look="quiet" size="small" onClick={() => setMost(rows.length)}>
+            Show all {formatCount(rows.length)}
+          </Button>
+        </div>
+      )}
+      {emptying && <EmptyDialog rows={rows} onClose={() => setEmptying(false)} />}
+    </Panel>
+  );
+}

@@ -1,0 +1,99 @@
+"use client";
+import { useMutation, useMutationState, useQueryClient } from "@tanstack/react-query";
+import { sentenceOf } from "#protocol/fault.ts";
+import type { CheckpointKeeping } from "#protocol/keeping.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+import { faultOf } from "../_hub/fault-of.ts";
+import { checkpointQuery, runQuery } from "../_hub/queries.ts";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/**
+ * What a person says about one checkpoint. It is shown at once, laid over what the hub said last, until the hub has been
+ * asked again: an older answer that comes in between changes nothing of it. When the hub refuses, the toast says why.
+ */
+
+type Saying =
+  | { verb: "pin" }
+  | { verb: "unpin" }
+  | { verb: "tag"; tag: string }
+  | { verb: "untag"; tag: string }
+  | { verb: "note"; text: string };
+
+interface Said {
+  id: string;
+  run: string;
+  saying: Saying;
+}
+
+const KEEP = ["keep"] as const;
+
+function ask({ id, saying }: Said): Promise<CheckpointKeeping> {
+  switch (saying.verb) {
+    case "pin":
+      return hub.checkpoints.pin.mutate({ id });
+    case "unpin":
+      return hub.checkpoints.unpin.mutate({ id });
+    case "tag":
+      return hub.checkpoints.tag.mutate({ id, tag: saying.tag });
+    case "untag":
+      return hub.checkpoints.untag.mutate({ id, tag: saying.tag });
+    case "note":
+      return hub.checkpoints.note.mutate({ id, text: saying.text });
+  }
+}
+
+/** How it stands with a checkpoint after something was said about `id` of its run; a tag leaves every other one. */
+export function keepingAfter(keeping: CheckpointKeeping, { saying }: Said, isSubject: boolean): CheckpointKeeping {
+  if (!isSubject) {
+    if (saying.verb !== "tag" || !keeping.tags.includes(saying.tag)) return keeping;
+    return { ...keeping, tags: keeping.tags.filter((tag) => tag !== saying.tag) };
+  }
+  switch (saying.verb) {
+    case "pin":
+      return { ...keeping, isPinned: true };
+    case "unpin":
+      return { ...keeping, isPinned: false };
+    case "tag":
+      return keeping.tags.includes(saying.tag) ? keeping : { ...keeping, tags: [...keeping.tags, saying.tag] };
+    case "untag":
+      return { ...keeping, tags: keeping.tags.filter((tag) => tag !== saying.tag) };
+    case "note":
+      return { ...keeping, note: saying.text.trim() === "" ? null : saying.text.trim() };
+  }
+}
+
+type Subject = Pick<CheckpointRow, "id" | "run" | "keeping">;
+
+/** What is said about a checkpoint, with what this person has just said. */
+export function useKeeping({ id, run, keeping }: Subject): CheckpointKeeping {
+  const pending = useMutationState({
+    filters: { mutationKey: KEEP, status: "pending" },
+    // Only `useKeep` has this key.
+    select: ({ state }) => state.variables as Said | undefined,
+  });
+  let shown = keeping;
+  for (const said of pending) if (said?.run === run) shown = keepingAfter(shown, said, said.id === id);
+  return shown;
+}
+
+/** Says it; several things about one checkpoint follow each other. */
+export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Saying) => void {
+  const client = useQueryClient();
+  const { mutate } = useMutation({
+    mutationKey: KEEP,
+    scope: { id: `keep ${id}` },
+    mutationFn: ask,
+    onError: (error) => say("lost", visibleText(sentenceOf(faultOf(error)))),
+    // It counts as under way until the hub has been asked again.
+    onSettled: async () => {
+      void client.invalidateQueries({ queryKey: ["runs"], predicate: ({ queryKey }) => queryKey.length > 2 });
+      await Promise.all([
+        client.invalidateQueries({ queryKey: runQuery(run).queryKey, exact: true }),
+        client.invalidateQueries({ queryKey: checkpointQuery(id).queryKey, exact: true }),
+      ]);
+    },
+  });
+  return (saying) => mutate({ id, run, saying });
+}

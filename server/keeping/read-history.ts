@@ -1,0 +1,59 @@
+import type { CheckpointState } from "#protocol/checkpoint.ts";
+import type { KeepHistory } from "#protocol/decide-keeping.ts";
+import { KEPT_NOWHERE } from "#protocol/keeping.ts";
+import type { Database } from "#prisma/open.ts";
+import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { findKeeping } from "./find-keeping.ts";
+
+type Db = Pick<Database, "checkpoint" | "keepRecord" | "epoch" | "command" | "transfer">;
+
+/** Checkpoints of a run that a node reads now or was asked to read. */
+async function restoring(db: Db, run: string): Promise<Set<string>> {
+  const orders = await db.command.findMany({
+    where: { kind: "restore", endedAt: null, checkpointId: { not: null } },
+    select: { checkpointId: true },
+  });
+  const transfers = await db.transfer.findMany({
+    where: { run, direction: "download", endedAt: null },
+    select: { checkpointId: true, state: true },
+  });
+  const going = transfers.filter(({ state }) => !isEnded(state as TransferState));
+  return new Set([...orders, ...going].flatMap(({ checkpointId }) => checkpointId ?? []));
+}
+
+/** All that decides what of a run may go, as the database has it now. */
+export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
+  const rows = await db.checkpoint.findMany({ where: { run, state: { in: ["complete", "uploading"] } } });
+  const keeping = await findKeeping(db, { run });
+  const reading = await restoring(db, run);
+  const back = await db.keepRecord.findMany({
+    where: { run, kind: "trash", endedById: { not: null } },
+    select: { checkpointId: true },
+  });
+  const wereBroughtBack = new Set(back.map(({ checkpointId }) => checkpointId));
+  const epochs = await db.epoch.findMany({ where: { run }, select: { parentEpoch: true, parentStep: true } });
+  return {
+    checkpoints: rows.map((row) => {
+      const { isPinned, tags } = keeping.get(row.id) ?? KEPT_NOWHERE;
+      return {
+        id: row.id,
+        step: Number(row.step),
+        writerEpoch: row.writerEpoch,
+        state: row.state as CheckpointState,
+        capturedAt: row.capturedAt.getTime(),
+        sizeBytes: Number(row.sizeBytes),
+        // Parsed when its manifest was committed.
+        metrics: JSON.parse(row.metrics) as Record<string, number>,
+        // Nothing of this version reads a checkpoint again to compare it.
+        verifiedAt: null,
+        isPinned,
+        tags,
+        isRestoring: reading.has(row.id),
+        wasBroughtBack: wereBroughtBack.has(row.id),
+      };
+    }),
+    parents: epochs.flatMap(({ parentEpoch, parentStep }) =>
+      parentEpoch === null || parentStep === null ? [] : [{ epoch: parentEpoch, step: Number(parentStep) }],
+    ),
+  };
+}

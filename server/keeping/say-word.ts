@@ -1,0 +1,101 @@
+import { Fault } from "#protocol/fault.ts";
+import { keepRecord, type CheckpointKeeping, type KeepRecord } from "#protocol/keeping.ts";
+import { keepRecordKey } from "#protocol/keys.ts";
+import { runName } from "#protocol/names.ts";
+import { putObjectText } from "#storage/objects.ts";
+import type { Transaction } from "#prisma/open.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { audit } from "../events/audit.ts";
+import { emit } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { newId } from "../random-id.ts";
+import type { PersonCaller } from "../trpc.ts";
+import { keepingOf } from "./find-keeping.ts";
+import { takeRecord } from "./take-record.ts";
+
+/**
+ * Says one word about a checkpoint: first as an object in its bucket, then in the database. While the bucket is down
+ * nothing is said at all. Words of one run follow each other, so that what one is judged by cannot change meanwhile.
+ */
+
+export interface Word {
+  word: KeepRecord["word"];
+  /** Ids of those that it takes back. */
+  ends: readonly string[];
+}
+
+export const nameOf = ({ step, run }: Pick<Checkpoint, "step" | "run">): string => `step ${step} of ${run}`;
+
+/** Writes the object, then the row, with `also` in the same transaction. @throws Fault those of the store */
+export async function writeWord<T>(
+  hub: Hub,
+  about: { checkpoint: Checkpoint; by: string; word: Word; at?: number },
+  also: (tx: Transaction) => Promise<T>,
+): Promise<T> {
+  const { checkpoint, by, at = hub.now() } = about;
+  const store = await hub.stores.open(checkpoint.profileId);
+  const record = keepRecord.parse({
+    format: "tidemark.keeping",
+    version: 1,
+    id: newId(),
+    run: checkpoint.run,
+    checkpointId: checkpoint.id,
+    at,
+    by,
+    ...about.word,
+  } satisfies Record<keyof KeepRecord, unknown>);
+  const { run, checkpointId, id, word } = record;
+  const key = keepRecordKey(checkpoint.prefix, { run, checkpointId, id, kind: word.kind });
+  const once = store.access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+  await putObjectText(store.client, { bucket: checkpoint.bucket, key, text: JSON.stringify(record), ...once });
+  return hub.db.$transaction(async (tx) => {
+    await takeRecord(tx, record, { key });
+    return also(tx);
+  });
+}
+
+/** @throws Fault NOT_FOUND */
+export async function findCheckpointRow(hub: Pick<Hub, "db">, id: string): Promise<Checkpoint> {
+  const row = await hub.db.checkpoint.findUnique({ where: { id } });
+  if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
+  return row;
+}
+
+/** Runs `task` with the checkpoint while no other word about its run is said. @throws Fault NOT_FOUND */
+export async function withCheckpoint<T>(hub: Hub, id: string, task: (row: Checkpoint) => Promise<T>): Promise<T> {
+  const { run } = await findCheckpointRow(hub, id);
+  return hub.locks.run(`run ${runName.parse(run)}`, async () => task(await findCheckpointRow(hub, id)));
+}
+
+/**
+ * What a person says about a complete checkpoint. `wordOf` gives null when it is so already.
+ * @returns what is said about it now
+ * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_TRASHED, those of `wordOf` and of the store
+ */
+export async function sayWord(
+  { hub, caller }: { hub: Hub; caller: PersonCaller },
+  about: { id: string; action: string; subject?: (row: Checkpoint) => string },
+  wordOf: (row: Checkpoint) => Promise<Word | null>,
+): Promise<CheckpointKeeping> {
+  return withCheckpoint(hub, about.id, async (checkpoint) => {
+    const subject = nameOf(checkpoint);
+    if (checkpoint.state === "trashed") throw new Fault("CHECKPOINT_TRASHED", { subject });
+    if (checkpoint.state !== "complete") throw new Fault("CHECKPOINT_INCOMPLETE", { subject });
+    const word = await wordOf(checkpoint);
+    if (word === null) return keepingOf(hub.db, checkpoint.id);
+    const { action } = about;
+    const keeping = await writeWord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
+      const entry = { action, subject: about.subject?.(checkpoint) ?? subject, subjectId: checkpoint.id };
+      await audit({ db: tx, now: hub.now }, caller, entry);
+      return keepingOf(tx, checkpoint.id);
+    });
+    emit(hub, null, ["checkpoints", "runs"]);
+    return keeping;
+  });
+}
+
+/** Ids of the words of these kinds that hold for a checkpoint. */
+export async function holding(hub: Pick<Hub, "db">, checkpointId: string, kinds: readonly string[]): Promise<string[]> {
+  const where = { checkpointId, kind: { in: [...kinds] }, endedById: null };
+  return (await hub.db.keepRecord.findMany({ where, select: { id: true } })).map(({ id }) => id);
+}

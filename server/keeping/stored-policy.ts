@@ -1,0 +1,14 @@
+import { keepPolicy, type KeepPolicy } from "#protocol/keeping.ts";
+import type { Database } from "#prisma/open.ts";
+
+/** Stands for all runs without a policy of their own; no run can be called so. */
+export const EVERY_RUN = "*";
+
+export const parsePolicy = (body: string): KeepPolicy => keepPolicy.parse(JSON.parse(body));
+
+/** The policy that a run goes by: its own, else the default, else none. */
+export async function policyFor(db: Pick<Database, "keepPolicy">, run: string): Promise<KeepPolicy | null> {
+  const rows = await db.keepPolicy.findMany({ where: { run: { in: [run, EVERY_RUN] }, body: { not: null } } });
+  const row = rows.find((one) => one.run === run) ?? rows.find((one) => one.run === EVERY_RUN);
+  return row?.body == null ? null : parsePolicy(row.body);
+}
