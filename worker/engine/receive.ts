@@ -36,8 +36,8 @@ export interface Piece {
 }
 
 export interface ReceiveJob {
-  /** Open for writing. */
-  fd: number;
+  /** Open for writing, or memory that takes the bytes in its place. */
+  fd: number | Buffer;
   path: string;
   pieces: readonly Piece[];
   signal: AbortSignal;
@@ -141,7 +141,8 @@ function createSigned(engine: Engine, pieces: readonly Piece[]) {
   };
 }
 
-const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
+/** The signed request for a piece, of which any range may be asked under it. */
+export const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
   op: "get",
   key: piece.key,
   offset: piece.objectOffset,
@@ -301,12 +302,16 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
 }
 
 /** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
-function writeAll(job: ReceiveJob, chunk: Buffer, position: number): void {
+function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
+  if (typeof fd !== "number") {
+    chunk.copy(fd, position);
+    return;
+  }
   try {
     for (let written = 0; written < chunk.length;) {
-      written += writeSync(job.fd, chunk, written, chunk.length - written, position + written);
+      written += writeSync(fd, chunk, written, chunk.length - written, position + written);
     }
   } catch (error) {
-    throw diskFault(error, { op: "write", subject: job.path, otherwise: "WRITE_FAILED" });
+    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
   }
 }

@@ -79,14 +79,12 @@ function packOf(number: number, members: readonly Member[]): Outgoing {
   const sizeBytes = members.reduce((sum, { length }) => sum + length, 0);
   const plan: PartPlan = { partBytes: sizeBytes, parts: [{ partNumber: 1, offset: 0, length: sizeBytes }] };
   const crc32 = members.reduce((sum, one) => combineCrc32(sum, storedSum(one), one.length), "00000000");
-  const packed = members.map(
-    (one): PackedFile => ({
-      path: one.file.at,
-      identity: one.file.identity,
-      length: one.length,
-      crc32: storedSum(one),
-    }),
-  );
+  const packed = members.map((one): PackedFile => ({
+    path: one.file.at,
+    identity: one.file.identity,
+    length: one.length,
+    crc32: storedSum(one),
+  }));
   return {
     name,
     isPack: true,

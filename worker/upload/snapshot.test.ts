@@ -41,7 +41,7 @@ const job = (seen: Look): SnapshotJob => ({
   captures: join(folder, "captures"),
   traits: traitsOf("aws"),
   partBytes: null,
-    packing: DEFAULT_PACKING,
+  packing: DEFAULT_PACKING,
   startedBy: "queue",
   wallNow: Date.now,
 });

@@ -143,10 +143,7 @@ async function prepareSend(
       onPart: (part, state) => {
         for (const { file, fileIndex, length: movedBytes } of members) {
           const length = isPack ? file.sizeBytes : part.length;
-          tally.part(
-            { fileIndex, partIndex: part.partNumber - 1, length, ...(isPack && { movedBytes }) },
-            state,
-          );
+          tally.part({ fileIndex, partIndex: part.partNumber - 1, length, ...(isPack && { movedBytes }) }, state);
         }
       },
       onRetry: tally.retried,
