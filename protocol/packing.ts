@@ -15,6 +15,8 @@ export const MOST_PACK_BYTES = 8 * 1024 * 1024;
 /** Fewer packs than this would not fill a long link. */
 export const WISHED_PACKS = 16;
 export const LEAST_PACK_BYTES = 1024 * 1024;
+/** Neighbours in a pack are read in ranges of this: what one connection brings in a few round trips. */
+export const PACK_READ_BYTES = 2 * 1024 * 1024;
 /** Of fewer small files each gets its own object: side by side they take no longer, and other tools can read them. */
 export const PACK_FROM_FILES = 32;
 

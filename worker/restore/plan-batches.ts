@@ -1,5 +1,5 @@
 import type { Extent, ManifestFile } from "#protocol/checkpoint.ts";
-import { MOST_PACKED_FILE_BYTES, storedBytes } from "#protocol/packing.ts";
+import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { combineCrc32 } from "#storage/crc32.ts";
 
 /**
@@ -23,8 +23,6 @@ export interface BatchMember {
   extent: Extent;
 }
 
-/** What one connection brings in a few round trips. So many bytes are in memory for each range under way. */
-export const MOST_BATCH_BYTES = 2 * 1024 * 1024;
 /** Fetching so much for nothing takes no longer than one more request. */
 const MOST_GAP_BYTES = 64 * 1024;
 
@@ -65,7 +63,7 @@ function joinNeighbours(members: BatchMember[]): BatchMember[][] {
   let [start, end] = [0, 0];
   for (const member of members.sort((a, b) => a.extent.offset - b.extent.offset)) {
     const { offset, length } = storedBytes(member.extent);
-    const isNear = offset - end <= MOST_GAP_BYTES && offset + length - start <= MOST_BATCH_BYTES;
+    const isNear = offset - end <= MOST_GAP_BYTES && offset + length - start <= PACK_READ_BYTES;
     if (near.length === 0 || !isNear) {
       near = [];
       joined.push(near);

@@ -1,5 +1,5 @@
 import type { ManifestFile } from "#protocol/checkpoint.ts";
-import { storedBytes } from "#protocol/packing.ts";
+import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { isFault } from "#protocol/fault.ts";
 import { unframe } from "#storage/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -7,7 +7,7 @@ import { forEachOf } from "../engine/for-each.ts";
 import { operationOf, receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
 import { waitForRoom } from "../engine/reserve.ts";
 import type { PartState } from "../engine/tally.ts";
-import { MOST_BATCH_BYTES, type Batch, type BatchMember } from "./plan-batches.ts";
+import type { Batch, BatchMember } from "./plan-batches.ts";
 import { writeSmall } from "./write-small.ts";
 
 /**
@@ -38,7 +38,7 @@ export async function receiveBatches(
   batches: readonly Batch[],
   about: { files: readonly BatchFile[]; watch: BatchWatch },
 ): Promise<void> {
-  const width = Math.max(1, Math.min(MOST_AT_A_TIME, Math.floor(engine.memoryBytes / 2 / MOST_BATCH_BYTES)));
+  const width = Math.max(1, Math.min(MOST_AT_A_TIME, Math.floor(engine.memoryBytes / 2 / PACK_READ_BYTES)));
   const signed = new Map<number, Promise<unknown>>();
   const spare: Buffer[] = [];
   await forEachOf([...batches.entries()], width, async ([index, batch]) => {
@@ -50,14 +50,13 @@ export async function receiveBatches(
     const asked = signed.get(group) ?? engine.signatures.prepare(operations()).catch(() => undefined);
     signed.set(group, asked);
     await asked;
-    const memory =
-      batch.length > MOST_BATCH_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
+    const memory = batch.length > PACK_READ_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
     await receiveBatch(engine, batch, { ...about, bytes: memory.subarray(0, batch.length) });
-    if (memory.length === MOST_BATCH_BYTES) spare.push(memory);
+    if (memory.length === PACK_READ_BYTES) spare.push(memory);
   });
 }
 
-const makeSpare = (): Buffer => Buffer.allocUnsafeSlow(MOST_BATCH_BYTES);
+const makeSpare = (): Buffer => Buffer.allocUnsafeSlow(PACK_READ_BYTES);
 
 const pieceOf = ({ key, etag, offset, length, crc32 }: Batch): Piece => ({
   key,
