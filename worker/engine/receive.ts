@@ -42,6 +42,8 @@ export interface ReceiveJob {
   pieces: readonly Piece[];
   signal: AbortSignal;
   patience: Patience;
+  /** Most requests at a time; as many as the pieces are worth when left out. */
+  mostLanes?: number;
   onMoved(bytes: number): void;
   onPiece(piece: Piece, state: PartState): void;
   /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
@@ -78,7 +80,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const queue = createSpanQueue(job.pieces, job.known);
   const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
-  const lanes = Math.min(MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
+  const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = createSigned(engine, job.pieces);
   const idle = createIdle(engine, () => queue.isDone || failures.length > 0);

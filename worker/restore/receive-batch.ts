@@ -26,6 +26,7 @@ export interface BatchFile {
 
 const MOST_AT_A_TIME = 16;
 const SIGNED_AT_A_TIME = 64;
+const LANES_AT_THE_END = 2;
 /** As for pieces of large files. */
 const MOST_MISMATCHES = 2;
 
@@ -51,7 +52,9 @@ export async function receiveBatches(
     signed.set(group, asked);
     await asked;
     const memory = batch.length > PACK_READ_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
-    await receiveBatch(engine, batch, { ...about, bytes: memory.subarray(0, batch.length) });
+    // While there are others, nobody is idle who could take over from a slow connection.
+    const mostLanes = batches.length - index > width ? 1 : LANES_AT_THE_END;
+    await receiveBatch(engine, batch, { ...about, mostLanes, bytes: memory.subarray(0, batch.length) });
     if (memory.length === PACK_READ_BYTES) spare.push(memory);
   });
 }
@@ -70,12 +73,13 @@ const pieceOf = ({ key, etag, offset, length, crc32 }: Batch): Piece => ({
 interface Placing {
   files: readonly BatchFile[];
   watch: BatchWatch;
+  mostLanes: number;
   /** As many as the range has. */
   bytes: Buffer;
 }
 
 async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promise<void> {
-  const { files, watch, bytes } = about;
+  const { files, watch, bytes, mostLanes } = about;
   const path = files[batch.members[0]?.index ?? 0]?.place ?? "";
   const say = (state: PartState) => {
     for (const member of batch.members) watch.onMember(member, state);
@@ -86,6 +90,7 @@ async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promi
       fd: bytes,
       path,
       pieces: [pieceOf(batch)],
+      mostLanes,
       onPiece: (_piece, state) => say(state),
       onDone: () => Promise.resolve(),
       onPartly: () => Promise.resolve(),

@@ -1,3 +1,4 @@
+import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Engine } from "../engine/engine.ts";
 import type { Patience } from "../engine/retry.ts";
@@ -18,11 +19,15 @@ export interface SplitFiles {
 }
 
 /** Faults: none; what cannot be read of an earlier try is fetched again. */
-export async function splitFiles(files: readonly BatchFile[]): Promise<SplitFiles> {
+export async function splitFiles(staging: string, files: readonly BatchFile[]): Promise<SplitFiles> {
   const manifestFiles = files.map(({ file }) => file);
   const all = planBatches(manifestFiles);
   const together = all.batches.flatMap(({ members }) => members.map(({ index }) => index));
-  const staged = await findStaged(files, together);
+  const isBegun = await lstat(staging).then(
+    () => true,
+    () => false,
+  );
+  const staged = isBegun ? await findStaged(files, together) : new Set<number>();
   const { batches, alone } = staged.size === 0 ? all : planBatches(manifestFiles, staged);
   return { batches, staged, alone: new Set(alone) };
 }

@@ -57,7 +57,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   job.onStart(tally);
   const memory = await openReceiveJournal(journalOf(job));
   try {
-    const split = await splitFiles(files);
+    const split = await splitFiles(places.staging, files);
     await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, { memory, split })));
     const patience = createPatience(engine.retrier.clock);
     const { staging } = places;
