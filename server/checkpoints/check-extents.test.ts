@@ -9,14 +9,14 @@ import { wantedObjects } from "./check-extents.ts";
 import { claim, node, pairForEach, test } from "./pair-for-each.ts";
 import { announce, keyOf, manifestOf, type Staged } from "./stage-checkpoint.ts";
 
-const piece = (key: string, offset: number, length: number, change: Partial<Extent> = {}): Extent => ({
+const piece = (key: string, offset: number, length: number): Extent => ({
   key,
   offset,
   length,
   crc32: "00000000",
   etag: '"e"',
-  ...change,
 });
+const framed = (extent: Extent, length: number): Extent => ({ ...extent, stored: { length, crc32: "00000000" } });
 const filesOf = (...extents: Extent[][]): Pick<Manifest, "files"> => ({
   files: extents.map((pieces, index) => ({
     path: filePath.parse(`f${index}`),
@@ -34,22 +34,16 @@ describe("the objects of a manifest", () => {
       ["pack", { sizeBytes: 15, etag: '"e"' }],
       ["own", { sizeBytes: 7, etag: '"e"' }],
     ]);
-    const framed = filesOf(
-      [piece("pack", 0, 100, { stored: { length: 8, crc32: "00000000" } })],
-      [piece("pack", 8, 2)],
-    );
-    expect(wantedObjects(framed).get("pack")?.sizeBytes).toBe(10);
+    const compressed = filesOf([framed(piece("pack", 0, 100), 8)], [piece("pack", 8, 2)]);
+    expect(wantedObjects(compressed).get("pack")?.sizeBytes).toBe(10);
   });
 
   it.each([
     ["the same bytes for two files", [[piece("pack", 0, 10)], [piece("pack", 0, 10)]]],
     ["pieces that overlap", [[piece("pack", 0, 10)], [piece("pack", 9, 10)]]],
-    [
-      "a frame that reaches into the next",
-      [[piece("pack", 0, 5, { stored: { length: 20, crc32: "00000000" } })], [piece("pack", 5, 10)]],
-    ],
+    ["a frame that reaches into the next", [[framed(piece("pack", 0, 5), 20)], [piece("pack", 5, 10)]]],
     ["bytes that belong to nobody", [[piece("pack", 0, 10)], [piece("pack", 11, 10)]]],
-    ["two versions of one object", [[piece("pack", 0, 10)], [piece("pack", 10, 10, { etag: '"other"' })]]],
+    ["two versions of one object", [[piece("pack", 0, 10)], [{ ...piece("pack", 10, 10), etag: '"other"' }]]],
   ])("are refused with %s", (_what, extents) => {
     expect(() => wantedObjects(filesOf(...extents))).toThrow();
   });

@@ -161,7 +161,8 @@ test("a pack that fails is sent again alone, and one that changed on its way bac
   await store.arm({ op: "PutObject", times: 1, action: { kind: "flip", side: "request", offset: 100_000 } });
   const manifest = await save(capture);
   const puts = await requestsOf("PutObject", manifest);
-  expect(puts.map(({ requests }) => requests).toSorted()).toEqual([...puts.slice(1).map(() => 1), 2]);
+  expect(puts.reduce((sum, { requests }) => sum + requests, 0)).toBe(puts.length + 1);
+  expect(puts.filter(({ requests }) => requests > 1)).toMatchObject([{ requests: 2, succeeded: 1 }]);
   await store.arm({ op: "GetObject", times: 1, action: { kind: "flip", side: "response", offset: 50_000 } });
   const tally = await restore(store.engine(), restoreJob(manifest));
   expect(tally.retries).toBe(1);

@@ -158,7 +158,11 @@ async function sumsForStore(engine: Engine, { plan, knownSums, open }: Outgoing)
   const sums = part === undefined ? null : knownSums(part);
   if (part === undefined || sums === null || open === undefined || isSummedFor(sums, checksum)) return sums;
   const source = await open();
-  return source.sum(part, checksum).finally(() => source.close());
+  try {
+    return await source.sum(part, checksum);
+  } finally {
+    await source.close();
+  }
 }
 
 /**
