@@ -7,7 +7,7 @@ import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { readCounters, resetCounters } from "#e2e/stage/store-control.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";
 import { writeManyFiles } from "#e2e/stage/write-many-files.ts";
-import type { MeasuredTurn } from "./turn.ts";
+import { measuredTurn, type MeasuredTurn } from "./turn.ts";
 
 /** The far end of the link: store, hub and whoever looks at the clock. The worker runs at the near end. */
 
@@ -19,6 +19,7 @@ const given = z
     files: z.number(),
     bytes: z.number(),
     rounds: z.number(),
+    ways: z.array(measuredTurn.shape.way),
     /** Where the turns are written. */
     results: z.string(),
   })
@@ -110,7 +111,7 @@ try {
   const turns: MeasuredTurn[] = [];
   let step = 0;
   for (let round = 1; round <= given.rounds; round++) {
-    for (const way of ["file by file", "packed"] as const) {
+    for (const way of given.ways) {
       turns.push(await measureTurn(stage, { way, round, step: ++step }));
     }
   }

@@ -15,22 +15,32 @@ import { measuredTurns, type MeasuredTurn } from "./turn.ts";
  * link, packed and file by file in turns. Hub and store are at the far end, so that every question to either costs a round trip.
  */
 
-const PACKS_HELP = `npm run bench -- packs [--files N] [--bytes N] [--rounds N] [--save]
+const PACKS_HELP = `npm run bench -- packs [--files N] [--bytes N] [--rounds N] [--packed] [--save]
 
   --files N    files of the checkpoint (50000)
   --bytes N    bytes of each (4096)
   --rounds N   rounds, in each of which both ways have their turn (3)
+  --packed     without the turns file by file, which take most of the time
   --save       keep the results in bench/results/packs.json`;
 
 const LINK: LinkSettings = { rttMs: 120, upMbit: 500, downMbit: 500 };
 
-function readCounts(args: readonly string[]): { files: number; bytes: number; rounds: number; save: boolean } | "help" {
+interface Counts {
+  files: number;
+  bytes: number;
+  rounds: number;
+  ways: MeasuredTurn["way"][];
+  save: boolean;
+}
+
+function readCounts(args: readonly string[]): Counts | "help" {
   const { values } = parseArgs({
     args: [...args],
     options: {
       files: { type: "string", default: "50000" },
       bytes: { type: "string", default: "4096" },
       rounds: { type: "string", default: "3" },
+      packed: { type: "boolean", default: false },
       save: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
@@ -41,7 +51,8 @@ function readCounts(args: readonly string[]): { files: number; bytes: number; ro
     if (Number.isInteger(number) && number >= 1) return number;
     throw new BenchError(`--${name} takes a whole number from 1, not "${values[name]}".`);
   };
-  return { files: count("files"), bytes: count("bytes"), rounds: count("rounds"), save: values.save };
+  const ways: Counts["ways"] = values.packed ? ["packed"] : ["file by file", "packed"];
+  return { files: count("files"), bytes: count("bytes"), rounds: count("rounds"), ways, save: values.save };
 }
 
 function tell(turns: readonly MeasuredTurn[]): void {
@@ -65,14 +76,14 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
     console.log(PACKS_HELP);
     return;
   }
-  const { files, bytes, rounds, save } = options;
+  const { files, bytes, rounds, ways, save } = options;
   const folder = await mkdtemp(join(tmpdir(), "tidemark-packs-"));
   await using undo = new AsyncDisposableStack();
   undo.defer(() => rm(folder, { recursive: true, force: true }));
   const link = await openLink(LINK, "cubic");
   undo.defer(() => link.close());
   const results = join(folder, "turns.json");
-  const given = { client: link.clientNetns, address: link.serverAddress, files, bytes, rounds, results };
+  const given = { client: link.clientNetns, address: link.serverAddress, files, bytes, rounds, ways, results };
   const inside = [`--net=${link.serverNetns}`, process.execPath, "bench/packs/inside.ts", JSON.stringify(given)];
   const child = spawn("nsenter", inside, { cwd: ROOT, stdio: "inherit" });
   const code = await new Promise<number | null>((resolve, reject) => {
@@ -81,7 +92,7 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
   });
   if (code !== 0) throw new BenchError(`The measurement ended with ${code}.`);
   const turns = measuredTurns.parse(JSON.parse(await readFile(results, "utf8")));
-  tell(turns);
+  if (ways.length > 1) tell(turns);
   const { up, down } = await link.counts();
   if (up.refused + down.refused > 0) console.log("The emulator could not keep up; do not trust this.");
   if (!save) return;

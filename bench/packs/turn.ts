@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-const measuredTurn = z.object({
+export const measuredTurn = z.object({
   way: z.enum(["file by file", "packed"]),
   round: z.number(),
   /** From its first request until it is safe. */
