@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 afterAll(() => store.close());
 
-async function takeAll(packing: Packing): Promise<Capture> {
+async function takeAll(packing: Packing, parts?: { partBytes: number; minPartBytes: number }): Promise<Capture> {
   const path = join(folder, "checkpoint-500");
   for (const [name, bytes] of contents) {
     await mkdir(dirname(join(path, name)), { recursive: true });
@@ -58,8 +58,8 @@ async function takeAll(packing: Packing): Promise<Capture> {
     run: runName.parse("llama"),
     epoch: null,
     captures: join(folder, "captures"),
-    traits: store.access.traits,
-    partBytes: null,
+    traits: { ...store.access.traits, ...(parts !== undefined && { minPartBytes: parts.minPartBytes }) },
+    partBytes: parts?.partBytes ?? null,
     packing,
     startedBy: "queue",
     wallNow: Date.now,
@@ -216,4 +216,30 @@ test("one file of a pack is one request for its bytes alone", async () => {
     ).toBe(true);
     await rm(join(folder, "checkpoint-500"), { recursive: true });
   }
+});
+
+test("some files of a pack are read together with what lies between them, and only they are written", async () => {
+  const whole = await save(await takeAll(DEFAULT_PACKING));
+  const files = whole.files.filter(({ path }) => /^shards\/\d\/\d*[05]\./.test(path));
+  const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  const some = { ...whole, files, sizeBytes };
+  contents = new Map([...contents].filter(([name]) => files.some(({ path }) => path === name)));
+  expect(contents.size).toBe(FILES / 5);
+  const tally = await restore(store.engine(), restoreJob(some));
+  expect(tally).toMatchObject({ bytesSure: sizeBytes, bytesDone: sizeBytes, filesDone: FILES / 5 });
+  await expectRestored();
+  const gets = await requestsOf("GetObject", whole);
+  expect(gets.reduce((sum, { requests }) => sum + requests, 0)).toBeLessThan(files.length / 2);
+});
+
+test("a small file that was linked rather than copied has one sum in its pack, however small parts are", async () => {
+  for (let number = 0; number < 40; number++) contents.set(`ranks/${number}.safetensors`, randomBytes(3_000_000 / 20));
+  contents.set("ranks/large.safetensors", randomBytes(3_500_000));
+  const packing = { belowBytes: 4 * 1024 * 1024, zstd: false };
+  const capture = await takeAll(packing, { partBytes: 1024 * 1024, minPartBytes: 1024 * 1024 });
+  expect(capture.files.find(({ path }) => path === "ranks/large.safetensors")).toMatchObject({
+    pack: expect.any(Number),
+  });
+  await restore(store.engine(), restoreJob(await save(capture)));
+  await expectRestored();
 });

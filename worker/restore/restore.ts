@@ -72,13 +72,13 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
         tally.fileDone();
       }),
     );
+    if (job.signal.aborted) throw new Fault("CANCELLED");
+    await job.beforePlaced(staging, target);
+    await putInPlace(places);
   } catch (error) {
     await memory.close();
     throw error;
   }
-  if (job.signal.aborted) throw new Fault("CANCELLED");
-  await job.beforePlaced(places.staging, target);
-  await putInPlace(places);
   await memory.remove();
   return tally;
 }

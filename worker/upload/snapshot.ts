@@ -6,7 +6,7 @@ import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, typ
 import { MAX_FILES } from "#protocol/checkpoint.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
-import { planParts } from "#storage/plan.ts";
+import { cutEvenly, planParts } from "#storage/plan.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { forEachOf } from "../engine/for-each.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
@@ -163,11 +163,15 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
     });
   }
   await assertAsLooked(file);
-  const { partBytes, parts } = planParts({
-    sizeBytes: file.identity.sizeBytes,
-    traits: job.traits,
-    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
-  });
+  const { sizeBytes } = file.identity;
+  const { partBytes, parts } = isPacked
+    ? // Of what lies in a pack one sum is wanted.
+      { partBytes: sizeBytes, parts: cutEvenly(sizeBytes, sizeBytes) }
+    : planParts({
+        sizeBytes,
+        traits: job.traits,
+        ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+      });
   const sums: string[] = [];
   const md5s: string[] = [];
   const handle = await open(at, "r").catch((error: unknown) => {
@@ -185,7 +189,7 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
   const identity = await readIdentity(at);
   return {
     path: filePath.parse(file.relative),
-    sizeBytes: file.identity.sizeBytes,
+    sizeBytes,
     mtimeMs: file.mtimeMs,
     at,
     identity,
