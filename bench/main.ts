@@ -18,6 +18,7 @@ import { runCase } from "./run-case.ts";
 import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
+import { benchPacks } from "./packs/main.ts";
 import { benchTraining } from "./training/main.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
 import { personalSettings } from "./tools/tidemark.ts";
@@ -198,6 +199,7 @@ async function benchAll(options: Options): Promise<void> {
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
   fleet: benchFleet,
   [HISTORY_CASE]: runHistory,
+  packs: benchPacks,
   training: benchTraining,
 };
 

@@ -31,6 +31,7 @@ export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|dow
 
        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
        npm run bench -- training   what saving costs the training beside it; --help says more
+       npm run bench -- packs      a checkpoint of many small files, packed and file by file; --help says more
 
 Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
        signing (alone): what a thousand signatures cost, beside the AWS SDK's signer

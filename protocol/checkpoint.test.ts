@@ -43,6 +43,24 @@ test.each([
   expect(manifest.safeParse({ ...valid, ...change }).success).toBe(false);
 });
 
+const frame = { length: 4, crc32: "00000000" };
+const framed = (extents: object[], kind = "zstd") => ({
+  ...valid,
+  transform: { kind },
+  files: [{ ...valid.files[0], extents }, valid.files[1]],
+});
+
+test("a file may lie in its object as one smaller frame, where the manifest speaks of frames", () => {
+  expect(manifest.safeParse(framed([{ ...piece(10), stored: frame }])).success).toBe(true);
+  const complaint = (value: object) => manifest.safeParse(value).error?.issues[0]?.message;
+  expect(complaint(framed([{ ...piece(10), stored: frame }], "none"))).toContain("the manifest does not speak of it");
+  expect(complaint(framed([{ ...piece(6), stored: frame }, piece(4)]))).toContain("it lies in several pieces");
+  expect(complaint(framed([{ ...piece(10), stored: { ...frame, length: 10 } }]))).toContain("it would not be smaller");
+  const sizeBytes = 4 * 1024 * 1024 + 1;
+  const large = { ...valid.files[0], sizeBytes, extents: [{ ...piece(sizeBytes), stored: frame }] };
+  expect(complaint({ ...valid, transform: { kind: "zstd" }, sizeBytes, files: [large] })).toContain("more than");
+});
+
 test("newest is the highest epoch, then the highest step", () => {
   const list = [
     { writerEpoch: 1, step: 1000 },

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
+import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
 
 /**
  * What a checkpoint is. Its manifest is one immutable JSON object per checkpoint, written last, by the hub, under a key
@@ -37,6 +38,11 @@ export const extent = z.object({
   length: byteCount.min(1),
   crc32: crc32Hex,
   etag,
+  /**
+   * Where the object holds a zstd frame in place of the bytes themselves: the frame's length and CRC32. `length` and `crc32`
+   * are those of the file's bytes all the same. Only under transform `zstd`.
+   */
+  stored: z.object({ length: byteCount.min(1), crc32: crc32Hex }).optional(),
 });
 export type Extent = z.infer<typeof extent>;
 
@@ -53,6 +59,14 @@ export type ManifestFile = z.infer<typeof manifestFile>;
 export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255), prefix: z.string().max(512) });
 
 export const MAX_FILES = 50_000;
+
+/** A compressed file is one frame, so that one read gives all of it; it is unpacked in memory. */
+function whyNoFrame({ sizeBytes, extents }: ManifestFile, transform: "none" | "zstd"): string | null {
+  if (transform !== "zstd") return "the manifest does not speak of it";
+  if (extents.length !== 1) return "it lies in several pieces";
+  if (sizeBytes > MOST_PACKED_FILE_BYTES) return `it has more than ${MOST_PACKED_FILE_BYTES} bytes`;
+  return (extents[0]?.stored?.length ?? 0) < sizeBytes ? null : "it would not be smaller";
+}
 
 export const manifest = z
   .object({
@@ -72,8 +86,11 @@ export const manifest = z
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
     sizeBytes: byteCount,
     homes: z.array(home).min(1).max(8),
-    /** How file bytes became object bytes. Version 1 stores them as they are. */
-    transform: z.discriminatedUnion("kind", [z.object({ kind: z.literal("none") })]),
+    /** How file bytes became object bytes. `none`: as they are. `zstd`: extents with `stored` are frames of that format. */
+    transform: z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("none") }),
+      z.object({ kind: z.literal("zstd") }),
+    ]),
     files: z.array(manifestFile).min(1).max(MAX_FILES),
   })
   .superRefine((value, context) => {
@@ -84,6 +101,10 @@ export const manifest = z
       const covered = file.extents.reduce((sum, piece) => sum + piece.length, 0);
       if (covered !== file.sizeBytes)
         complain(`the extents of ${file.path} cover ${covered} of ${file.sizeBytes} bytes`);
+      if (file.extents.some(({ stored }) => stored !== undefined)) {
+        const why = whyNoFrame(file, value.transform.kind);
+        if (why !== null) complain(`${file.path} cannot be compressed: ${why}`);
+      }
     }
     if (total !== value.sizeBytes) complain(`the files add up to ${total}, not ${value.sizeBytes} bytes`);
     const collision = findCollision(value.files.map((file) => file.path));

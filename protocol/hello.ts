@@ -2,6 +2,7 @@ import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { storeTraits } from "./operations.ts";
+import { packing } from "./packing.ts";
 
 /** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
 
@@ -63,6 +64,8 @@ export const nodeStore = z.object({
   endpoint: z.string(),
   prefix: z.string(),
   traits: storeTraits,
+  /** Left out by a hub that knows nothing of packs. */
+  packing: packing.optional(),
 });
 export type NodeStore = z.infer<typeof nodeStore>;
 

@@ -1,4 +1,5 @@
 import type { FaultData } from "./fault.ts";
+import type { Packing } from "./packing.ts";
 import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
 import type { ProfileDraft, Provider } from "./requests.ts";
 
@@ -65,7 +66,7 @@ export interface ProfileView {
   accessKeyHint: string;
   createdAt: number;
   updatedAt: number;
-  about: ProfileAbout;
+  about: ProfileAbout & { packing: Packing };
   lastTest: ProfileTestView | null;
   nodes: number;
   runs: number;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { FaultData } from "./fault.ts";
 import { id } from "./names.ts";
 import { storeChecksum } from "./operations.ts";
+import { packing } from "./packing.ts";
 import type { ProfileDraft } from "./requests.ts";
 
 /** What a bucket profile carries besides its address and its key, and what is read, planned and written for one. */
@@ -14,6 +15,8 @@ export const profileAbout = z.object({
   /** People's own words; shown as text. */
   notes: z.string().trim().max(2000, "notes have at most 2,000 characters"),
   prices: priceOverride.nullable(),
+  /** Left out: as it is, or as by default. */
+  packing: packing.optional(),
 });
 export type ProfileAbout = z.infer<typeof profileAbout>;
 

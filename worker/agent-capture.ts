@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
@@ -12,6 +13,7 @@ export const takingOf = (agent: Agent): TakeParts => ({
   captures: join(agent.state, "captures"),
   traits: agent.benches.traits,
   partBytes: agent.options.partBytes,
+  packing: () => agent.session.store?.packing ?? DEFAULT_PACKING,
   wallNow: Date.now,
 });
 

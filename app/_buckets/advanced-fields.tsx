@@ -1,4 +1,5 @@
 "use client";
+import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/packing.ts";
 import { Field, TextInput } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
@@ -9,10 +10,16 @@ interface AdvancedFieldsProps {
   set: (part: Partial<ProfileForm>) => void;
 }
 
-/** Needed only where hub, workers and browsers reach the store under different addresses: the signature binds the host. */
+/**
+ * Needed only where hub, workers and browsers reach the store under different addresses (the signature binds the host), or
+ * where small files should lie otherwise than they do by default.
+ */
 export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
-  const wrong = errors.workerEndpoint !== undefined || errors.browserEndpoint !== undefined;
-  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "";
+  const wrong =
+    errors.workerEndpoint !== undefined || errors.browserEndpoint !== undefined || errors.packBelow !== undefined;
+  const isUsual =
+    Number(form.packBelow) * 1024 === DEFAULT_PACKING.belowBytes && form.packZstd === DEFAULT_PACKING.zstd;
+  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "" || !isUsual;
   return (
     <details className="mt-1 border-t border-line pt-2" open={wrong || used ? true : undefined}>
       <summary className="w-fit py-1 text-soft hover:text-ink">Advanced</summary>
@@ -53,6 +60,34 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
               { value: "virtual-host", label: "in the host name", note: "bucket.host/key" },
             ]}
             onChange={(value) => set({ addressing: value === "path" ? "path" : "virtual-host" })}
+          />
+        )}
+      </Field>
+      <Field
+        label="Pack files below"
+        hint={`KiB. Where a checkpoint has at least ${PACK_FROM_FILES} files this small, they lie together in a few objects. 0: each file is an object.`}
+        error={errors.packBelow}
+      >
+        {(ids) => (
+          <TextInput
+            {...ids}
+            inputMode="numeric"
+            value={form.packBelow}
+            onChange={(event) => set({ packBelow: event.target.value })}
+          />
+        )}
+      </Field>
+      <Field label="Packed files are" hint="Weights, and what is compressed already, stay as they are in any case.">
+        {(ids) => (
+          <Select
+            {...ids}
+            label="Packed files are"
+            value={form.packZstd ? "zstd" : "none"}
+            choices={[
+              { value: "none", label: "stored as they are" },
+              { value: "zstd", label: "compressed", note: "zstd, each file by itself" },
+            ]}
+            onChange={(value) => set({ packZstd: value === "zstd" })}
           />
         )}
       </Field>

@@ -98,6 +98,14 @@ test("prices are numbers or nothing, with a point or a comma", () => {
   expect(wrong).toEqual({ ok: false, errors: { storagePerGbMonth: "a price is a number, for example 0.09" } });
 });
 
+test("the threshold of packs is a whole number of KiB, and 0 says that nothing is packed", () => {
+  expect(readForm(filled)).toMatchObject({ ok: true, about: { packing: { belowBytes: 262_144, zstd: false } } });
+  const none = readForm({ ...filled, packBelow: "0", packZstd: true });
+  expect(none).toMatchObject({ ok: true, about: { packing: { belowBytes: 0, zstd: true } } });
+  const why = { ok: false, errors: { packBelow: "a whole number of KiB from 0 to 4096" } };
+  for (const packBelow of ["", "-1", "1.5", "4097", "many"]) expect(readForm({ ...filled, packBelow })).toEqual(why);
+});
+
 test("another provider brings its endpoint, region and addressing and keeps the names", () => {
   expect(withPreset(filled, aws)).toMatchObject({
     name: "training",

@@ -1,3 +1,4 @@
+import { DEFAULT_PACKING, MOST_PACKED_FILE_BYTES, type Packing } from "#protocol/packing.ts";
 import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
 import { credentialDraft, profileDraft, type KeySource, type ProfileDraft, type Provider } from "#protocol/requests.ts";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
@@ -27,7 +28,13 @@ export interface ProfileForm {
   egressPerGb: string;
   storagePerGbMonth: string;
   per1000Requests: string;
+  /** KiB; 0: nothing is packed. */
+  packBelow: string;
+  packZstd: boolean;
 }
+
+const KIB = 1024;
+const packForm = ({ belowBytes, zstd }: Packing) => ({ packBelow: String(belowBytes / KIB), packZstd: zstd });
 
 const NOTHING_ABOUT = { notes: "", egressPerGb: "", storagePerGbMonth: "", per1000Requests: "" };
 
@@ -49,6 +56,7 @@ export function emptyForm(preset: PresetView): ProfileForm {
     keepKey: false,
     imported: null,
     ...NOTHING_ABOUT,
+    ...packForm(DEFAULT_PACKING),
   };
 }
 
@@ -69,6 +77,7 @@ export function formOf(view: ProfileView): ProfileForm {
     egressPerGb: textOf(about.prices?.egressPerGb),
     storagePerGbMonth: textOf(about.prices?.storagePerGbMonth),
     per1000Requests: textOf(about.prices?.per1000Requests),
+    ...packForm(about.packing),
   };
 }
 
@@ -123,8 +132,12 @@ function aboutOf(form: ProfileForm): unknown {
     per1000Requests: priceOf(form.per1000Requests),
   };
   const isListed = Object.values(prices).every((price) => price === null);
-  return { notes: form.notes, prices: isListed ? null : prices };
+  const packing = { belowBytes: bytesOf(form.packBelow), zstd: form.packZstd };
+  return { notes: form.notes, prices: isListed ? null : prices, packing };
 }
+
+/** NaN for what is no number of KiB, which the rules then refuse. */
+const bytesOf = (kib: string): number => (/^\d{1,6}$/.test(kib.trim()) ? Number(kib.trim()) * KIB : Number.NaN);
 
 export type FieldErrors = Partial<Record<keyof ProfileForm, string>>;
 export type ReadForm =
@@ -170,6 +183,10 @@ export function readForm(form: ProfileForm): ReadForm {
   }
   for (const { path, code, message } of about.error?.issues ?? []) {
     const field = path.at(-1);
+    if (field === "belowBytes") {
+      errors.packBelow = `a whole number of KiB from 0 to ${MOST_PACKED_FILE_BYTES / KIB}`;
+      continue;
+    }
     if (typeof field !== "string" || !(field in form)) continue;
     errors[field as keyof ProfileForm] ??= code === "invalid_type" ? "a price is a number, for example 0.09" : message;
   }

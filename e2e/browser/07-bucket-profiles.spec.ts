@@ -47,3 +47,30 @@ test("a pasted configuration becomes a bucket, and its secret never comes back",
   expect(answers.length).toBeGreaterThan(2);
   expect(answers.join("\n")).not.toContain(secretKey);
 });
+
+test("what is packed is set in the bucket's form, and a number that cannot be is said at its field", async ({
+  page,
+  stage,
+}) => {
+  await signInByPage(page, stage);
+  for (const theme of ["light", "dark"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width: theme === "light" ? 1440 : 360, height: 900 });
+    await page.goto(`${stage.hub.url}/buckets`);
+    await page.getByRole("button", { name: "Edit stage bucket" }).click();
+    const threshold = page.getByLabel("Pack files below");
+    if (theme === "light") await page.getByText("Advanced", { exact: true }).click();
+    await expect(threshold).toHaveValue(theme === "light" ? "256" : "64");
+    await threshold.fill("5000");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await expect(page.getByText("a whole number of KiB from 0 to 4096")).toBeVisible();
+    expect(await seriousFaults(page)).toEqual([]);
+    await threshold.fill("64");
+    await page.getByRole("combobox", { name: "Packed files are" }).click();
+    await page.getByRole("option", { name: /^compressed/ }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await expect(threshold).toBeHidden();
+  }
+  const [view] = await stage.client.profiles.list.query();
+  expect(view?.about.packing).toEqual({ belowBytes: 65_536, zstd: true });
+});

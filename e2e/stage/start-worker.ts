@@ -12,6 +12,8 @@ export interface WorkerOptions {
   flags?: string[];
   /** Starts `tidemark run` with this program instead of the agent. */
   program?: readonly string[];
+  /** As that of `StartOptions`. */
+  under?: readonly string[];
   env?: Record<string, string>;
   onLine?: (line: string) => void;
 }
@@ -26,6 +28,7 @@ export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
     title: `worker ${options.name}`,
     entry: "worker/main.ts",
     args: [...args, ...(options.flags ?? []), ...(options.program === undefined ? [] : ["--", ...options.program])],
+    ...(options.under === undefined ? {} : { under: options.under }),
     env: { ...(options.token === undefined ? {} : { TIDEMARK_TOKEN: options.token }), ...options.env },
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
   });

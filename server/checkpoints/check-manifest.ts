@@ -7,6 +7,7 @@ import * as z from "zod";
 import { byteCount } from "#protocol/checkpoint.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
+import { wantedObjects } from "./check-extents.ts";
 
 /** What must be true of a manifest before the hub puts its name to it. */
 
@@ -64,30 +65,12 @@ const prefixOf = (checkpoint: AttemptAt): string =>
     attempt: attemptId.parse(checkpoint.attempt),
   });
 
-interface Wanted {
-  sizeBytes: number;
-  etag: string;
-}
-
-/** Size and ETag every named object must have: all its bytes are named, and by one ETag only. */
-function wantedObjects(manifest: Manifest): Map<string, Wanted> {
-  const wanted = new Map<string, Wanted>();
-  for (const file of manifest.files) {
-    for (const { key, offset, length, etag } of file.extents) {
-      const known = wanted.get(key);
-      if (known !== undefined && known.etag !== etag) throw refuse(`${key} is named with two ETags`);
-      wanted.set(key, { sizeBytes: Math.max(known?.sizeBytes ?? 0, offset + length), etag });
-    }
-  }
-  return wanted;
-}
-
 const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g, "");
 
 /**
  * Every named object is in the bucket with exactly the named size and, where the store's ETags can be compared, the named
  * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
- * @throws Fault NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
+ * @throws Fault BAD_INPUT, NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
  */
 export async function checkObjects(store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> {
   const wanted = wantedObjects(manifest);

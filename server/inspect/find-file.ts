@@ -1,9 +1,11 @@
-import { manifest, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import { manifest, type Extent, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
+import { storedBytes } from "#protocol/packing.ts";
 import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
 import { inspectFile } from "#storage/inspect/inspect-file.ts";
 import type { ByteSource } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
+import { unframe } from "#storage/unframe.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { hashOf } from "../random-id.ts";
@@ -45,9 +47,25 @@ export function inspectManifestFile(
   return hub.inspections.of(version, () => inspectFile(file.path, sourceOfExtents(about)));
 }
 
-/** The bytes of a file, which may lie in pieces of several objects. */
+/** The bytes of a file, which may lie in pieces of several objects, or as a frame among others in one. */
 function sourceOfExtents(about: { store: OpenStore; file: ManifestFile; signal: AbortSignal }): ByteSource {
   const { store, file, signal } = about;
+  const get = ({ key, etag }: Extent, range: { offset: number; length: number }) =>
+    getObjectRange(store.client, {
+      bucket: store.access.bucket,
+      key,
+      ...range,
+      etag: pinOf(store, etag),
+      signal,
+    });
+  // A frame is read whole whatever is wanted of it, so it is kept while the file is looked at: at most one, and small.
+  const unpacked = new Map<Extent, Uint8Array>();
+  const readOf = async (extent: Extent, from: number, length: number) => {
+    if (extent.stored === undefined) return get(extent, { offset: extent.offset + from, length });
+    const known = unpacked.get(extent) ?? (await unframe(await get(extent, storedBytes(extent)), extent));
+    unpacked.set(extent, known);
+    return known.subarray(from, from + length);
+  };
   return {
     sizeBytes: file.sizeBytes,
     read: async (offset, length) => {
@@ -55,17 +73,7 @@ function sourceOfExtents(about: { store: OpenStore; file: ManifestFile; signal: 
       let at = 0;
       for (const extent of file.extents) {
         const [first, last] = [Math.max(offset, at), Math.min(offset + length, at + extent.length)];
-        if (first < last) {
-          const piece = await getObjectRange(store.client, {
-            bucket: store.access.bucket,
-            key: extent.key,
-            offset: extent.offset + first - at,
-            length: last - first,
-            etag: pinOf(store, extent.etag),
-            signal,
-          });
-          bytes.set(piece, first - offset);
-        }
+        if (first < last) bytes.set(await readOf(extent, first - at, last - first), first - offset);
         at += extent.length;
       }
       return bytes;

@@ -1,7 +1,20 @@
+import { zstdCompressSync } from "node:zlib";
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { packPath } from "#protocol/packing.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { headObject } from "#storage/objects.ts";
 import { readArchive } from "#storage/testing/real-files.ts";
-import { type Staged, type StagedFile, announce, manifestOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
+import {
+  type Staged,
+  type StagedFile,
+  announce,
+  keyOf,
+  manifestOf,
+  run,
+  upload,
+} from "../checkpoints/stage-checkpoint.ts";
 import { clearBucket, openPair } from "../checkpoints/test-bucket.ts";
 import { fault } from "../hub/match-fault.ts";
 import { callAs, openTestStore, type TestStore } from "../hub/open-test-hub.ts";
@@ -87,6 +100,30 @@ describe("a checkpoint", () => {
     await expect(inspect().file({ place: { checkpointId, path: "none" } })).rejects.toMatchObject({
       cause: { code: "NOT_FOUND" },
     });
+  });
+
+  it("whose files lie compressed in one pack is looked into file by file", async () => {
+    const { test, node } = pair;
+    const texts = [LOG, JSON.stringify({ note: "the same words again ".repeat(200) })];
+    const files = texts.map((text, index) => ({ path: index === 0 ? "trainer_state.json" : "notes.json", text }));
+    const staged = await announce(test.hub, node, { epoch: 1, step: ++step, files });
+    const frames = texts.map((text) => zstdCompressSync(text));
+    const key = keyOf(staged, packPath(1));
+    await put(key, Buffer.concat(frames));
+    const { client } = await test.hub.stores.open(pair.profileId);
+    const { etag } = await headObject(client, { bucket: "training", key });
+    const manifest = manifestOf(test.hub, node, { staged, etags: new Map() });
+    const packed = manifest.files.map((file, index) => {
+      const stored = { length: frames[index]?.length ?? 0, crc32: crc32Hex(frames[index] ?? Buffer.alloc(0)) };
+      const offset = index === 0 ? 0 : (frames[0]?.length ?? 0);
+      return { ...file, extents: file.extents.map((extent) => ({ ...extent, key, offset, etag, stored })) };
+    });
+    const submitted: Manifest = { ...manifest, transform: { kind: "zstd" }, files: packed };
+    await callAs(test.hub, node.caller).node.commit({ manifest: submitted });
+    const { checkpointId } = staged;
+    const notes = await inspect().file({ place: { checkpointId, path: "notes.json" } });
+    expect(notes).toMatchObject({ format: "json", fault: null, sizeBytes: texts[1]?.length });
+    expect(await inspect().curve({ checkpointId })).toMatchObject({ globalStep: 2 });
   });
 
   it("that is not complete is not looked at", async () => {

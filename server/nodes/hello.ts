@@ -5,6 +5,7 @@ import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";
 import { draftOf } from "../profiles/open-store.ts";
+import { packingOf } from "../profiles/profile-view.ts";
 import { traitsFound } from "#storage/providers.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { hearFrom } from "./hear-from.ts";
@@ -22,6 +23,7 @@ export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStor
     endpoint: workerEndpoint ?? endpoint,
     prefix,
     traits: traitsFound(provider, foundOf(row)),
+    packing: packingOf(row),
   };
 }
 

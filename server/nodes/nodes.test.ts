@@ -8,6 +8,7 @@ import {
   facts,
   NOBODY,
   openTestHub,
+  profileFor,
   report,
   type TestHub,
   type TestNode,
@@ -103,6 +104,26 @@ describe("saying hello", () => {
       acceptedThrough: 0,
       store: { bucket: "training", prefix: "team/", endpoint: "http://127.0.0.1:9" },
       settings: { reportEveryMs: 10_000 },
+    });
+  });
+
+  it("tells it what its bucket's profile says of packs, by default and as it was set", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    const packingNow = async () => {
+      const answer = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
+      return answer.accepted ? answer.store?.packing : null;
+    };
+    expect(await packingNow()).toEqual({ belowBytes: 256 * 1024, zstd: false });
+    const { profiles } = callAs(test.hub, "admin");
+    const packing = { belowBytes: 4096, zstd: true };
+    const set = { id: profileId, profile: profileFor("http://127.0.0.1:9"), credential: null };
+    await profiles.update({ ...set, version: 1, about: { notes: "", prices: null, packing } });
+    expect(await packingNow()).toEqual(packing);
+    await profiles.update({ ...set, version: 2, about: { notes: "said again", prices: null } });
+    expect(await packingNow()).toEqual(packing);
+    const tooLarge = { notes: "", prices: null, packing: { belowBytes: 2 ** 23, zstd: false } };
+    await expect(profiles.update({ ...set, version: 3, about: tooLarge })).rejects.toMatchObject({
+      code: "BAD_REQUEST",
     });
   });
 

@@ -1,3 +1,4 @@
+import type { Packing } from "#protocol/packing.ts";
 import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
 import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/profile-views.ts";
 import type { Profile } from "#prisma/client/client.ts";
@@ -28,9 +29,16 @@ const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] =>
   row.prices === null ? null : priceOverride.parse(JSON.parse(row.prices));
 
 /** People's notes and prices as they are stored. */
-export const aboutColumns = ({ notes, prices }: ProfileAbout) => ({
+export const aboutColumns = ({ notes, prices, packing }: ProfileAbout) => ({
   notes,
   prices: prices === null ? null : JSON.stringify(prices),
+  ...(packing !== undefined && { packBelowBytes: BigInt(packing.belowBytes), packZstd: packing.zstd }),
+});
+
+/** Which files of checkpoints nodes pack into this bucket, and how. */
+export const packingOf = (row: Pick<Profile, "packBelowBytes" | "packZstd">): Packing => ({
+  belowBytes: Number(row.packBelowBytes),
+  zstd: row.packZstd,
 });
 
 const viewOf = (row: Profile, counts: Counts): ProfileView => ({
@@ -40,7 +48,7 @@ const viewOf = (row: Profile, counts: Counts): ProfileView => ({
   accessKeyHint: row.accessKeyHint,
   createdAt: row.createdAt.getTime(),
   updatedAt: row.updatedAt.getTime(),
-  about: { notes: row.notes, prices: pricesOf(row) },
+  about: { notes: row.notes, prices: pricesOf(row), packing: packingOf(row) },
   lastTest: lastTestOf(row),
   ...counts,
 });

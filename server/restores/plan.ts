@@ -1,5 +1,6 @@
 import type * as z from "zod";
-import { manifest } from "#protocol/checkpoint.ts";
+import { manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
 import { isEnded } from "#protocol/transfer.ts";
@@ -95,16 +96,35 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
-  const pieces = manifest.parse(JSON.parse(text)).files.flatMap((file) => file.extents);
+  const { files } = manifest.parse(JSON.parse(text));
   return {
     checkpoint,
     isNewest: checkpoint.isNewest,
-    requests: pieces.reduce((sum, { length }) => sum + Math.ceil(length / partBytes), 0),
+    requests: requestsFor(files, partBytes),
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
     suggestedPath: folderOn(hub, best, checkpoint),
   };
+}
+
+/** Each piece by itself, in requests of `partBytes`; files that share an object are read together. */
+function requestsFor(files: readonly ManifestFile[], partBytes: number): number {
+  const bytes = new Map<string, { pieces: number; shared: Set<string>; total: number }>();
+  for (const { path, extents } of files) {
+    for (const extent of extents) {
+      const { length } = storedBytes(extent);
+      const known = bytes.get(extent.key) ?? { pieces: 0, shared: new Set(), total: 0 };
+      known.shared.add(path);
+      known.pieces += Math.ceil(length / partBytes);
+      known.total += length;
+      bytes.set(extent.key, known);
+    }
+  }
+  return [...bytes.values()].reduce(
+    (sum, { pieces, shared, total }) => sum + (shared.size > 1 ? Math.ceil(total / PACK_READ_BYTES) : pieces),
+    0,
+  );
 }
 
 /**

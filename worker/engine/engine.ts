@@ -30,6 +30,8 @@ export interface Engine {
   store: KnownStore;
   retrier: Retrier;
   traits: StoreTraits;
+  /** Most memory for buffers of this direction. */
+  memoryBytes: number;
   /** Epoch ms by this machine's clock. */
   wallNow(): number;
   close(): Promise<void>;
@@ -114,6 +116,7 @@ export function createEngine(options: EngineOptions): Engine {
     store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
     retrier: options.retrier ?? createRetrier(clock),
     traits,
+    memoryBytes,
     wallNow: options.wallNow ?? Date.now,
     close: async () => {
       helm.stop();

@@ -36,12 +36,14 @@ export interface Piece {
 }
 
 export interface ReceiveJob {
-  /** Open for writing. */
-  fd: number;
+  /** Open for writing, or memory that takes the bytes in its place. */
+  fd: number | Buffer;
   path: string;
   pieces: readonly Piece[];
   signal: AbortSignal;
   patience: Patience;
+  /** Most requests at a time; as many as the pieces are worth when left out. */
+  mostLanes?: number;
   onMoved(bytes: number): void;
   onPiece(piece: Piece, state: PartState): void;
   /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
@@ -78,7 +80,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const queue = createSpanQueue(job.pieces, job.known);
   const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
-  const lanes = Math.min(MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
+  const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = createSigned(engine, job.pieces);
   const idle = createIdle(engine, () => queue.isDone || failures.length > 0);
@@ -141,7 +143,8 @@ function createSigned(engine: Engine, pieces: readonly Piece[]) {
   };
 }
 
-const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
+/** The signed request for a piece, of which any range may be asked under it. */
+export const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
   op: "get",
   key: piece.key,
   offset: piece.objectOffset,
@@ -301,12 +304,16 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
 }
 
 /** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
-function writeAll(job: ReceiveJob, chunk: Buffer, position: number): void {
+function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
+  if (typeof fd !== "number") {
+    chunk.copy(fd, position);
+    return;
+  }
   try {
     for (let written = 0; written < chunk.length;) {
-      written += writeSync(job.fd, chunk, written, chunk.length - written, position + written);
+      written += writeSync(fd, chunk, written, chunk.length - written, position + written);
     }
   } catch (error) {
-    throw diskFault(error, { op: "write", subject: job.path, otherwise: "WRITE_FAILED" });
+    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
   }
 }

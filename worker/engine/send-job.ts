@@ -3,14 +3,18 @@ import type { StoreChecksum } from "#protocol/operations.ts";
 import type { PartPlan, PlannedPart } from "#storage/plan.ts";
 import type { FileIdentity } from "./identity.ts";
 import type { PartSums } from "./read-part.ts";
+import type { SendSource } from "./send-source.ts";
 import type { Attempting, Patience } from "./retry.ts";
 import type { PartState } from "./tally.ts";
 
 /** One file to one object: what `sendFile` is told. */
 export interface SendJob {
+  /** For faults, and where the bytes come from unless `open` says otherwise. */
   path: string;
   key: string;
   identity: FileIdentity;
+  /** Where the bytes come from when they are not those of one file. */
+  open?: () => Promise<SendSource>;
   plan: PartPlan;
   nonce: string;
   /** Sums of a part where they are known already. */

@@ -1,4 +1,3 @@
-import type { FileHandle } from "node:fs/promises";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { Operation, StoreChecksum } from "#protocol/operations.ts";
 import { isSurePut, readPart, readPut } from "#storage/answers.ts";
@@ -8,16 +7,16 @@ import type { Engine } from "./engine.ts";
 import { findOurs } from "./find-ours.ts";
 import { SHED } from "./hedge.ts";
 import type { UploadBody } from "./http/wire.ts";
-import { assertUnchanged } from "./identity.ts";
 import type { Lane } from "./limiter.ts";
-import { createPartReader, isSummedFor, sumSlice, type PartSlice, type PartSums } from "./read-part.ts";
+import { isSummedFor, type PartSums } from "./read-part.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendJob } from "./send-job.ts";
+import type { SendSource } from "./send-source.ts";
 
 /** One part of a file, or a whole small file, from the disk to the store. */
 export interface PartToSend {
   part: PlannedPart;
-  handle: FileHandle;
+  source: SendSource;
   ahead: Pick<SumsAhead, "of">;
 }
 
@@ -44,19 +43,18 @@ export interface SumsAhead {
 }
 
 /** Begins to sum, one part after the other: the first ones can go while the next are being read. */
-export function sumAhead(engine: Engine, job: SendJob, handle: FileHandle): SumsAhead {
+export function sumAhead(engine: Engine, job: SendJob, source: SendSource): SumsAhead {
   const found = new Map<number, Promise<PartSums | null>>();
   let isStopped = false;
   let last: Promise<PartSums | null> = Promise.resolve(null);
   const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
   for (const part of first) {
     if (job.knownSums(part) !== null) continue;
-    const { partNumber, offset, length } = part;
-    const slice = { fd: handle.fd, path: job.path, offset, length };
+    const { partNumber } = part;
     const before = last;
     const one = async () => {
       await before;
-      return isStopped ? null : sumSlice(slice, engine.store.checksum).catch(() => null);
+      return isStopped ? null : source.sum(part, engine.store.checksum).catch(() => null);
     };
     last = one();
     found.set(partNumber, last);
@@ -81,24 +79,23 @@ const SMALL_BYTES = 1024 * 1024;
 
 /** Sends a part until the store has it, and remembers that. Faults: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED. */
 export async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<Sent> {
-  const { part, handle, ahead } = about;
+  const { part, source, ahead } = about;
   const { signal } = job.watch;
-  const slice: PartSlice = { fd: handle.fd, path: job.path, offset: part.offset, length: part.length };
   const isWhole = job.plan.parts.length === 1;
   // For all tries: a part that has to go again keeps its sums and its place.
   let kept: { summing: Summing; lane: Lane } | null = null;
   const send = async () => {
     kept ??= {
       lane: engine.limiter.lane(),
-      summing: createSumming(slice, job.knownSums(part) ?? (await ahead.of(part))),
+      summing: createSumming({ part, source, path: job.path }, job.knownSums(part) ?? (await ahead.of(part))),
     };
     const { summing, lane } = kept;
     let tries = 0;
     return withRetry(engine.retrier, attempting(job), async () => {
-      await assertUnchanged(handle, job.identity, job.path);
+      await source.assertUnchanged();
       tries++;
       job.watch.onPart(part, "moving");
-      const attempt = (own: Own) => attemptPart(engine, job, { part, slice, summing, lane, ...own });
+      const attempt = (own: Own) => attemptPart(engine, job, { part, source, summing, lane, ...own });
       try {
         // Twice the same bytes are only harmless where they have equal ETags.
         const mayRepeat = () => engine.store.hasEqualEtags === true;
@@ -119,7 +116,7 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const wants = { signal, size: isWhole ? "small" : "large" } as const;
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
-  if (engine.store.wantsEtag()) await learnEtags(engine, slice, sent.etag);
+  if (engine.store.wantsEtag()) await learnEtags(engine, about, sent.etag);
   // The connection goes on with the next part while this one is being written down.
   await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();
@@ -128,8 +125,8 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
 }
 
 /** Most stores take the MD5 as the ETag of what came in one request; of one that nobody knows the first answer tells. */
-async function learnEtags(engine: Engine, slice: PartSlice, etag: string): Promise<void> {
-  const sums = await sumSlice(slice, "md5").catch(() => null);
+async function learnEtags(engine: Engine, { source, part }: PartToSend, etag: string): Promise<void> {
+  const sums = await source.sum(part, "md5").catch(() => null);
   if (sums?.md5 !== undefined) engine.store.seeEtag(etag, sums.md5);
 }
 
@@ -139,16 +136,20 @@ function unlessShed(error: unknown): null {
   throw error;
 }
 
-/** The sums of one slice, found once for all tries and as far as they are needed. */
+/** The sums of one part, found once for all tries and as far as they are needed. */
 type Summing = (checksum: StoreChecksum) => Promise<PartSums>;
 
-function createSumming(slice: PartSlice, known: PartSums | null): Summing {
+function createSumming(
+  about: { part: PlannedPart; source: SendSource; path: string },
+  known: PartSums | null,
+): Summing {
+  const { part, source, path } = about;
   let sums = known;
   return async (checksum) => {
     if (sums !== null && isSummedFor(sums, checksum)) return sums;
-    const found = await sumSlice(slice, checksum);
+    const found = await source.sum(part, checksum);
     if (sums !== null && sums.crc32 !== found.crc32) {
-      throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
+      throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
     }
     sums = found;
     return found;
@@ -164,7 +165,7 @@ interface Own {
 
 interface PartAttempt extends Own {
   part: PlannedPart;
-  slice: PartSlice;
+  source: SendSource;
   summing: Summing;
   lane: Lane;
 }
@@ -210,17 +211,18 @@ type MeteredBody = ReturnType<typeof meteredBody>;
 function meteredBody(
   engine: Engine,
   job: SendJob,
-  flow: Omit<PartAttempt, "part" | "summing"> & { crc32: string; checksum: StoreChecksum },
+  flow: Omit<PartAttempt, "summing"> & { crc32: string; checksum: StoreChecksum },
 ) {
-  const { slice, crc32, checksum, lane, signal, isHedge, onMoved } = flow;
+  const { part, source, crc32, checksum, lane, signal, isHedge, onMoved } = flow;
+  const { length } = part;
   // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
-  const reader = createPartReader(slice, engine.store.compares(checksum) ? null : crc32);
+  const reader = source.reader(part, engine.store.compares(checksum) ? null : crc32);
   let moved = 0;
   const body: UploadBody = {
-    lengthBytes: slice.length,
+    lengthBytes: length,
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
-      const wanted = Math.min(into.length, slice.length - at);
+      const wanted = Math.min(into.length, length - at);
       const allowed = lane.tryTake(wanted);
       if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
       return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
@@ -240,7 +242,7 @@ function meteredBody(
     },
     /** The first try's bytes were taken back when it was dropped in favour of this one. */
     arrived: () => {
-      if (isHedge) job.watch.onMoved(slice.length);
+      if (isHedge) job.watch.onMoved(length);
     },
   };
 }

@@ -1,18 +1,16 @@
-import { open, type FileHandle } from "node:fs/promises";
 import type { Extent } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
 import { callSummed } from "./call-summed.ts";
-import { diskFault } from "./disk-fault.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { forEachOf, MOST_LANES } from "./for-each.ts";
-import { assertUnchanged } from "./identity.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendJob } from "./send-job.ts";
 import { sendPart, sumAhead } from "./send-part.ts";
+import { openFileSource, type SendSource } from "./send-source.ts";
 
 /**
  * One file to one object. A part that the store acknowledged is remembered before anything else happens, so a killed
@@ -34,16 +32,16 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
   if (job.plan.parts.length === 0) return [];
   for (const part of job.plan.parts) if (job.memory.parts.has(part.partNumber)) job.watch.onPart(part, "kept");
   if (job.memory.sentEtag !== null) return extentsOf(job, job.memory.sentEtag);
-  const handle = await openSource(job);
+  const source = await (job.open ?? (() => openFileSource(job)))();
   try {
     const whole = job.plan.parts.length === 1;
-    const etag = whole ? await sendWhole(engine, job, handle) : await sendParts(engine, job, handle);
-    await assertUnchanged(handle, job.identity, job.path);
+    const etag = whole ? await sendWhole(engine, job, source) : await sendParts(engine, job, source);
+    await source.assertUnchanged();
     await job.memory.finish(etag);
     engine.signatures.forget({ op: "head", key: job.key });
     return extentsOf(job, etag);
   } finally {
-    await handle.close();
+    await source.close();
   }
 }
 
@@ -56,24 +54,9 @@ function extentsOf(job: SendJob, etag: string): Extent[] {
   });
 }
 
-async function openSource(job: SendJob): Promise<FileHandle> {
-  try {
-    const handle = await open(job.path, "r");
-    try {
-      await assertUnchanged(handle, job.identity, job.path);
-      return handle;
-    } catch (error) {
-      await handle.close();
-      throw error;
-    }
-  } catch (error) {
-    throw diskFault(error, { op: "read", subject: job.path, otherwise: "READ_FAILED" });
-  }
-}
-
 const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
 
-async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
+async function sendWhole(engine: Engine, job: SendJob, source: SendSource): Promise<string> {
   const part = job.plan.parts[0];
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
   const wasSent = job.memory.parts.has(part.partNumber);
@@ -82,21 +65,21 @@ async function sendWhole(engine: Engine, job: SendJob, handle: FileHandle): Prom
     if (etag !== null) return etag;
     job.watch.onPart(part, "waiting");
   }
-  const { etag, isSure } = await sendPart(engine, job, { part, handle, ahead: NOTHING_AHEAD });
+  const { etag, isSure } = await sendPart(engine, job, { part, source, ahead: NOTHING_AHEAD });
   return isSure && !wasSent ? etag : verifySent(engine, job);
 }
 
-async function sendParts(engine: Engine, job: SendJob, handle: FileHandle): Promise<string> {
+async function sendParts(engine: Engine, job: SendJob, source: SendSource): Promise<string> {
   for (let uploads = 1; ; uploads++) {
     await openAhead(engine, job);
-    const ahead = sumAhead(engine, job, handle);
+    const ahead = sumAhead(engine, job, source);
     try {
       await ensureUpload(engine, job);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
       await forEachOf(missing, MOST_LANES, async (part) => {
-        await sendPart(engine, job, { part, handle, ahead });
+        await sendPart(engine, job, { part, source, ahead });
       });
-      await assertUnchanged(handle, job.identity, job.path);
+      await source.assertUnchanged();
       await sweepLost(job);
       return await complete(engine, job);
     } catch (error) {

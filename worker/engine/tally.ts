@@ -41,6 +41,8 @@ interface PartAt {
   /** From 0. */
   partIndex: number;
   length: number;
+  /** What crosses the network for it, where that is not the same. */
+  movedBytes?: number;
 }
 
 export interface TallyFile {
@@ -133,13 +135,13 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
         lastFault = null;
       }
     },
-    part: ({ fileIndex, partIndex, length }, state) => {
+    part: ({ fileIndex, partIndex, length, movedBytes = length }, state) => {
       const index = (starts[fileIndex] ?? 0) + partIndex;
       const isDone = state === "done" || state === "kept";
       const wasDone = states[index] === DONE;
       if (wasDone && !isDone) bytesSure -= length;
       if (!wasDone && isDone) bytesSure += length;
-      if (!wasDone && state === "done") flyingBytes -= length;
+      if (!wasDone && state === "done") flyingBytes -= movedBytes;
       states[index] = isDone ? DONE : state === "moving" ? MOVING : WAITING;
       if (state === "moving") currentPath = files[fileIndex]?.path ?? null;
     },

@@ -13,6 +13,7 @@ import { createPatience, type Patience } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
+import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { assertRoom } from "./room.ts";
 import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
 
@@ -56,24 +57,35 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   job.onStart(tally);
   const memory = await openReceiveJournal(journalOf(job));
   try {
-    await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, memory)));
+    const split = await splitFiles(places.staging, files);
+    await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, { memory, split })));
     const patience = createPatience(engine.retrier.clock);
+    const { staging } = places;
     const isSmall = ([, { file }]: [number, Placed]) => file.extents.length <= 1;
-    await forEachFile([...files.entries()], isSmall, async ([fileIndex, { file, place }]) => {
-      await makeParents(places.staging, place);
-      await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
-      await setDate(place, file.mtimeMs);
-      tally.fileDone();
-    });
+    const alone = [...files.entries()].filter(([index]) => split.alone.has(index));
+    await bothEnd(
+      restorePacked(engine, split, { files, staging, signal: job.signal, patience, tally }),
+      forEachFile(alone, isSmall, async ([fileIndex, { file, place }]) => {
+        await makeParents(staging, place);
+        await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+        await setDate(place, file.mtimeMs);
+        tally.fileDone();
+      }),
+    );
+    if (job.signal.aborted) throw new Fault("CANCELLED");
+    await job.beforePlaced(staging, target);
+    await putInPlace(places);
   } catch (error) {
     await memory.close();
     throw error;
   }
-  if (job.signal.aborted) throw new Fault("CANCELLED");
-  await job.beforePlaced(places.staging, target);
-  await putInPlace(places);
   await memory.remove();
   return tally;
+}
+
+/** Nothing is written any more when it throws. */
+async function bothEnd(...works: Promise<void>[]): Promise<void> {
+  for (const one of await Promise.allSettled(works)) if (one.status === "rejected") throw one.reason;
 }
 
 /** Removes staging folder and journal of a restore that will not go on. */
@@ -137,9 +149,13 @@ const piecesOf = (file: ManifestFile): Piece[] => {
 };
 
 /** Bytes that an earlier try has on disk already. */
-async function stagedBytes(files: readonly Placed[], memory: ReceiveMemory): Promise<number> {
+async function stagedBytes(
+  files: readonly Placed[],
+  { memory, split }: { memory: ReceiveMemory; split: SplitFiles },
+): Promise<number> {
   let total = 0;
-  for (const { file, place } of files) {
+  for (const [index, { file, place }] of files.entries()) {
+    if (split.staged.has(index)) total += file.sizeBytes;
     for (const piece of piecesOf(file)) if (memory.sumOf(place, piece) !== null) total += piece.length;
   }
   return total;

@@ -21,6 +21,10 @@ const capturedFile = z.object({
   sums: z.array(crc32Hex),
   /** MD5 of each part, where the store wants that. */
   md5s: z.array(md5Hex).optional(),
+  /** It lies in the pack of this number, behind those of the same number that come before it. */
+  pack: z.number().int().min(1).optional(),
+  /** What lies at `at` is not the file but a zstd frame of it: its length and CRC32. */
+  frame: z.object({ length: byteCount, crc32: crc32Hex }).optional(),
 });
 export type CapturedFile = z.infer<typeof capturedFile>;
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openOutbox, type Outbox } from "../link/outbox.ts";
@@ -46,6 +47,7 @@ async function captureOnce(): Promise<void> {
     captures: join(folder, "captures"),
     traits: () => traitsOf("minio"),
     partBytes: null,
+    packing: () => DEFAULT_PACKING,
     disk: { withRoom: (_, copy) => copy() },
     signal: new AbortController().signal,
     until: stop.signal,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { traitsOf } from "#storage/providers.ts";
 import type { Candidate } from "./find.ts";
@@ -40,6 +41,7 @@ const job = (seen: Look): SnapshotJob => ({
   captures: join(folder, "captures"),
   traits: traitsOf("aws"),
   partBytes: null,
+  packing: DEFAULT_PACKING,
   startedBy: "queue",
   wallNow: Date.now,
 });

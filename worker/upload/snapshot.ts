@@ -5,15 +5,19 @@ import { Fault } from "#protocol/fault.ts";
 import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
 import { MAX_FILES } from "#protocol/checkpoint.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
-import { planParts } from "#storage/plan.ts";
+import type { Packing } from "#protocol/packing.ts";
+import { cutEvenly, planParts } from "#storage/plan.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { forEachOf } from "../engine/for-each.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
+import { assignPacks, choosePacked } from "./assign-packs.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
 import { lookAt, type Look, type LookedFile } from "./look.ts";
+import { secureSmall } from "./secure-small.ts";
 
 /**
  * Secures a finished checkpoint before the program can rotate it away. Formats that are replaced by rename are hard
@@ -29,6 +33,7 @@ export interface SnapshotJob {
   captures: string;
   traits: StoreTraits;
   partBytes: number | null;
+  packing: Packing;
   startedBy: Capture["startedBy"];
   priority?: number;
   /** Epoch ms. */
@@ -40,6 +45,8 @@ export const newAttempt = (): AttemptId => attemptId.parse(randomBytes(10).toStr
 
 const REPLACED_BY_RENAME = /\.safetensors$/i;
 const COMFORT_BYTES = 64 * 1024 * 1024;
+/** Each file costs several calls of the file system and next to no bytes. */
+const SECURED_AT_A_TIME = 8;
 
 /** Faults: SOURCE_CHANGED, HOSTILE_NAME, TOO_LARGE, NO_SPACE, READ_FAILED, WRITE_FAILED. */
 export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
@@ -51,8 +58,17 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const room = await readRoom(folder);
     const canCopy = room.freeBytes > look.sizeBytes * 1.05 + COMFORT_BYTES;
+    const packed = choosePacked(
+      look.files.map(({ relative, identity }) => ({ path: relative, sizeBytes: identity.sizeBytes })),
+      job.packing,
+    );
     const files: CapturedFile[] = [];
-    for (const file of look.files) files.push(await secure(job, { file, folder, canCopy }));
+    const folders = new Set<string>();
+    await forEachOf([...look.files.entries()], SECURED_AT_A_TIME, async ([index, file]) => {
+      const isPacked = packed.has(file.relative);
+      files[index] = await secure(job, { file, folder, folders, canCopy, isPacked });
+    });
+    setPacks(files.filter(({ path }) => packed.has(path)));
     const { framework, metrics } = await describeCheckpoint(look.files);
     const after = await lookAt(candidate);
     if (after?.fingerprint !== look.fingerprint) {
@@ -106,14 +122,39 @@ function assertNames(candidate: Candidate, look: Look): void {
   }
 }
 
-async function secure(
-  job: SnapshotJob,
-  about: { file: LookedFile; folder: string; canCopy: boolean },
-): Promise<CapturedFile> {
-  const { file, folder, canCopy } = about;
+function setPacks(packed: readonly CapturedFile[]): void {
+  const numbers = assignPacks(packed.map(({ sizeBytes, frame }) => frame?.length ?? sizeBytes));
+  for (const [index, file] of packed.entries()) {
+    const pack = numbers[index];
+    if (pack !== undefined) file.pack = pack;
+  }
+}
+
+interface ToSecure {
+  file: LookedFile;
+  folder: string;
+  /** Made already. */
+  folders: Set<string>;
+  canCopy: boolean;
+  isPacked: boolean;
+}
+
+async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> {
+  const { file, folder, folders, canCopy, isPacked } = about;
   const at = join(folder, "files", file.relative);
-  await mkdir(dirname(at), { recursive: true, mode: 0o700 });
+  const parent = dirname(at);
+  if (!folders.has(parent)) {
+    await mkdir(parent, { recursive: true, mode: 0o700 });
+    folders.add(parent);
+  }
   const wantsLink = REPLACED_BY_RENAME.test(file.relative) || !canCopy;
+  if (isPacked && !wantsLink) {
+    const secured = await secureSmall(file, { at, zstd: job.packing.zstd }).catch((error: unknown) => {
+      throw copyFault(error, file.path);
+    });
+    await assertAsLooked(file);
+    return secured;
+  }
   const isLinked = wantsLink && (await tryLink(file.path, at));
   if (!isLinked) {
     if (!canCopy) throw new Fault("NO_SPACE", { op: "capture", subject: file.path });
@@ -121,20 +162,16 @@ async function secure(
       throw copyFault(error, file.path);
     });
   }
-  // After the bytes: a write during the copy shows in the source's time of change.
-  const source = await readIdentity(file.path).catch(() => null);
-  if (source === null || !isSameFile(source, file.identity)) {
-    throw new Fault("SOURCE_CHANGED", {
-      op: "capture",
-      subject: file.path,
-      detail: "it changed while it was captured",
-    });
-  }
-  const { partBytes, parts } = planParts({
-    sizeBytes: file.identity.sizeBytes,
-    traits: job.traits,
-    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
-  });
+  await assertAsLooked(file);
+  const { sizeBytes } = file.identity;
+  const { partBytes, parts } = isPacked
+    ? // Of what lies in a pack one sum is wanted.
+      { partBytes: sizeBytes, parts: cutEvenly(sizeBytes, sizeBytes) }
+    : planParts({
+        sizeBytes,
+        traits: job.traits,
+        ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+      });
   const sums: string[] = [];
   const md5s: string[] = [];
   const handle = await open(at, "r").catch((error: unknown) => {
@@ -152,7 +189,7 @@ async function secure(
   const identity = await readIdentity(at);
   return {
     path: filePath.parse(file.relative),
-    sizeBytes: file.identity.sizeBytes,
+    sizeBytes,
     mtimeMs: file.mtimeMs,
     at,
     identity,
@@ -160,6 +197,14 @@ async function secure(
     sums,
     ...(md5s.length > 0 && { md5s }),
   };
+}
+
+/** After the bytes: a write during the copy shows in the source's time of change. Faults: SOURCE_CHANGED. */
+async function assertAsLooked(file: LookedFile): Promise<void> {
+  const source = await readIdentity(file.path).catch(() => null);
+  if (source !== null && isSameFile(source, file.identity)) return;
+  const detail = "it changed while it was captured";
+  throw new Fault("SOURCE_CHANGED", { op: "capture", subject: file.path, detail });
 }
 
 /** Who is to blame when a copy fails: the program that took the file away, the file, or our own disk. */

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import type { RunName } from "#protocol/names.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
+import type { Packing } from "#protocol/packing.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";
 import type { Candidate } from "./find.ts";
@@ -19,6 +20,8 @@ export interface TakeParts {
   /** Of the store, or a guess while it is unknown: the upload plans again when it was wrong. */
   traits(): StoreTraits;
   partBytes: number | null;
+  /** As the profile says, or the default while it is unknown. */
+  packing(): Packing;
   wallNow(): number;
 }
 
@@ -43,6 +46,7 @@ export async function takeCapture(
       captures: parts.captures,
       traits: parts.traits(),
       partBytes: parts.partBytes,
+      packing: parts.packing(),
       startedBy: "queue",
       priority,
       wallNow: parts.wallNow,

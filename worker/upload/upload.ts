@@ -6,7 +6,6 @@ import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
 import { dataKey } from "#protocol/keys.ts";
 import { nodeName, type NodeName } from "#protocol/names.ts";
 import type { Operation } from "#protocol/operations.ts";
-import { planParts, type PartPlan } from "#storage/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
@@ -15,9 +14,10 @@ import { isSummedFor, type PartSums } from "../engine/read-part.ts";
 import type { SendJob } from "../engine/send-job.ts";
 import { partOperation } from "../engine/send-part.ts";
 import { abandonUpload, beginUpload, sendFile } from "../engine/send.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { createTally, type Tally, type TallyFile } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
-import type { Capture, CapturedFile } from "./capture.ts";
+import type { Capture } from "./capture.ts";
+import { extentsOf, outgoingOf, type Outgoing } from "./outgoing.ts";
 
 /**
  * One capture to the bucket: announce, sign everything ahead, send, commit. The manifest is written by the hub, which
@@ -61,8 +61,8 @@ export async function prepareCapture(
   const journal = await openSendJournal(journalOf(job.journals, job.capture));
   try {
     const sends = await Promise.all(
-      job.capture.files.map((file, fileIndex) =>
-        prepareSend(job, { journal, file, plan: planFor(engine, file), fileIndex, tally, patience }),
+      outgoingOf(engine, job.capture).map((outgoing) =>
+        prepareSend(engine, job, { journal, outgoing, tally, patience }),
       ),
     );
     await signAhead(engine, sends);
@@ -75,29 +75,29 @@ export async function prepareCapture(
 export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manifest> {
   const { capture, signal } = job;
   const { clock } = engine.retrier;
-  const planned = capture.files.map((file) => ({ file, plan: planFor(engine, file) }));
-  const tally = createTally(
-    planned.map(({ file, plan }) => ({ path: file.path, sizeBytes: file.sizeBytes, partCount: plan.parts.length })),
-    clock.now,
-  );
+  const outgoing = outgoingOf(engine, capture);
+  const tally = createTally(tallyFiles(capture, outgoing), clock.now);
   job.onStart(tally);
   const journal = await openSendJournal(journalOf(job.journals, capture));
   try {
     const patience = createPatience(clock);
     // Together, so that the journal's lines share one fsync.
     const sends = await Promise.all(
-      planned.map(({ file, plan }, fileIndex) => prepareSend(job, { journal, file, plan, fileIndex, tally, patience })),
+      outgoing.map((one) => prepareSend(engine, job, { journal, outgoing: one, tally, patience })),
     );
     await signAhead(engine, sends);
     const files: Manifest["files"] = [];
     const isSmall = ([, { plan }]: [number, SendJob]) => plan.parts.length <= 1;
     await forEachFile([...sends.entries()], isSmall, async ([index, send]) => {
-      const extents = await sendFile(engine, send);
-      const file = capture.files[index];
-      if (file === undefined) return;
-      const { path, sizeBytes, mtimeMs } = file;
-      files[index] = { path, sizeBytes, mtimeMs, sha256: null, extents };
-      tally.fileDone();
+      const object = outgoing[index];
+      if (object === undefined) return;
+      for (const [fileIndex, extents] of extentsOf(object, await sendFile(engine, send))) {
+        const file = capture.files[fileIndex];
+        if (file === undefined) continue;
+        const { path, sizeBytes, mtimeMs } = file;
+        files[fileIndex] = { path, sizeBytes, mtimeMs, sha256: null, extents };
+        tally.fileDone();
+      }
     });
     if (signal.aborted) throw new Fault("CANCELLED");
     return manifestOf(job, files);
@@ -106,51 +106,63 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
   }
 }
 
-/** The plan made at capture, unless the store has other limits than were known then. */
-function planFor(engine: Engine, file: CapturedFile): PartPlan {
-  const { traits } = engine;
-  return planParts({ sizeBytes: file.sizeBytes, traits, wishedPartBytes: file.partBytes });
+/** A file in a pack moves in one piece. */
+function tallyFiles({ files }: Capture, outgoing: readonly Outgoing[]): TallyFile[] {
+  const partCounts = new Map<number, number>();
+  for (const { members, plan } of outgoing) {
+    for (const { fileIndex } of members) partCounts.set(fileIndex, plan.parts.length);
+  }
+  return files.map(({ path, sizeBytes }, index) => ({ path, sizeBytes, partCount: partCounts.get(index) ?? 0 }));
 }
 
 async function prepareSend(
+  engine: Engine,
   job: Pick<UploadJob, "capture" | "claim" | "store" | "signal">,
-  about: {
-    journal: SendJournal;
-    file: CapturedFile;
-    plan: PartPlan;
-    fileIndex: number;
-    tally: Tally;
-    patience: Patience;
-  },
+  about: { journal: SendJournal; outgoing: Outgoing; tally: Tally; patience: Patience },
 ): Promise<SendJob> {
   const { capture, claim, store, signal } = job;
-  const { file, plan, fileIndex, tally, patience } = about;
+  const { outgoing, tally, patience } = about;
+  const { name, path, identity, plan, members, isPack, open } = outgoing;
   const { run, attempt } = capture;
-  const key = dataKey(store.prefix, { run, epoch: claim.epoch, attempt, path: file.path });
-  const { memory, nonce } = await about.journal.file({ key, identity: file.identity, partBytes: plan.partBytes });
-  const asCaptured = plan.partBytes === file.partBytes;
+  const key = dataKey(store.prefix, { run, epoch: claim.epoch, attempt, path: name });
+  const { memory, nonce } = await about.journal.file({ key, identity, partBytes: plan.partBytes });
+  const known = isPack && memory.sentEtag === null ? await sumsForStore(engine, outgoing) : null;
   return {
-    path: file.at,
+    path,
     key,
-    identity: file.identity,
+    identity,
+    ...(open !== undefined && { open }),
     plan,
     nonce,
     memory,
-    knownSums: ({ partNumber }) => (asCaptured ? sumsOf(file, partNumber) : null),
+    knownSums: known === null ? outgoing.knownSums : () => known,
     watch: {
       signal,
       patience,
       onMoved: tally.moved,
-      onPart: (part, state) => tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
+      onPart: (part, state) => {
+        for (const { file, fileIndex, length: movedBytes } of members) {
+          const length = isPack ? file.sizeBytes : part.length;
+          tally.part({ fileIndex, partIndex: part.partNumber - 1, length, ...(isPack && { movedBytes }) }, state);
+        }
+      },
       onRetry: tally.retried,
     },
   };
 }
 
-/** As taken when it was captured. */
-function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
-  const [crc32, md5] = [file.sums[partNumber - 1], file.md5s?.[partNumber - 1]];
-  return crc32 === undefined ? null : { crc32, ...(md5 === undefined ? {} : { md5 }) };
+/** Of a pack the CRC32 is known; a store that wants more has it read once, so that it can be signed ahead like a file. */
+async function sumsForStore(engine: Engine, { plan, knownSums, open }: Outgoing): Promise<PartSums | null> {
+  const { checksum } = engine.store;
+  const [part] = plan.parts;
+  const sums = part === undefined ? null : knownSums(part);
+  if (part === undefined || sums === null || open === undefined || isSummedFor(sums, checksum)) return sums;
+  const source = await open();
+  try {
+    return await source.sum(part, checksum);
+  } finally {
+    await source.close();
+  }
 }
 
 /**
@@ -202,7 +214,7 @@ function manifestOf(job: UploadJob, files: Manifest["files"]): Manifest {
     capturedAt: capture.capturedAt,
     sizeBytes: capture.sizeBytes,
     homes: [{ profileId: store.profileId, bucket: store.bucket, prefix: store.prefix }],
-    transform: { kind: "none" },
+    transform: { kind: capture.files.some(({ frame }) => frame !== undefined) ? "zstd" : "none" },
     files,
   };
 }

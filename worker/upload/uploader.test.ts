@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
+import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -61,6 +62,7 @@ async function capture(step: number, about = { run, bytes: 11_000_000 }): Promis
     captures: join(folder, "captures"),
     traits: store.access.traits,
     partBytes: 5 * 1024 * 1024,
+    packing: DEFAULT_PACKING,
     startedBy: "queue",
     wallNow: Date.now,
   });

@@ -1,0 +1,40 @@
+import type { Extent, Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import { storedBytes } from "#protocol/packing.ts";
+
+/** What an object that a manifest names has to be. */
+export interface WantedObject {
+  sizeBytes: number;
+  etag: string;
+}
+
+const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
+
+/**
+ * The objects of a manifest, by key. Many files may lie in one object, so what they claim of it is compared: every byte of
+ * it belongs to one file and to no other, and all of them name the same ETag. Whether the object has that size, the bucket tells.
+ * @throws Fault BAD_INPUT
+ */
+export function wantedObjects({ files }: Pick<Manifest, "files">): Map<string, WantedObject> {
+  const byKey = new Map<string, Extent[]>();
+  for (const extent of files.flatMap(({ extents }) => extents)) {
+    const known = byKey.get(extent.key);
+    if (known === undefined) byKey.set(extent.key, [extent]);
+    else known.push(extent);
+  }
+  const wanted = new Map<string, WantedObject>();
+  for (const [key, extents] of byKey) wanted.set(key, objectOf(key, extents));
+  return wanted;
+}
+
+function objectOf(key: string, extents: readonly Extent[]): WantedObject {
+  const etag = extents[0]?.etag ?? "";
+  if (extents.some((other) => other.etag !== etag)) throw refuse(`${key} is named with two ETags`);
+  let sizeBytes = 0;
+  for (const { offset, length } of extents.map(storedBytes).sort((a, b) => a.offset - b.offset)) {
+    if (offset < sizeBytes) throw refuse(`byte ${offset} of ${key} belongs to two pieces of files`);
+    if (offset > sizeBytes) throw refuse(`byte ${sizeBytes} of ${key} belongs to no file`);
+    sizeBytes += length;
+  }
+  return { sizeBytes, etag };
+}

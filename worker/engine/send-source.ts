@@ -1,0 +1,40 @@
+import { open } from "node:fs/promises";
+import type { StoreChecksum } from "#protocol/operations.ts";
+import type { PlannedPart } from "#storage/plan.ts";
+import { diskFault } from "./disk-fault.ts";
+import { assertUnchanged, type FileIdentity } from "./identity.ts";
+import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
+
+/** Where the bytes of an object come from, while it is sent: any part of them, as often as needed. */
+export interface SendSource {
+  /** Faults: SOURCE_CHANGED. */
+  assertUnchanged(): Promise<void>;
+  /** `crc32Hex` as that of `createPartReader`. */
+  reader(part: PlannedPart, crc32Hex: string | null): PartReader;
+  /** Faults: READ_FAILED, SOURCE_CHANGED. */
+  sum(part: PlannedPart, checksum: StoreChecksum): Promise<PartSums>;
+  close(): Promise<void>;
+}
+
+/** The bytes of one file. Faults: READ_FAILED, SOURCE_CHANGED when it is no longer the one that is meant. */
+export async function openFileSource(file: { path: string; identity: FileIdentity }): Promise<SendSource> {
+  const { path, identity } = file;
+  try {
+    const handle = await open(path, "r");
+    const sliceOf = ({ offset, length }: PlannedPart) => ({ fd: handle.fd, path, offset, length });
+    try {
+      await assertUnchanged(handle, identity, path);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+    return {
+      assertUnchanged: () => assertUnchanged(handle, identity, path),
+      reader: (part, crc32Hex) => createPartReader(sliceOf(part), crc32Hex),
+      sum: (part, checksum) => sumSlice(sliceOf(part), checksum),
+      close: () => handle.close(),
+    };
+  } catch (error) {
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+}

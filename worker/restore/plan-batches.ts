@@ -1,0 +1,88 @@
+import type { Extent, ManifestFile } from "#protocol/checkpoint.ts";
+import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
+import { combineCrc32 } from "#storage/crc32.ts";
+
+/**
+ * Which small files are fetched together. Files that lie near each other in one object are read in one range, also when
+ * some between them are not wanted; everything else is fetched file by file, as before. Pure: no I/O.
+ */
+export interface Batch {
+  key: string;
+  etag: string;
+  /** In the object. */
+  offset: number;
+  length: number;
+  /** Of the whole range; null when bytes are in it that nobody asked for. */
+  crc32: string | null;
+  members: readonly BatchMember[];
+}
+
+export interface BatchMember {
+  /** Among the files that were asked about. */
+  index: number;
+  extent: Extent;
+}
+
+/** Fetching so much for nothing takes no longer than one more request. */
+const MOST_GAP_BYTES = 64 * 1024;
+
+/** The batches of these files, and the indexes of those that are in none; files of `has` are there already. */
+export function planBatches(
+  files: readonly Pick<ManifestFile, "extents">[],
+  has: ReadonlySet<number> = new Set(),
+): { batches: Batch[]; alone: number[] } {
+  const byObject = new Map<string, BatchMember[]>();
+  const alone: number[] = [];
+  for (const [index, { extents }] of files.entries()) {
+    if (has.has(index)) continue;
+    const [extent, ...more] = extents;
+    if (extent === undefined || more.length > 0 || extent.length > MOST_PACKED_FILE_BYTES) {
+      alone.push(index);
+      continue;
+    }
+    const name = `${extent.etag} ${extent.key}`;
+    const members = byObject.get(name);
+    if (members === undefined) byObject.set(name, [{ index, extent }]);
+    else members.push({ index, extent });
+  }
+  const batches: Batch[] = [];
+  for (const members of byObject.values()) {
+    for (const near of joinNeighbours(members)) {
+      const [only] = near;
+      // By itself it moves as any file does: straight to its place.
+      if (near.length === 1 && only !== undefined && only.extent.stored === undefined) alone.push(only.index);
+      else batches.push(batchOf(near));
+    }
+  }
+  return { batches, alone: alone.sort((a, b) => a - b) };
+}
+
+function joinNeighbours(members: BatchMember[]): BatchMember[][] {
+  const joined: BatchMember[][] = [];
+  let near: BatchMember[] = [];
+  let [start, end] = [0, 0];
+  for (const member of members.sort((a, b) => a.extent.offset - b.extent.offset)) {
+    const { offset, length } = storedBytes(member.extent);
+    const isNear = offset - end <= MOST_GAP_BYTES && offset + length - start <= PACK_READ_BYTES;
+    if (near.length === 0 || !isNear) {
+      near = [];
+      joined.push(near);
+      [start, end] = [offset, offset];
+    }
+    near.push(member);
+    end = Math.max(end, offset + length);
+  }
+  return joined;
+}
+
+function batchOf(members: readonly BatchMember[]): Batch {
+  const { key = "", etag = "", offset = 0 } = members[0]?.extent ?? {};
+  let end = offset;
+  let crc32: string | null = "00000000";
+  for (const { extent } of members) {
+    const stored = storedBytes(extent);
+    crc32 = crc32 === null || stored.offset !== end ? null : combineCrc32(crc32, stored.crc32, stored.length);
+    end = Math.max(end, stored.offset + stored.length);
+  }
+  return { key, etag, offset, length: end - offset, crc32, members };
+}

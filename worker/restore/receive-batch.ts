@@ -1,0 +1,144 @@
+import type { ManifestFile } from "#protocol/checkpoint.ts";
+import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
+import { isFault } from "#protocol/fault.ts";
+import { unframe } from "#storage/unframe.ts";
+import type { Engine } from "../engine/engine.ts";
+import { forEachOf } from "../engine/for-each.ts";
+import { operationOf, receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
+import { waitForRoom } from "../engine/reserve.ts";
+import type { PartState } from "../engine/tally.ts";
+import type { Batch, BatchMember } from "./plan-batches.ts";
+import { writeSmall } from "./write-small.ts";
+
+/**
+ * Many small files in one range: fetched into memory, each held to its own sum, then written. What was written before a kill
+ * shows by itself, because every file says whether it is right, so nothing of this is in a journal.
+ */
+export interface BatchWatch extends Pick<ReceiveJob, "signal" | "patience" | "onMoved" | "onRetry"> {
+  onMember(member: BatchMember, state: PartState): void;
+}
+
+export interface BatchFile {
+  file: ManifestFile;
+  /** A temporary place, whose folder is there. */
+  place: string;
+}
+
+const MOST_AT_A_TIME = 16;
+const SIGNED_AT_A_TIME = 64;
+const LANES_AT_THE_END = 2;
+/** As for pieces of large files. */
+const MOST_MISMATCHES = 2;
+
+/**
+ * All batches, so many at a time as half of the engine's memory holds. The files are not durable yet.
+ * Faults: as `receivePieces`.
+ */
+export async function receiveBatches(
+  engine: Engine,
+  batches: readonly Batch[],
+  about: { files: readonly BatchFile[]; watch: BatchWatch },
+): Promise<void> {
+  const width = Math.max(1, Math.min(MOST_AT_A_TIME, Math.floor(engine.memoryBytes / 2 / PACK_READ_BYTES)));
+  const signed = new Map<number, Promise<unknown>>();
+  const spare: Buffer[] = [];
+  await forEachOf([...batches.entries()], width, async ([index, batch]) => {
+    const group = Math.floor(index / SIGNED_AT_A_TIME);
+    const from = group * SIGNED_AT_A_TIME;
+    // Best effort, as for large files: one question to the hub in place of many.
+    const operations = () =>
+      batches.slice(from, from + SIGNED_AT_A_TIME).map((one) => operationOf(engine, pieceOf(one)));
+    const asked = signed.get(group) ?? engine.signatures.prepare(operations()).catch(() => undefined);
+    signed.set(group, asked);
+    await asked;
+    const memory = batch.length > PACK_READ_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
+    // While there are others, nobody is idle who could take over from a slow connection.
+    const mostLanes = batches.length - index > width ? 1 : LANES_AT_THE_END;
+    await receiveBatch(engine, batch, { ...about, mostLanes, bytes: memory.subarray(0, batch.length) });
+    if (memory.length === PACK_READ_BYTES) spare.push(memory);
+  });
+}
+
+const makeSpare = (): Buffer => Buffer.allocUnsafeSlow(PACK_READ_BYTES);
+
+const pieceOf = ({ key, etag, offset, length, crc32 }: Batch): Piece => ({
+  key,
+  etag,
+  objectOffset: offset,
+  fileOffset: 0,
+  length,
+  crc32,
+});
+
+interface Placing {
+  files: readonly BatchFile[];
+  watch: BatchWatch;
+  mostLanes: number;
+  /** As many as the range has. */
+  bytes: Buffer;
+}
+
+async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promise<void> {
+  const { files, watch, bytes, mostLanes } = about;
+  const path = files[batch.members[0]?.index ?? 0]?.place ?? "";
+  const say = (state: PartState) => {
+    for (const member of batch.members) watch.onMember(member, state);
+  };
+  for (let mismatches = 0; ; mismatches++) {
+    await receivePieces(engine, {
+      ...watch,
+      fd: bytes,
+      path,
+      pieces: [pieceOf(batch)],
+      mostLanes,
+      onPiece: (_piece, state) => say(state),
+      onDone: () => Promise.resolve(),
+      onPartly: () => Promise.resolve(),
+      onWrong: () => Promise.resolve(),
+    });
+    try {
+      await place(engine, { ...about, batch, path });
+      break;
+    } catch (error) {
+      if (!isFault(error) || error.code !== "CHECKSUM_MISMATCH" || mismatches >= MOST_MISMATCHES) throw error;
+      watch.onMoved(-batch.length);
+      watch.onRetry(error);
+      say("waiting");
+    }
+  }
+  engine.signatures.forget(operationOf(engine, pieceOf(batch)));
+  // What was fetched for nothing between two files.
+  const wanted = batch.members.reduce((sum, { extent }) => sum + storedBytes(extent).length, 0);
+  watch.onMoved(wanted - batch.length);
+  say("done");
+}
+
+/** Looks into each file and writes it. A disk that is full is waited for, as it is for large files. */
+async function place(engine: Engine, about: Placing & { batch: Batch; path: string }): Promise<void> {
+  const { files, path, watch, batch, bytes } = about;
+  const small = await Promise.all(
+    batch.members.map(async ({ index, extent }) => {
+      const { offset, length } = storedBytes(extent);
+      const from = offset - batch.offset;
+      const { file, place } = files[index] ?? {};
+      return {
+        place: place ?? "",
+        mtimeMs: file?.mtimeMs ?? 0,
+        bytes: await unframe(bytes.subarray(from, from + length), extent),
+      };
+    }),
+  );
+  const { clock, patienceMs, onTrouble } = engine.retrier;
+  const { patience, signal } = watch;
+  for (;;) {
+    try {
+      await writeSmall(small);
+      return;
+    } catch (error) {
+      if (!isFault(error) || error.code !== "NO_SPACE") throw error;
+      watch.onRetry(error);
+      onTrouble?.(error);
+      await waitForRoom(error, { path, bytes: batch.length, clock, patience, patienceMs, signal });
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { lstat } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { Engine } from "../engine/engine.ts";
+import type { Patience } from "../engine/retry.ts";
+import type { Tally } from "../engine/tally.ts";
+import { findStaged } from "./find-staged.ts";
+import { planBatches, type Batch } from "./plan-batches.ts";
+import { receiveBatches, type BatchFile } from "./receive-batch.ts";
+import { makeParents } from "./safe-place.ts";
+import { syncFiles } from "./sync-files.ts";
+
+/** What of a restore is fetched together, and what file by file. */
+export interface SplitFiles {
+  batches: readonly Batch[];
+  /** Indexes of small files that an earlier life of the process has written whole. */
+  staged: ReadonlySet<number>;
+  /** Indexes of the files that are fetched by themselves. */
+  alone: ReadonlySet<number>;
+}
+
+/** Faults: none; what cannot be read of an earlier try is fetched again. */
+export async function splitFiles(staging: string, files: readonly BatchFile[]): Promise<SplitFiles> {
+  const manifestFiles = files.map(({ file }) => file);
+  const all = planBatches(manifestFiles);
+  const together = all.batches.flatMap(({ members }) => members.map(({ index }) => index));
+  const isBegun = await lstat(staging).then(
+    () => true,
+    () => false,
+  );
+  const staged = isBegun ? await findStaged(files, together) : new Set<number>();
+  const { batches, alone } = staged.size === 0 ? all : planBatches(manifestFiles, staged);
+  return { batches, staged, alone: new Set(alone) };
+}
+
+/**
+ * Fetches what is fetched together and makes it durable. What comes last of it is durable before the folder gets its
+ * name, like every file that is fetched by itself. Faults: as `receiveBatches`, HOSTILE_NAME, FOLDER_UNWRITABLE.
+ */
+export async function restorePacked(
+  engine: Engine,
+  { batches, staged }: SplitFiles,
+  about: {
+    files: readonly BatchFile[];
+    staging: string;
+    signal: AbortSignal;
+    patience: Patience;
+    tally: Tally;
+  },
+): Promise<void> {
+  const { files, staging, signal, patience, tally } = about;
+  const sizeOf = (fileIndex: number) => files[fileIndex]?.file.sizeBytes ?? 0;
+  for (const fileIndex of staged) {
+    tally.part({ fileIndex, partIndex: 0, length: sizeOf(fileIndex) }, "kept");
+    tally.fileDone();
+  }
+  const members = batches.flatMap((batch) => batch.members);
+  const folders = new Set<string>();
+  for (const { index } of members) {
+    const place = files[index]?.place ?? "";
+    if (folders.has(dirname(place))) continue;
+    await makeParents(staging, place);
+    folders.add(dirname(place));
+  }
+  await receiveBatches(engine, batches, {
+    files,
+    watch: {
+      signal,
+      patience,
+      onMoved: tally.moved,
+      onRetry: tally.retried,
+      onMember: ({ index, extent }, state) => {
+        const movedBytes = extent.stored?.length ?? extent.length;
+        tally.part({ fileIndex: index, partIndex: 0, length: extent.length, movedBytes }, state);
+        if (state === "done") tally.fileDone();
+      },
+    },
+  });
+  const written = [...staged, ...members.map(({ index }) => index)];
+  await syncFiles(
+    staging,
+    written.flatMap((index) => files[index]?.place ?? []),
+  );
+}

@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import type { Extent } from "#protocol/checkpoint.ts";
+import type { FilePath } from "#protocol/names.ts";
+import { packPath } from "#protocol/packing.ts";
+import { combineCrc32 } from "#storage/crc32.ts";
+import { planParts, type PartPlan } from "#storage/plan.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { FileIdentity } from "../engine/identity.ts";
+import type { PartSums } from "../engine/read-part.ts";
+import type { SendJob } from "../engine/send-job.ts";
+import type { Capture, CapturedFile } from "./capture.ts";
+import { openPackSource, type PackedFile } from "./pack-source.ts";
+
+/** A file of a capture that lies in an object, and where. */
+interface Member {
+  file: CapturedFile;
+  /** Among the files of the capture. */
+  fileIndex: number;
+  /** Bytes before it in the object. */
+  offset: number;
+  /** Bytes there. */
+  length: number;
+}
+
+/** What is sent as one object: a file, or the pack of many. */
+export interface Outgoing extends Pick<SendJob, "path" | "identity" | "plan" | "knownSums" | "open"> {
+  /** In the key. */
+  name: FilePath;
+  isPack: boolean;
+  /** In their order in the object. */
+  members: readonly Member[];
+}
+
+/** The objects of a capture, as they were decided when it was taken. Empty files need none and have none. */
+export function outgoingOf(engine: Pick<Engine, "traits">, { files }: Pick<Capture, "files">): Outgoing[] {
+  const packs = new Map<number, Member[]>();
+  const outgoing: Outgoing[] = [];
+  for (const [fileIndex, file] of files.entries()) {
+    if (file.pack === undefined) {
+      outgoing.push(fileAlone(engine, file, fileIndex));
+      continue;
+    }
+    const members = packs.get(file.pack) ?? [];
+    const last = members.at(-1);
+    const offset = last === undefined ? 0 : last.offset + last.length;
+    members.push({ file, fileIndex, offset, length: file.frame?.length ?? file.sizeBytes });
+    packs.set(file.pack, members);
+  }
+  for (const [number, members] of packs) outgoing.push(packOf(number, members));
+  return outgoing;
+}
+
+function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex: number): Outgoing {
+  // The plan made at capture, unless the store has other limits than were known then.
+  const plan = planParts({ sizeBytes: file.sizeBytes, traits: engine.traits, wishedPartBytes: file.partBytes });
+  const asCaptured = plan.partBytes === file.partBytes;
+  return {
+    name: file.path,
+    isPack: false,
+    members: [{ file, fileIndex, offset: 0, length: file.sizeBytes }],
+    path: file.at,
+    identity: file.identity,
+    plan,
+    knownSums: ({ partNumber }) => (asCaptured ? sumsOf(file, partNumber) : null),
+  };
+}
+
+/** As taken when it was captured. */
+function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
+  const [crc32, md5] = [file.sums[partNumber - 1], file.md5s?.[partNumber - 1]];
+  return crc32 === undefined ? null : { crc32, ...(md5 === undefined ? {} : { md5 }) };
+}
+
+const storedSum = ({ file }: Member): string => file.frame?.crc32 ?? file.sums[0] ?? "";
+
+/** One request whatever the store: a pack is far below what any of them takes in one. */
+function packOf(number: number, members: readonly Member[]): Outgoing {
+  const name = packPath(number);
+  const sizeBytes = members.reduce((sum, { length }) => sum + length, 0);
+  const plan: PartPlan = { partBytes: sizeBytes, parts: [{ partNumber: 1, offset: 0, length: sizeBytes }] };
+  const crc32 = members.reduce((sum, one) => combineCrc32(sum, storedSum(one), one.length), "00000000");
+  const packed = members.map((one): PackedFile => ({
+    path: one.file.at,
+    identity: one.file.identity,
+    length: one.length,
+    crc32: storedSum(one),
+  }));
+  return {
+    name,
+    isPack: true,
+    members,
+    path: name,
+    identity: identityOfPack(packed, sizeBytes),
+    plan,
+    knownSums: () => ({ crc32 }),
+    open: () => Promise.resolve(openPackSource(packed)),
+  };
+}
+
+/** What a pack is made of, in place of what file it is: a journal that remembers another composition counts no more. */
+function identityOfPack(files: readonly PackedFile[], sizeBytes: number): FileIdentity {
+  const hash = createHash("sha256");
+  for (const { path, identity, length, crc32 } of files) {
+    hash.update(`${path}\0${identity.ino}\0${identity.mtimeNs}\0${length}\0${crc32}\n`);
+  }
+  return { dev: "pack", ino: hash.digest("hex"), sizeBytes, mtimeNs: "0" };
+}
+
+/** Where each file lies, now that its object does: by the file's index. `extents` are those of the object. */
+export function extentsOf({ isPack, members }: Outgoing, extents: readonly Extent[]): [number, Extent[]][] {
+  const [whole] = extents;
+  if (!isPack || whole === undefined) return members.map(({ fileIndex }) => [fileIndex, [...extents]]);
+  const { key, etag } = whole;
+  return members.map(({ file, fileIndex, offset }) => {
+    const { frame, sizeBytes: length, sums } = file;
+    const extent = { key, offset, length, crc32: sums[0] ?? "", etag };
+    return [fileIndex, [frame === undefined ? extent : { ...extent, stored: frame }]];
+  });
+}

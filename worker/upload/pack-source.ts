@@ -1,0 +1,182 @@
+import { createHash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { crc32 } from "node:zlib";
+import { Fault } from "#protocol/fault.ts";
+import type { PlannedPart } from "#storage/plan.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
+import type { PartReader } from "../engine/read-part.ts";
+import type { SendSource } from "../engine/send-source.ts";
+
+/**
+ * The bytes of a pack: those of its files one behind another, read from the files themselves whenever they are needed.
+ * No file stays open between two reads, so any number of packs may be under way and be given up. Each time a file is
+ * opened it has to be the one that was captured, and each time it was read to its end it has to have the sum that was
+ * taken then: a store may hold the pack against one sum only, and files must not be mixed up inside of it.
+ */
+export interface PackedFile {
+  path: string;
+  identity: FileIdentity;
+  /** Bytes in the pack. */
+  length: number;
+  /** Of those, hex. */
+  crc32: string;
+}
+
+/** So many files are read at once before anybody else has a turn; more at a time than one buffer holds only if they are tiny. */
+const MOST_AT_ONCE = 64;
+/** Reading so many took longer than this: they did not come from memory, and nothing else may wait for the next ones. */
+const SLOW_READ_MS = 12;
+const READS_LATER = 32;
+const SUM_BYTES = 64 * 1024;
+
+/** A stretch of one file that goes to `at` of a buffer. */
+interface Stretch {
+  file: PackedFile;
+  index: number;
+  /** In the file. */
+  offset: number;
+  into: Buffer;
+}
+
+export function openPackSource(files: readonly PackedFile[]): SendSource {
+  const starts: number[] = [];
+  let total = 0;
+  for (const { length } of files) {
+    starts.push(total);
+    total += length;
+  }
+  let readsToDoLater = 0;
+
+  /** What of `into` can be filled in one go with the bytes at `position` of the pack. */
+  const stretchesOf = (into: Buffer, position: number): Stretch[] => {
+    const found: Stretch[] = [];
+    let filled = 0;
+    for (let index = fileAt(starts, position); filled < into.length && found.length < MOST_AT_ONCE; index++) {
+      const [file, start] = [files[index], starts[index]];
+      if (file === undefined || start === undefined) break;
+      const offset = position + filled - start;
+      const length = Math.min(file.length - offset, into.length - filled);
+      found.push({ file, index, offset, into: into.subarray(filled, filled + length) });
+      filled += length;
+    }
+    return found;
+  };
+  const fill = (stretches: readonly Stretch[]): void | Promise<void> => {
+    if (readsToDoLater > 0) {
+      readsToDoLater--;
+      return fillLater(stretches);
+    }
+    const startedAt = performance.now();
+    for (const stretch of stretches) readNow(stretch);
+    if (performance.now() - startedAt > SLOW_READ_MS) readsToDoLater = READS_LATER;
+  };
+
+  const reader = (part: PlannedPart, crc32Hex: string | null): PartReader => {
+    /** Of the file that is being read, and as far as it was read from its start; null when it was not. */
+    let inFile: { index: number; read: number; sum: number } | null = null;
+    let sum = 0;
+    const took = (stretches: readonly Stretch[], at: number): number => {
+      let bytes = 0;
+      for (const { file, index, offset, into } of stretches) {
+        if (offset === 0) inFile = { index, read: 0, sum: 0 };
+        if (inFile?.index === index && inFile.read === offset) {
+          inFile = { index, read: offset + into.length, sum: crc32(into, inFile.sum) };
+          if (inFile.read === file.length && inFile.sum !== Number.parseInt(file.crc32, 16)) throw changed(file);
+        } else inFile = null;
+        if (crc32Hex !== null) sum = crc32(into, at + bytes === 0 ? 0 : sum);
+        bytes += into.length;
+      }
+      // As with a file: a store never gets the last bytes of a wrong pack.
+      if (crc32Hex !== null && at + bytes === part.length && sum !== Number.parseInt(crc32Hex, 16)) {
+        throw new Fault("SOURCE_CHANGED", { op: "read", subject: files[0]?.path ?? "", detail: "its bytes changed" });
+      }
+      return bytes;
+    };
+    return {
+      read: (whole, at) => {
+        const stretches = stretchesOf(whole.subarray(0, Math.min(whole.length, part.length - at)), part.offset + at);
+        const filling = fill(stretches);
+        return filling === undefined ? took(stretches, at) : filling.then(() => took(stretches, at));
+      },
+    };
+  };
+  return {
+    assertUnchanged: () => Promise.resolve(),
+    reader,
+    sum: async (part, checksum) => {
+      const { read } = reader(part, null);
+      const buffer = Buffer.allocUnsafe(SUM_BYTES);
+      const md5 = checksum === "md5" ? createHash("md5") : null;
+      let sum = 0;
+      for (let done = 0; done < part.length;) {
+        const length = await read(buffer, done);
+        const chunk = buffer.subarray(0, length);
+        sum = crc32(chunk, sum);
+        md5?.update(chunk);
+        done += length;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      }
+      const hex = sum.toString(16).padStart(8, "0");
+      return { crc32: hex, ...(md5 !== null && { md5: md5.digest("hex") }) };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The last of the files that begin at or before `position`. */
+function fileAt(starts: readonly number[], position: number): number {
+  let [low, high] = [0, starts.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((starts[middle] ?? 0) <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+const changed = (file: PackedFile) =>
+  new Fault("SOURCE_CHANGED", { op: "read", subject: file.path, detail: "its bytes changed" });
+const rewritten = (file: PackedFile) =>
+  new Fault("SOURCE_CHANGED", { op: "read", subject: file.path, detail: "it was written again" });
+const shorter = (file: PackedFile) =>
+  new Fault("SOURCE_CHANGED", { op: "read", subject: file.path, detail: "it became shorter" });
+
+function readNow({ file, offset, into }: Stretch): void {
+  try {
+    const fd = openSync(file.path, "r");
+    try {
+      if (!isSameFile(identityOf(fstatSync(fd, { bigint: true })), file.identity)) throw rewritten(file);
+      for (let filled = 0; filled < into.length;) {
+        const bytesRead = readSync(fd, into, filled, into.length - filled, offset + filled);
+        if (bytesRead === 0) throw shorter(file);
+        filled += bytesRead;
+      }
+    } finally {
+      closeSync(fd);
+    }
+  } catch (error) {
+    throw diskFault(error, { op: "read", subject: file.path, otherwise: "READ_FAILED" });
+  }
+}
+
+async function fillLater(stretches: readonly Stretch[]): Promise<void> {
+  for (const { file, offset, into } of stretches) {
+    try {
+      const handle = await open(file.path, "r");
+      try {
+        if (!isSameFile(identityOf(await handle.stat({ bigint: true })), file.identity)) throw rewritten(file);
+        for (let filled = 0; filled < into.length;) {
+          const { bytesRead } = await handle.read(into, filled, into.length - filled, offset + filled);
+          if (bytesRead === 0) throw shorter(file);
+          filled += bytesRead;
+        }
+      } finally {
+        await handle.close();
+      }
+    } catch (error) {
+      throw diskFault(error, { op: "read", subject: file.path, otherwise: "READ_FAILED" });
+    }
+  }
+}
