@@ -40,6 +40,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.channels.list",
     "alerts.active",
     "alerts.history",
+    "drills.get",
   ],
   operator: [
     "inspect.recognise",
@@ -53,6 +54,9 @@ const EXPECTED: Record<Who, string[]> = {
     "commands.cancel",
     "alerts.acknowledge",
     "alerts.mute",
+    "checkpoints.verify",
+    ...["start", "preview", "setCap"].map((name) => `restores.${name}`),
+    "drills.set",
   ],
   admin: [
     "profiles.create",

@@ -1,4 +1,5 @@
-import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
+import { damageWords, type DamageReport } from "#protocol/damage.ts";
+import { sentenceOf, toFault, type Fault, type FaultData } from "#protocol/fault.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
@@ -6,6 +7,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
+import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
@@ -38,6 +40,8 @@ export interface Narrator {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  checkStarted(command: CheckCommand): void;
+  checkEnded(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
   runOver(run: Run): void;
   /** 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
@@ -133,6 +137,20 @@ export function createNarrator(terminal: Terminal): Narrator {
         path: command.targetPath,
         fault: fault?.toData() ?? null,
       });
+    },
+    checkStarted: (command) => {
+      const what = command.kind === "verify" ? "Verifying" : "Trying a restore of";
+      terminal.say(`${what} ${name(command)}.`, { type: `${command.kind}-started`, run: command.run, step: command.step });
+    },
+    checkEnded: (command, { fault, damage }) => {
+      const what = command.kind === "verify" ? "Verifying" : "The restore drill of";
+      const text =
+        damage !== null
+          ? `${name(command)} is damaged: ${damageWords(damage)}.`
+          : fault === null
+            ? `${name(command)} is as it was committed, every byte.`
+            : `${what} ${name(command)} did not end well. ${sentenceOf(fault)}`;
+      terminal.say(text, { type: `${command.kind}-ended`, run: command.run, step: command.step, fault, damage });
     },
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;

@@ -1,4 +1,5 @@
 import type { CheckpointState } from "#protocol/checkpoint.ts";
+import { damageReport } from "#protocol/damage.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Live } from "../live/live.ts";
@@ -19,6 +20,13 @@ const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
 function metricsOf(stored: string): Record<string, number> {
   const metrics = Object.entries(JSON.parse(stored) as Record<string, number>);
   return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)));
+}
+
+/** Written by this hub and only shown. */
+export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): CheckpointRow["damage"] {
+  if (row.damagedAt === null || row.damage === null) return null;
+  const report = damageReport.safeParse(JSON.parse(row.damage));
+  return report.success ? { ...report.data, foundAt: row.damagedAt.getTime() } : null;
 }
 
 export interface RowContext {
@@ -46,5 +54,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     capturedAt: row.capturedAt.getTime(),
     committedAt: row.committedAt?.getTime() ?? null,
     bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),
+    verifiedAt: row.verifiedAt?.getTime() ?? null,
+    damage: damageIn(row),
   };
 }

@@ -1,5 +1,7 @@
 import { byId, byRun } from "#protocol/requests.ts";
-import { router, viewer } from "../trpc.ts";
+import { verifyInput } from "#protocol/verifying.ts";
+import { operator, router, viewer } from "../trpc.ts";
+import { verifyCheckpoint } from "../verifying/verify.ts";
 import { getCheckpoint } from "./get.ts";
 import { getRun, listRuns } from "./runs.ts";
 
@@ -10,4 +12,5 @@ export const runsRouter = router({
 
 export const checkpointsRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
+  verify: operator.input(verifyInput).mutation(({ ctx, input }) => verifyCheckpoint(ctx, input)),
 });

@@ -36,8 +36,8 @@ export interface Piece {
 }
 
 export interface ReceiveJob {
-  /** Open for writing. */
-  fd: number;
+  /** Open for writing; null: the bytes are counted and summed, and nothing is kept. */
+  fd: number | null;
   path: string;
   pieces: readonly Piece[];
   signal: AbortSignal;
@@ -302,6 +302,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
 
 /** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
 function writeAll(job: ReceiveJob, chunk: Buffer, position: number): void {
+  if (job.fd === null) return;
   try {
     for (let written = 0; written < chunk.length;) {
       written += writeSync(job.fd, chunk, written, chunk.length - written, position + written);
