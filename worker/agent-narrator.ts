@@ -40,6 +40,8 @@ export interface Narrator {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  /** The newest one is damaged. */
+  fallingBack(about: { run: string; step: number; from: number; why: string }): void;
   checkStarted(command: CheckCommand): void;
   checkEnded(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
   runOver(run: Run): void;
@@ -138,6 +140,13 @@ export function createNarrator(terminal: Terminal): Narrator {
         fault: fault?.toData() ?? null,
       });
     },
+    fallingBack: ({ run, step, from, why }) =>
+      terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {
+        type: "falling-back",
+        run,
+        step,
+        from,
+      }),
     checkStarted: (command) => {
       const what = command.kind === "verify" ? "Verifying" : "Trying a restore of";
       terminal.say(`${what} ${name(command)}.`, { type: `${command.kind}-started`, run: command.run, step: command.step });

@@ -57,6 +57,7 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
     files,
     amounts,
     mayFallBack: true,
+    position: failed.position,
     at: new Date(now),
   });
   recorded.transfers.push({ row: transferRowOf(row, node.name), endedAtNode: null });

@@ -114,7 +114,7 @@ it("fifty nodes restore at once: the cap holds at every moment, all arrive, and 
   const nodes: Simulated[] = [];
   for (let index = 0; index < 50; index++) {
     const node = await addTestNode(test.hub, profileId, `sim-${String(index).padStart(2, "0")}`);
-    nodes.push(new Simulated(node, 1 + (index % 4)));
+    nodes.push(new Simulated(node, 3 + (index % 4)));
   }
   let boxes = await connect(nodes);
   const { restores } = await start(nodes.map(({ node }) => node.nodeId));

@@ -14,6 +14,8 @@ interface Wanted {
   files: FilePath[] | null;
   amounts: { fileCount: number; sizeBytes: number };
   mayFallBack: boolean;
+  /** Its place within its request. */
+  position: number;
   at: Date;
 }
 
@@ -63,6 +65,7 @@ export async function queueRestore(tx: Transaction, wanted: Wanted): Promise<Tra
       checkpointId: checkpoint.id,
       body: JSON.stringify(order),
       mayFallBack: wanted.mayFallBack,
+      position: wanted.position,
       createdAt: at,
     },
   });

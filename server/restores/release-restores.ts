@@ -35,7 +35,7 @@ export function releaseRestores(hub: Hub): Promise<void> {
   return hub.locks.run("release restores", async () => {
     const waiting = await hub.db.queuedRestore.findMany({
       where: { releasedAt: null, transfer: { state: "waiting", endedAt: null } },
-      orderBy: [{ createdAt: "asc" }, { transferId: "asc" }],
+      orderBy: [{ createdAt: "asc" }, { position: "asc" }],
       take: MOST_READ,
     });
     if (waiting.length === 0) return;

@@ -84,7 +84,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
       const twins = await tx.queuedRestore.findMany(batch);
       if (twins.length > 0) return { twins, rows: [], event: null };
       const rows: { row: Transfer; node: LiveNode }[] = [];
-      for (const node of nodes) {
+      for (const [position, node] of nodes.entries()) {
         const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
         if (revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
         const row = await queueRestore(tx, {
@@ -96,6 +96,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
           files: chosen.files,
           amounts: chosen,
           mayFallBack: input.mayFallBack,
+          position,
           at: new Date(now),
         });
         rows.push({ row, node });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import { filePath, type RunName } from "#protocol/names.ts";
 import type { TransferProgress } from "#protocol/reports.ts";
 import { isEnded, mayMove, type TransferState } from "#protocol/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
@@ -25,7 +25,13 @@ export interface Restorer {
    * Restores before training starts; goes on with what an earlier life of this process had begun of it. Faults: those of
    * `restore`.
    */
-  restoreFirst(wanted: { checkpointId: string; run: RunName; step: number; targetPath: string }): Promise<void>;
+  restoreFirst(wanted: {
+    checkpointId: string;
+    run: RunName;
+    step: number;
+    targetPath: string;
+    files?: string[];
+  }): Promise<void>;
   /** Faults: NOT_FOUND, CONFLICT. */
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
@@ -155,13 +161,15 @@ export function createRestorer(parts: RestorerParts): Restorer {
         isOwn(command) &&
         (at === "waiting" || at === "running") &&
         command.checkpointId === wanted.checkpointId &&
-        command.targetPath === wanted.targetPath,
+        command.targetPath === wanted.targetPath &&
+        String(command.files ?? "") === String(wanted.files ?? ""),
     );
     const command = begun?.command ?? {
       kind: "restore" as const,
       id: ownCommandId(),
       transferId: randomUUID(),
       ...wanted,
+      files: wanted.files?.map((path) => filePath.parse(path)),
     };
     const { promise: ended, resolve } = Promise.withResolvers<{ to: TransferState; fault: Fault | null }>();
     waiting.set(command.id, resolve);

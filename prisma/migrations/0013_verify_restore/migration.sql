@@ -17,6 +17,7 @@ CREATE TABLE "QueuedRestore" (
     "checkpointId" TEXT NOT NULL,
     "body" TEXT NOT NULL,
     "mayFallBack" BOOLEAN NOT NULL,
+    "position" INTEGER NOT NULL,
     "createdAt" DATETIME NOT NULL,
     "releasedAt" DATETIME,
     CONSTRAINT "QueuedRestore_transferId_fkey" FOREIGN KEY ("transferId") REFERENCES "Transfer" ("id") ON DELETE CASCADE ON UPDATE CASCADE
