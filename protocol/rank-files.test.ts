@@ -31,7 +31,9 @@ describe("the files of a rank", () => {
   });
 
   test("are never guessed: not in layouts whose ranks share files, and not where no name tells", () => {
-    expect(() => filesOfRank([".metadata", "__0_0.distcp", "__1_0.distcp"], { rank: 0, of: 2 })).toThrow("restore all files");
+    expect(() => filesOfRank([".metadata", "__0_0.distcp", "__1_0.distcp"], { rank: 0, of: 2 })).toThrow(
+      "restore all files",
+    );
     expect(() => filesOfRank(["model-00001-of-00002.safetensors"], { rank: 0, of: 2 })).toThrow("restore all files");
     expect(() => filesOfRank(["iter_5/mp_rank_00_001/model.pt"], { rank: 0, of: 2 })).toThrow("restore all files");
   });

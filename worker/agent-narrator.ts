@@ -149,7 +149,11 @@ export function createNarrator(terminal: Terminal): Narrator {
       }),
     checkStarted: (command) => {
       const what = command.kind === "verify" ? "Verifying" : "Trying a restore of";
-      terminal.say(`${what} ${name(command)}.`, { type: `${command.kind}-started`, run: command.run, step: command.step });
+      terminal.say(`${what} ${name(command)}.`, {
+        type: `${command.kind}-started`,
+        run: command.run,
+        step: command.step,
+      });
     },
     checkEnded: (command, { fault, damage }) => {
       const what = command.kind === "verify" ? "Verifying" : "The restore drill of";

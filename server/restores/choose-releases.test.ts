@@ -26,7 +26,11 @@ const choose = (changes: Partial<Parameters<typeof chooseReleases>[0]>) =>
 
 describe("the restores that start now", () => {
   test("are as many as the bucket profile has places left", () => {
-    const moving = [{ profileId: "bucket", nodeId: "x" }, { profileId: "bucket", nodeId: "y" }, { profileId: "other", nodeId: "z" }];
+    const moving = [
+      { profileId: "bucket", nodeId: "x" },
+      { profileId: "bucket", nodeId: "y" },
+      { profileId: "other", nodeId: "z" },
+    ];
     expect(choose({ waiting: many(9, "a"), moving })).toEqual(["a-0", "a-1"]);
     expect(choose({ waiting: many(9, "a"), most: 1 })).toEqual(["a-0"]);
     expect(choose({ waiting: many(9, "a"), capOf: () => 0 })).toEqual([]);
@@ -49,7 +53,9 @@ describe("the restores that start now", () => {
     const served: string[] = [];
     for (let now = 1; large.length > 0 && now < 100; now++) {
       // Every moment a new request of one node, and one place.
-      const newer = Array.from({ length: 3 }, (_, index) => one(`new-${now}-${index}`, `new-${now}-${index}`, { createdAt: now }));
+      const newer = Array.from({ length: 3 }, (_, index) =>
+        one(`new-${now}-${index}`, `new-${now}-${index}`, { createdAt: now }),
+      );
       const [next] = chooseReleases({
         waiting: [...large, ...newer],
         moving: [],

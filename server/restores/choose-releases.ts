@@ -42,11 +42,14 @@ export function chooseReleases(present: Present): Waiting[] {
     }
     const turns = new Map([...queues].map(([id, [first]]) => [id, servedAt(id) ?? first?.createdAt ?? now]));
     let free = Math.min(most, capOf(profileId) - moving.filter((one) => one.profileId === profileId).length);
-    for (let served = 1; free > 0 && queues.size > 0; ) {
-      const [id] = [...queues.keys()].reduce(([best, at], other) => {
-        const otherAt = turns.get(other) ?? now;
-        return otherAt < at ? [other, otherAt] : [best, at];
-      }, ["", Infinity] as [string, number]);
+    for (let served = 1; free > 0 && queues.size > 0;) {
+      const [id] = [...queues.keys()].reduce(
+        ([best, at], other) => {
+          const otherAt = turns.get(other) ?? now;
+          return otherAt < at ? [other, otherAt] : [best, at];
+        },
+        ["", Infinity] as [string, number],
+      );
       const queue = queues.get(id) ?? [];
       const next = queue.find(({ nodeId }) => !busy.has(nodeId));
       if (next === undefined) {

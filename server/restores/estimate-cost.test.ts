@@ -11,12 +11,20 @@ test("a restore costs what the provider's list says of its bytes and of its read
     total: 0.7208,
     free: { gb: 100, timesStored: 0 },
   });
-  expect(estimateCost({ provider: "r2", prices: null }, amounts)).toMatchObject({ egress: 0, requests: 0.00072, free: null });
+  expect(estimateCost({ provider: "r2", prices: null }, amounts)).toMatchObject({
+    egress: 0,
+    requests: 0.00072,
+    free: null,
+  });
 });
 
 test("prices of the profile come before the list, and then nothing is said of what is free", () => {
   const prices = JSON.stringify({ egressPerGb: 0.05, storagePerGbMonth: null, per1000Requests: null });
-  expect(estimateCost({ provider: "aws", prices }, amounts)).toMatchObject({ egress: 0.4, requests: 0.0008, free: null });
+  expect(estimateCost({ provider: "aws", prices }, amounts)).toMatchObject({
+    egress: 0.4,
+    requests: 0.0008,
+    free: null,
+  });
 });
 
 test("a store of one's own costs nothing that could be told, unless its profile says so", () => {

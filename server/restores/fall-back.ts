@@ -34,7 +34,8 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   const line = { at: now, node, run: checkpoint.run, work: "risk" as const };
   const why = `step ${checkpoint.step} is damaged (${damageWords(damage)})`;
   const before = await completeBefore(tx, checkpoint);
-  const content = before === null ? null : await tx.checkpointContent.findUnique({ where: { checkpointId: before.id } });
+  const content =
+    before === null ? null : await tx.checkpointContent.findUnique({ where: { checkpointId: before.id } });
   if (before === null || content?.manifest == null || before.profileId !== node.profileId) {
     const text = `has nothing to fall back to: ${why}, and ${checkpoint.run} has no complete step before it`;
     recorded.events.push(
@@ -62,9 +63,7 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   });
   recorded.transfers.push({ row: transferRowOf(row, node.name), endedAtNode: null });
   const text = `falls back to step ${before.step} of ${checkpoint.run}: ${why}`;
-  recorded.events.push(
-    await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }),
-  );
+  recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
 }
 
 /** Null when the step before has not all of the files that were chosen. */

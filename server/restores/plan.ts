@@ -34,7 +34,12 @@ function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileId: stri
   return free !== null && free < needed ? `only ${formatBytes(free)} free, ${formatBytes(needed)} needed` : null;
 }
 
-const DOING = { upload: "uploading", download: "restoring", verify: "verifying", drill: "rehearsing a restore of" } as const;
+const DOING = {
+  upload: "uploading",
+  download: "restoring",
+  verify: "verifying",
+  drill: "rehearsing a restore of",
+} as const;
 
 function busyWith(hub: Hub, node: LiveNode): string | null {
   for (const { row } of hub.live.transfers.values()) {

@@ -27,7 +27,8 @@ export async function previewRestore(
   // Too little room is a part of the answer.
   const node = requireNode(hub, input.nodeId, { profileId: checkpoint.profileId, sizeBytes: 0 });
   const state = stateOf(node);
-  if (state !== "online") throw new Fault("CONFLICT", { subject: node.name, detail: `it is ${state} and cannot answer` });
+  if (state !== "online")
+    throw new Fault("CONFLICT", { subject: node.name, detail: `it is ${state} and cannot answer` });
   const now = hub.now();
   const run = runName.parse(checkpoint.run);
   const order: Command = {

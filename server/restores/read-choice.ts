@@ -19,7 +19,13 @@ export function readChoice(text: string, choice: FileChoice): Chosen {
   const { files, run, step } = manifest.parse(JSON.parse(text));
   const sum = (some: Manifest["files"]) => some.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   if (choice === null) return { files: null, fileCount: files.length, sizeBytes: sum(files), of: files };
-  const names = "files" in choice ? choice.files : filesOfRank(files.map(({ path }) => path), choice);
+  const names =
+    "files" in choice
+      ? choice.files
+      : filesOfRank(
+          files.map(({ path }) => path),
+          choice,
+        );
   if (names.length > MOST_CHOSEN) {
     const detail = `${names.length} files are meant; one request names ${MOST_CHOSEN}: restore all of them`;
     throw new Fault("TOO_LARGE", { op: "restore", subject: "files", detail });
@@ -28,7 +34,11 @@ export function readChoice(text: string, choice: FileChoice): Chosen {
   const of = files.filter(({ path }) => wanted.delete(path));
   const [missing] = wanted;
   if (missing !== undefined) {
-    throw new Fault("NOT_FOUND", { op: "restore", subject: missing, detail: `step ${step} of ${run} has no such file` });
+    throw new Fault("NOT_FOUND", {
+      op: "restore",
+      subject: missing,
+      detail: `step ${step} of ${run} has no such file`,
+    });
   }
   return { files: [...new Set(names)], fileCount: of.length, sizeBytes: sum(of), of };
 }

@@ -11,7 +11,7 @@ export function placeOf(
     case "download":
       return "a folder on the node";
     case "verify":
-      return "nowhere: it is read and compared";
+      return "read and compared, nothing is kept";
     case "drill":
       return "a scratch folder, removed afterwards";
   }

@@ -53,7 +53,9 @@ async function giveUpLost(hub: Hub): Promise<void> {
     const quietMs = node === undefined ? Infinity : now - (node.lastSeenAt ?? node.quietSince);
     if (node !== undefined && (stateOf(node) === "online" || quietMs < LOST_AFTER_MS)) continue;
     const endedAt = new Date(now);
-    const fault = JSON.stringify(new Fault("EXPIRED", { op: "drill", detail: "its node was not heard any more" }).toData());
+    const fault = JSON.stringify(
+      new Fault("EXPIRED", { op: "drill", detail: "its node was not heard any more" }).toData(),
+    );
     const ended = await hub.db.$transaction(async (tx) => {
       await tx.command.updateMany({
         where: { transferId: row.id, kind: { in: [...MOVING_KINDS] }, endedAt: null },
@@ -74,7 +76,10 @@ async function beginDue(hub: Hub): Promise<void> {
   if (rules.every(({ everyMs }) => everyMs === 0n)) return;
   await giveUpLost(hub);
   const runs = await hub.db.run.findMany({ select: { name: true, profileId: true } });
-  const last = await lastDrills(hub, runs.map(({ name }) => name));
+  const last = await lastDrills(
+    hub,
+    runs.map(({ name }) => name),
+  );
   const now = hub.now();
   const due = runs
     .flatMap(({ name, profileId }) => {

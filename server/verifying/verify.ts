@@ -26,10 +26,18 @@ export async function verifyCheckpoint(
   const { requestId, nodeId } = input;
   const node = nodeId === null ? anyNode(hub, checkpoint.profileId) : (hub.live.nodes.get(nodeId) ?? null);
   if (node === null) {
-    const detail = nodeId === null ? "no node of its bucket profile is online to read it" : "it was never enrolled here";
+    const detail =
+      nodeId === null ? "no node of its bucket profile is online to read it" : "it was never enrolled here";
     throw new Fault("NOT_FOUND", { op: "verify", subject: nodeId === null ? "a node" : "this node", detail });
   }
-  const wanted = { requestId, kind: "verify" as const, checkpoint, node, validMs: VALID_MS, actor: caller.person.email };
+  const wanted = {
+    requestId,
+    kind: "verify" as const,
+    checkpoint,
+    node,
+    validMs: VALID_MS,
+    actor: caller.person.email,
+  };
   const { transferId, isNew } = await askCheck(hub, wanted);
   if (isNew) {
     const subject = `step ${checkpoint.step} of ${checkpoint.run} on ${node.name}`;

@@ -68,7 +68,9 @@ const tell = async (node: TestNode, { direction, transferId, staged = newer, sta
 const damage = {
   fault: { code: "CHECKPOINT_DAMAGED" as const },
   damage: {
-    ranges: [{ path: filePath.parse("model.safetensors"), from: 0, to: 17, fault: { code: "CHECKSUM_MISMATCH" as const } }],
+    ranges: [
+      { path: filePath.parse("model.safetensors"), from: 0, to: 17, fault: { code: "CHECKSUM_MISMATCH" as const } },
+    ],
     more: 0,
   },
 };
@@ -187,9 +189,16 @@ describe("a restore", () => {
   it("falls back only where that was allowed, and not for a link that is down", async () => {
     const strict = (await restore({ mayFallBack: false })).restores[0]?.transferId ?? "";
     await tell(reader, { direction: "download", transferId: strict, state: "failed", rest: damage });
-    const other = (await restore({ checkpointId: older.checkpointId, nodeIds: [writer.nodeId], mayFallBack: true })).restores;
+    const other = (await restore({ checkpointId: older.checkpointId, nodeIds: [writer.nodeId], mayFallBack: true }))
+      .restores;
     const rest = { fault: { code: "LINK_DOWN" as const } };
-    await tell(writer, { direction: "download", transferId: other[0]?.transferId ?? "", staged: older, state: "failed", rest });
+    await tell(writer, {
+      direction: "download",
+      transferId: other[0]?.transferId ?? "",
+      staged: older,
+      state: "failed",
+      rest,
+    });
     expect(await test.hub.db.queuedRestore.count()).toBe(2);
   });
 });
@@ -210,11 +219,10 @@ describe("restore drills", () => {
   const set = (everyMs: number | null, of: string | null = null) =>
     callAs(test.hub, "operator").drills.set({ run: of === null ? null : runName.parse(of), everyMs });
   const view = () => callAs(test.hub, "viewer").drills.get({ run });
-  const backlog = {
-    ...{ run, writerEpoch: 1, unsafeCheckpoints: 1, unsafeFiles: 1, unsafeBytes: 5, movedBytes: 0, oldestUnsafeAt: 1 },
-    ...{ safeStep: null, safeAt: null, safeBytes: 0, localStep: null, localAt: null, startedAt: 1, intervalMs: null },
-    ...{ trainedStep: null, trainedAt: null, leastIntervalMs: null },
-  };
+  const none = { safeStep: null, safeAt: null, safeBytes: 0, localStep: null, localAt: null, intervalMs: null };
+  const unsafe = { unsafeCheckpoints: 1, unsafeFiles: 1, unsafeBytes: 5, movedBytes: 0, oldestUnsafeAt: 1 };
+  const untold = { trainedStep: null, trainedAt: null, leastIntervalMs: null };
+  const backlog = { run, writerEpoch: 1, startedAt: 1, ...none, ...unsafe, ...untold };
   const drills = () => test.hub.db.transfer.findMany({ where: { direction: "drill" }, orderBy: { createdAt: "asc" } });
 
   it("come as often as was set, on an idle node, and their end is history", async () => {
@@ -292,6 +300,8 @@ describe("restore drills", () => {
     const rule = [...test.hub.alerts.rules.values()].find(({ condition }) => condition.kind === "restore-failed");
     if (rule === undefined) throw new Error("no such rule");
     const found = await findStored(test.hub, rule);
-    expect(found).toMatchObject([{ text: expect.stringContaining("could not rehearse a restore of step 500 of llama") }]);
+    expect(found).toMatchObject([
+      { text: expect.stringContaining("could not rehearse a restore of step 500 of llama") },
+    ]);
   });
 });

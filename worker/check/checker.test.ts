@@ -107,7 +107,10 @@ async function live(until: (checker: Checker) => boolean): Promise<void> {
   await running;
 }
 
-const ended = () => outbox.next().filter((event): event is Extract<NodeEvent, { type: "transfer-ended" }> => event.type === "transfer-ended");
+const ended = () =>
+  outbox
+    .next()
+    .filter((event): event is Extract<NodeEvent, { type: "transfer-ended" }> => event.type === "transfer-ended");
 const isOver = () => outbox.next().some(({ type }) => type === "command-ended");
 const damaged = (index: number): Manifest => {
   const wrong = structuredClone(manifest);
@@ -120,7 +123,9 @@ const reads = async () => (await store.count("GetObject")).reduce((sum, { reques
 test("reads all of it back, says that it is right, and leaves nothing on the disk", async () => {
   await memory.accept(order("verify"), 1);
   await live(isOver);
-  expect(ended()).toMatchObject([{ direction: "verify", state: "done", bytes: 4 * MIB, files: 2, sentBytes: 4 * MIB, fault: null }]);
+  expect(ended()).toMatchObject([
+    { direction: "verify", state: "done", bytes: 4 * MIB, files: 2, sentBytes: 4 * MIB, fault: null },
+  ]);
   expect(ended()[0]).not.toHaveProperty("damage");
   expect(outbox.next().at(-1)).toMatchObject({ type: "command-ended", commandId: "command-verify", outcome: "done" });
   expect(await readdir(join(state, "verifies"))).toEqual([]);

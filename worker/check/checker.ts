@@ -69,7 +69,12 @@ interface Active {
   stop: AbortController;
 }
 
-type End = { to: "done" | "failed" | "cancelled"; fault: FaultData | null; tally: Tally | null; damage: DamageReport | null };
+type End = {
+  to: "done" | "failed" | "cancelled";
+  fault: FaultData | null;
+  tally: Tally | null;
+  damage: DamageReport | null;
+};
 
 export function createChecker(parts: CheckerParts): Checker {
   const { memory, clock, signal } = parts;
@@ -146,7 +151,7 @@ export function createChecker(parts: CheckerParts): Checker {
     const active = state.active?.id === item.command.id ? state.active : null;
     if (to !== "cancelled") await memory.setState(item.command.id, to, null);
     active?.stop.abort(new Fault("CANCELLED"));
-    while (active !== null && state.active === active && !signal.aborted) await clock.sleep(20, signal);
+    while (state.active !== null && state.active === active && !signal.aborted) await clock.sleep(20, signal);
     // It may have ended in this very moment.
     if (isEnded(item.state) && active !== null) throw refuse();
     if (to === "cancelled") {
@@ -186,7 +191,9 @@ export function createChecker(parts: CheckerParts): Checker {
     progress: () =>
       checks()
         .filter((item) => !isEnded(item.state))
-        .map((item) => progressOf(item, state.active?.id === item.command.id ? state.active.tally : null, parts.engine())),
+        .map((item) =>
+          progressOf(item, state.active?.id === item.command.id ? state.active.tally : null, parts.engine()),
+        ),
   };
 }
 
@@ -249,7 +256,8 @@ const drilledAs = (parts: CheckerParts, command: CheckCommand) => ({
 
 async function clear(parts: CheckerParts, command: CheckCommand): Promise<void> {
   const journals = join(parts.state, "verifies");
-  if (command.kind === "verify") return rm(verifyJournalOf({ journals, transferId: command.transferId }), { force: true });
+  if (command.kind === "verify")
+    return rm(verifyJournalOf({ journals, transferId: command.transferId }), { force: true });
   await clearRestore({ command: drilledAs(parts, command), journals });
   await rm(scratchOf(parts, command), { recursive: true, force: true });
 }
@@ -311,4 +319,3 @@ function progressOf(item: CheckTaken, tally: Tally | null, engine: Engine | null
     startedBy: "operator",
   };
 }
-

@@ -19,7 +19,8 @@ export async function assertFree(target: string, files: readonly Pick<ManifestFi
     }
   } catch (error) {
     if (codeOf(error) === "ENOENT") return;
-    if (codeOf(error) === "ENOTDIR") throw new Fault("TARGET_EXISTS", { op: "restore", subject: target, detail: "it is a file" });
+    if (codeOf(error) === "ENOTDIR")
+      throw new Fault("TARGET_EXISTS", { op: "restore", subject: target, detail: "it is a file" });
     throw diskFault(error, { op: "restore", subject: target, otherwise: "READ_FAILED" });
   }
 }

@@ -19,15 +19,27 @@ const MOST_LOOKS = 60;
  */
 export async function restoreNewest(
   agent: Pick<Agent, "hub" | "restorer" | "narrator" | "signal">,
-  wanted: { run: RunName; found: Found; pathOf(step: number): string; filesOf?(found: Found): Promise<string[] | null>; mayFallBack: boolean },
+  wanted: {
+    run: RunName;
+    found: Found;
+    pathOf(step: number): string;
+    filesOf?(found: Found): Promise<string[] | null>;
+    mayFallBack: boolean;
+  },
 ): Promise<Found & { path: string }> {
   const { run, pathOf, filesOf } = wanted;
-  for (let { found } = wanted; ; ) {
+  for (let { found } = wanted; ;) {
     const path = pathOf(found.step);
     const files = (await filesOf?.(found)) ?? null;
     try {
       const { checkpointId, step } = found;
-      await agent.restorer.restoreFirst({ checkpointId, run, step, targetPath: path, ...(files === null ? {} : { files }) });
+      await agent.restorer.restoreFirst({
+        checkpointId,
+        run,
+        step,
+        targetPath: path,
+        ...(files === null ? {} : { files }),
+      });
       return { ...found, path };
     } catch (error) {
       if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;

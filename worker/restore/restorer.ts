@@ -83,7 +83,12 @@ export function createRestorer(parts: RestorerParts): Restorer {
 
   const end = async (
     item: RestoreTaken,
-    about: { to: "done" | "failed" | "cancelled"; fault: Fault | null; tally: Tally | null; damage?: DamageReport | null },
+    about: {
+      to: "done" | "failed" | "cancelled";
+      fault: Fault | null;
+      tally: Tally | null;
+      damage?: DamageReport | null;
+    },
   ) => {
     const { to, fault, tally } = about;
     await memory.setState(item.command.id, to, fault?.toData() ?? null);
@@ -189,7 +194,8 @@ export function createRestorer(parts: RestorerParts): Restorer {
     steer,
     restoreFirst,
     run: async () => {
-      for (const item of restores()) if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, { tally: null, damage: null });
+      for (const item of restores())
+        if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, { tally: null, damage: null });
       while (!signal.aborted) {
         const engine = parts.engine();
         const next = restores().find((item) => item.state === "waiting" && !isHeld(item));

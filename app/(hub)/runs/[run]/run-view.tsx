@@ -23,6 +23,7 @@ import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
+import { DrillPanel } from "../../../_verifying/drill-panel.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 
 export function RunPageView({ name }: { name: string }) {
@@ -130,6 +131,7 @@ function RunBody({ run }: { run: RunView }) {
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
       </div>
+      <DrillPanel run={run.name} />
     </>
   );
 }
