@@ -56,6 +56,7 @@ export function PickList({ label, items, picked, onChange }: PickListProps) {
             <label className="flex items-baseline gap-2 px-2.5 py-1 hover:bg-sunk">
               <input
                 type="checkbox"
+                className="size-4 shrink-0 self-center accent-accent"
                 checked={picked.has(item.id)}
                 disabled={typeof item.whyNot === "string" && !picked.has(item.id)}
                 onChange={() => toggle(item.id)}

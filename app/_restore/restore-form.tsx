@@ -88,6 +88,7 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
           <label className="flex items-center gap-2">
             <input
               type="checkbox"
+              className="size-4 accent-accent"
               checked={isToMany}
               onChange={(event) => {
                 setToMany(event.target.checked);
@@ -146,6 +147,7 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
           <label className="flex items-center gap-2">
             <input
               type="checkbox"
+              className="size-4 accent-accent"
               checked={choice.mayFallBack}
               onChange={(event) => onChange((old) => ({ ...old, mayFallBack: event.target.checked }))}
             />
@@ -165,15 +167,15 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
                 </Button>
               )
             }
-          >
-            {visibleText(plan.refusal.detail ?? "")}
-          </Banner>
+          />
         </div>
       )}
       <Checks plan={plan} node={node} also={chosenNodes(plan, null, choice.also)} />
     </>
   );
 }
+
+const countWords = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
 
 function fileWords({ chosen }: RestorePlan, files: RestoreChoice["files"]): string {
   const count = files?.length ?? chosen.files;
@@ -236,7 +238,7 @@ function Checks({ plan, node, also }: ChecksProps) {
       : { tone: "ok", text: `about ${formatDuration(node.etaMs)} at this node's ${rate(node.bytesPerSecond)}` },
     {
       tone: plan.egress === "metered" ? "unknown" : "ok",
-      text: `${formatBytes(plan.chosen.bytes * all.length)} in ${formatCount(plan.requests * all.length)} reads, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
+      text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
     { tone: "ok", text: "every byte is verified before the folder takes its name; one that is there stays until then" },
   ];

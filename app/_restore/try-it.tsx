@@ -66,6 +66,8 @@ const numberIn = (detail: Detail, name: string): number => {
   return typeof value === "number" ? value : 0;
 };
 
+const fileWords = (count: number): string => `${formatCount(count)} ${count === 1 ? "file" : "files"}`;
+
 function Answer({ detail }: { detail: Detail }) {
   const isFine = detail["verdict"] === "ok";
   const there = numberIn(detail, "thereFiles");
@@ -76,10 +78,10 @@ function Answer({ detail }: { detail: Detail }) {
       title={isFine ? "It would be restored." : visibleText(String(detail["says"] ?? "It would be refused."))}
     >
       <span className="nums">
-        {formatCount(numberIn(detail, "files"))} files, {formatBytes(numberIn(detail, "bytes"))}
+        {fileWords(numberIn(detail, "files"))}, {formatBytes(numberIn(detail, "bytes"))}
         {free > 0 && `; ${formatBytes(free)} free`}
         {there > 0
-          ? `; ${formatCount(there)} files (${formatBytes(numberIn(detail, "thereBytes"))}) are there now and stay until it is whole`
+          ? `; ${fileWords(there)} (${formatBytes(numberIn(detail, "thereBytes"))}) there now, which stay until it is whole`
           : "; nothing is there now"}
         .
       </span>
