@@ -150,7 +150,7 @@ export function createNarrator(terminal: Terminal): Narrator {
     checkStarted: (command) => {
       const what = command.kind === "verify" ? "Verifying" : "Trying a restore of";
       terminal.say(`${what} ${name(command)}.`, {
-        type: `${command.kind}-started`,
+        type: command.kind === "verify" ? "verify-started" : "drill-started",
         run: command.run,
         step: command.step,
       });
@@ -163,7 +163,13 @@ export function createNarrator(terminal: Terminal): Narrator {
           : fault === null
             ? `${name(command)} is as it was committed, every byte.`
             : `${what} ${name(command)} did not end well. ${sentenceOf(fault)}`;
-      terminal.say(text, { type: `${command.kind}-ended`, run: command.run, step: command.step, fault, damage });
+      terminal.say(text, {
+        type: command.kind === "verify" ? "verify-ended" : "drill-ended",
+        run: command.run,
+        step: command.step,
+        fault,
+        damage,
+      });
     },
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;

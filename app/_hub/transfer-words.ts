@@ -95,7 +95,7 @@ export function factsOf(row: TransferRow, unit: RateUnit): string {
       ? [`${formatRate(row.averageBytesPerSecond, unit)} on average`]
       : []),
     ...(row.retries > 0 ? [`${row.retries} ${row.retries === 1 ? "retry" : "retries"}`] : []),
-    STARTED_BY[row.startedBy],
+    row.direction === "drill" ? "started by its schedule" : STARTED_BY[row.startedBy],
   ].join(" · ");
 }
 

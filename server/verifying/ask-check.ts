@@ -60,7 +60,7 @@ export async function askCheck(hub: Hub, wanted: Wanted): Promise<{ transferId: 
         filesTotal: checkpoint.fileCount,
         connections: 0,
         retries: 0,
-        startedBy: "operator",
+        startedBy: actor === null ? "queue" : "operator",
         createdAt: new Date(now),
       },
     });

@@ -193,17 +193,17 @@ test("waits as long as the node has something of its own to move, and stops when
 test("a person may pause it, let it go on, and cancel it", async () => {
   busy = true;
   await memory.accept(order("verify"), 1);
-  let done = false;
+  let steered: Promise<void> | null = null;
   await live((checker) => {
-    if (!done) {
-      done = true;
-      void checker
+    if (steered === null) {
+      steered = checker
         .steer("transfer-verify", "pause")
         .then(() => checker.steer("transfer-verify", "resume"))
         .then(() => checker.steer("transfer-verify", "cancel"));
     }
-    return isOver();
+    return memory.checks()[0]?.ended === true;
   });
+  await steered;
   expect(ended()).toMatchObject([{ state: "cancelled" }]);
   expect(memory.checks()[0]?.ended).toBe(true);
 });
