@@ -148,14 +148,12 @@ export function createNarrator(terminal: Terminal): Narrator {
         from,
       }),
     checkStarted: (command) => {
-      const what = command.kind === "verify" ? "Verifying" : "Trying a restore of";
-      terminal.say(`${what} ${name(command)}.`, {
-        type: command.kind === "verify" ? "verify-started" : "drill-started",
-        run: command.run,
-        step: command.step,
-      });
+      const about = { run: command.run, step: command.step };
+      if (command.kind === "verify") terminal.say(`Verifying ${name(command)}.`, { type: "verify-started", ...about });
+      else terminal.say(`Rehearsing a restore of ${name(command)}.`, { type: "drill-started", ...about });
     },
     checkEnded: (command, { fault, damage }) => {
+      const about = { run: command.run, step: command.step, fault, damage };
       const what = command.kind === "verify" ? "Verifying" : "The restore drill of";
       const text =
         damage !== null
@@ -163,13 +161,8 @@ export function createNarrator(terminal: Terminal): Narrator {
           : fault === null
             ? `${name(command)} is as it was committed, every byte.`
             : `${what} ${name(command)} did not end well. ${sentenceOf(fault)}`;
-      terminal.say(text, {
-        type: command.kind === "verify" ? "verify-ended" : "drill-ended",
-        run: command.run,
-        step: command.step,
-        fault,
-        damage,
-      });
+      if (command.kind === "verify") terminal.say(text, { type: "verify-ended", ...about });
+      else terminal.say(text, { type: "drill-ended", ...about });
     },
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;
