@@ -85,6 +85,8 @@ export async function record(
     hub.live.putTransfer(row, { toWrite: "now", ...(endedAtNode === null ? {} : { endedAtNode }) });
   }
   for (const event of recorded.events) hub.live.addEvent(event);
+  // One of them may have fallen back to another checkpoint.
+  if (recorded.transfers.length > 0) hub.live.mayRestoresWait = true;
   if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
   if (recorded.commands) hub.live.markStale(["commands"]);
   if (recorded.events.length > 0) hub.live.markStale(["events"]);

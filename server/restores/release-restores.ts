@@ -31,37 +31,47 @@ export async function movingRestores(hub: Hub): Promise<{ profileId: string; nod
 }
 
 /** Once at a time, at every beat of the clock and whenever something new waits. */
-export function releaseRestores(hub: Hub): Promise<void> {
-  return hub.locks.run("release restores", async () => {
-    const waiting = await hub.db.queuedRestore.findMany({
-      where: { releasedAt: null, transfer: { state: "waiting", endedAt: null } },
-      orderBy: [{ createdAt: "asc" }, { position: "asc" }],
-      take: MOST_READ,
-    });
-    if (waiting.length === 0) return;
-    const profiles = await hub.db.profile.findMany({ select: { id: true, restoresAtOnce: true } });
-    const caps = new Map(profiles.map(({ id, restoresAtOnce }) => [id, restoresAtOnce]));
-    const batches = await hub.db.queuedRestore.groupBy({
-      by: ["batchId"],
-      where: { batchId: { in: [...new Set(waiting.map(({ batchId }) => batchId))] } },
-      _max: { releasedAt: true },
-    });
-    const served = new Map(batches.map(({ batchId, _max }) => [batchId, _max.releasedAt?.getTime() ?? null]));
-    const byTransfer = new Map(waiting.map((one) => [one.transferId, one]));
-    const chosen = chooseReleases({
-      waiting: waiting.map((one) => ({ ...one, createdAt: one.createdAt.getTime() })),
-      moving: await movingRestores(hub),
-      capOf: (id) => caps.get(id) ?? USUAL_AT_ONCE,
-      servedAt: (id) => served.get(id) ?? null,
-      canHear: (id) => canHear(hub, id),
-      most: MOST_AT_A_TIME,
-      now: hub.now(),
-    });
-    for (const { transferId } of chosen) {
-      const item = byTransfer.get(transferId);
-      if (item !== undefined) await release(hub, item);
-    }
+export async function releaseRestores(hub: Hub): Promise<void> {
+  if (!hub.live.mayRestoresWait) return;
+  hub.live.mayRestoresWait = false;
+  try {
+    await hub.locks.run("release restores", () => releaseDue(hub));
+  } catch (error) {
+    hub.live.mayRestoresWait = true;
+    throw error;
+  }
+}
+
+async function releaseDue(hub: Hub): Promise<void> {
+  const waiting = await hub.db.queuedRestore.findMany({
+    where: { releasedAt: null, transfer: { state: "waiting", endedAt: null } },
+    orderBy: [{ createdAt: "asc" }, { position: "asc" }],
+    take: MOST_READ,
   });
+  if (waiting.length === 0) return;
+  hub.live.mayRestoresWait = true;
+  const profiles = await hub.db.profile.findMany({ select: { id: true, restoresAtOnce: true } });
+  const caps = new Map(profiles.map(({ id, restoresAtOnce }) => [id, restoresAtOnce]));
+  const batches = await hub.db.queuedRestore.groupBy({
+    by: ["batchId"],
+    where: { batchId: { in: [...new Set(waiting.map(({ batchId }) => batchId))] } },
+    _max: { releasedAt: true },
+  });
+  const served = new Map(batches.map(({ batchId, _max }) => [batchId, _max.releasedAt?.getTime() ?? null]));
+  const byTransfer = new Map(waiting.map((one) => [one.transferId, one]));
+  const chosen = chooseReleases({
+    waiting: waiting.map((one) => ({ ...one, createdAt: one.createdAt.getTime() })),
+    moving: await movingRestores(hub),
+    capOf: (id) => caps.get(id) ?? USUAL_AT_ONCE,
+    servedAt: (id) => served.get(id) ?? null,
+    canHear: (id) => canHear(hub, id),
+    most: MOST_AT_A_TIME,
+    now: hub.now(),
+  });
+  for (const { transferId } of chosen) {
+    const item = byTransfer.get(transferId);
+    if (item !== undefined) await release(hub, item);
+  }
 }
 
 async function release(hub: Hub, item: QueuedRestore): Promise<void> {

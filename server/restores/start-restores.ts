@@ -114,6 +114,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
     await audit(hub, context.caller, { action: "restore", subject, subjectId: first.row.id });
   }
   emit(hub, made.event, ["transfers", "checkpoints"]);
+  hub.live.mayRestoresWait = true;
   await releaseRestores(hub);
   const ids = new Map(made.rows.map(({ row, node }) => [node.id, row.id]));
   return {

@@ -111,6 +111,7 @@ export async function act(context: Context, input: z.infer<typeof transferAction
     const isOutOfStep = before === undefined || input.action === "retry" || isOver;
     if (isOutOfStep) hub.live.putTransfer(transferRowOf(row, name), { toWrite: "now" });
   }
+  hub.live.mayRestoresWait = true;
   if (!isOver) hub.live.send(row.nodeId, { type: "command", command: order });
   await audit(hub, context.caller, {
     action: input.action,

@@ -31,5 +31,7 @@ export async function recordFindings(scope: RecordScope, event: Ended, checkpoin
   }
   const text = `found step ${event.step} of ${event.run} damaged: ${damageWords(event.damage)}`;
   const line = { at: hub.now(), kind: "checkpoint-damaged" as const, work: "lost" as const, node, run: event.run };
-  recorded.events.push(await recordEvent(tx, { ...line, step: event.step, text, fault: event.damage.ranges[0]?.fault ?? null }));
+  recorded.events.push(
+    await recordEvent(tx, { ...line, step: event.step, text, fault: event.damage.ranges[0]?.fault ?? null }),
+  );
 }
