@@ -193,17 +193,18 @@ test("waits as long as the node has something of its own to move, and stops when
 test("a person may pause it, let it go on, and cancel it", async () => {
   busy = true;
   await memory.accept(order("verify"), 1);
-  let steered: Promise<void> | null = null;
+  const steered: Promise<void>[] = [];
   await live((checker) => {
-    if (steered === null) {
-      steered = checker
+    if (steered.length === 0) {
+      const done = checker
         .steer("transfer-verify", "pause")
         .then(() => checker.steer("transfer-verify", "resume"))
         .then(() => checker.steer("transfer-verify", "cancel"));
+      steered.push(done);
     }
     return memory.checks()[0]?.ended === true;
   });
-  await steered;
+  await Promise.all(steered);
   expect(ended()).toMatchObject([{ state: "cancelled" }]);
   expect(memory.checks()[0]?.ended).toBe(true);
 });
