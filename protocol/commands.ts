@@ -17,6 +17,9 @@ const envelope = {
 };
 export const command = z.discriminatedUnion("kind", [
   checkpointOrders.restore.extend(envelope),
+  checkpointOrders.verify.extend(envelope),
+  checkpointOrders.drill.extend(envelope),
+  checkpointOrders.preview.extend(envelope),
   checkpointOrders.cancel.extend(envelope),
   checkpointOrders.pause.extend(envelope),
   checkpointOrders.resume.extend(envelope),
@@ -33,6 +36,12 @@ export const command = z.discriminatedUnion("kind", [
 ]);
 export type Command = z.infer<typeof command>;
 export type CommandKind = Command["kind"];
+
+/** Those that become a transfer of their own and end with it. */
+export const MOVING_KINDS = ["restore", "verify", "drill"] as const;
+export type MovingCommand = Extract<Command, { kind: (typeof MOVING_KINDS)[number] }>;
+export const isMoving = (command: Command): command is MovingCommand => isMovingKind(command.kind);
+export const isMovingKind = (kind: string): boolean => MOVING_KINDS.some((one) => one === kind);
 
 /** One line of the hub's stream to a node. */
 export const nodeMessage = z.discriminatedUnion("type", [

@@ -263,6 +263,21 @@ export const FAULTS = {
     says: "Another node has taken over this run.",
     next: "This node stops writing; its successor owns the run.",
   }),
+  PLACE_REFUSED: row("never", 409, {
+    exit: 4,
+    says: "Nothing is put there.",
+    next: "Choose another folder on the node, for example one inside the folder that is watched.",
+  }),
+  TARGET_EXISTS: row("never", 409, {
+    exit: 4,
+    says: "There is something already, and a part of a checkpoint does not replace it.",
+    next: "Choose a folder that does not exist yet, or restore all files.",
+  }),
+  CHECKPOINT_DAMAGED: row("never", 409, {
+    exit: 6,
+    says: "The checkpoint is damaged: its bytes in the bucket are not those that were committed.",
+    next: "Restore the one before it; verify it to see which files are still right.",
+  }),
   CHECKPOINT_INCOMPLETE: row("never", 409, {
     exit: 4,
     says: "The checkpoint is not complete, so it cannot be restored.",

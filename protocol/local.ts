@@ -1,5 +1,7 @@
 import * as z from "zod";
+import type { CommandDetail } from "./commands.ts";
 import { runName, step } from "./names.ts";
+import { rankOf } from "./restoring.ts";
 import type { Risk } from "./risk.ts";
 import type { RunBacklog, TransferProgress } from "./reports.ts";
 import type { TransferState } from "./transfer.ts";
@@ -34,14 +36,28 @@ export interface SaveAnswer {
 /** `POST /v1/flush`: answers when everything that is finished by now is safe. */
 export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(1).max(86_400_000).optional() });
 
-/** `POST /v1/restore`: puts the newest complete checkpoint (or the one of `step`) at `path`. */
-export const restoreInput = z.strictObject({ run, step: step.optional(), path });
+/**
+ * `POST /v1/restore`: puts the newest complete checkpoint (or the one of `step`) at `path`; with `dryRun` it says what that
+ * would do. `only` (globs) and `rank` choose files. A newest one that is damaged is passed over unless `fallback` is false.
+ */
+export const restoreInput = z.strictObject({
+  run,
+  step: step.optional(),
+  path,
+  only: z.array(z.string().min(1).max(1024)).max(256).default([]),
+  rank: rankOf.optional(),
+  dryRun: z.boolean().default(false),
+  fallback: z.boolean().default(true),
+});
 export interface RestoreAnswer {
   run: string;
   step: number;
   path: string;
   checkpointId: string;
+  /** Step of the newest one, when that turned out damaged; null when it is the one. */
+  passedOver: number | null;
 }
+export type PreviewAnswer = Omit<RestoreAnswer, "passedOver"> & { preview: CommandDetail };
 
 /** `POST /v1/step`: how far training has come. */
 export const stepInput = z.strictObject({ run, step });

@@ -1,7 +1,10 @@
 import * as z from "zod";
-import { id, runName, step } from "./names.ts";
+import { filePath, id, runName, step } from "./names.ts";
 
 /** What commands ask for, without the envelope they travel in (see commands.ts). */
+
+/** Most files that one restore names; who wants more takes all. */
+export const MOST_CHOSEN = 5_000;
 
 /** About one transfer. */
 export const checkpointOrders = {
@@ -14,6 +17,21 @@ export const checkpointOrders = {
     step,
     /** Absolute folder on the node. An existing one is kept until the new one is verified, then set aside and removed. */
     targetPath: z.string().min(1).max(1024),
+    /** Only these files of it; left out or null: all. */
+    files: z.array(filePath).min(1).max(MOST_CHOSEN).nullable().optional(),
+  }),
+  /** Reads every byte back and compares it with the manifest; nothing is written. Whatever else moves goes first. */
+  verify: z.object({ kind: z.literal("verify"), transferId: id, checkpointId: id, run: runName, step }),
+  /** Restores into a scratch folder of the node's own, verified, and removes it. Whatever else moves goes first. */
+  drill: z.object({ kind: z.literal("drill"), transferId: id, checkpointId: id, run: runName, step }),
+  /** Says what a restore would do, and does nothing: room, what is there, whether it may. */
+  preview: z.object({
+    kind: z.literal("preview"),
+    checkpointId: id,
+    run: runName,
+    step,
+    targetPath: z.string().min(1).max(1024),
+    files: z.array(filePath).min(1).max(MOST_CHOSEN).nullable().optional(),
   }),
   cancel: z.object({ kind: z.literal("cancel"), transferId: id }),
   pause: z.object({ kind: z.literal("pause"), transferId: id }),

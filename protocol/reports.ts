@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
+import { damageReport } from "./damage.ts";
 import { faultData } from "./fault-data.ts";
 import { measured } from "./measured.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "./names.ts";
@@ -126,6 +127,10 @@ export const nodeEvent = z.discriminatedUnion("type", [
     connections: count,
     startedBy: z.enum(["queue", "operator", "start"]),
     fault: faultData.nullable(),
+    /** What of the checkpoint turned out not to be what was committed; absent when all that was read is. */
+    damage: damageReport.optional(),
+    /** Of a restore: not all of its files were asked for. */
+    isPartial: z.literal(true).optional(),
     /** Absent when nothing moved, and from older workers. */
     measured: measured.optional(),
   }),

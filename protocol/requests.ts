@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { FLEET, fleetName, id, runName } from "./names.ts";
+import { fileChoice, targetPath } from "./restoring.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
 import { transferState } from "./transfer.ts";
 
@@ -120,20 +121,13 @@ export const createTokenInput = z.object({
     .max(366 * 86_400_000),
 });
 
-export const planRestoreInput = z.object({ checkpointId: id, nodeId: id.nullable() });
+export const planRestoreInput = z.object({ checkpointId: id, nodeId: id.nullable(), choice: fileChoice });
 export const createRestoreInput = z.object({
   /** Made by the client, so that a repeated request starts one restore. */
   requestId: id,
   checkpointId: id,
   nodeId: id,
-  targetPath: z
-    .string()
-    .min(2, "the target is an absolute folder on the node")
-    .max(1024)
-    .refine(
-      (path) => path.startsWith("/") && !path.split("/").includes(".."),
-      "the target is an absolute folder on the node, without '..'",
-    ),
+  targetPath,
 });
 
 export const listTransfersInput = z.object({

@@ -32,8 +32,16 @@ export function mayMove(from: TransferState, to: TransferState, by: MoveBy): boo
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
 
-export const transferDirection = z.enum(["upload", "download"]);
+/**
+ * `upload` and `download` move a checkpoint. `verify` reads one back and keeps nothing, `drill` restores one into a scratch
+ * folder and removes it: they leave other work its turn, so their pace says nothing about a link.
+ */
+export const transferDirection = z.enum(["upload", "download", "verify", "drill"]);
 export type TransferDirection = z.infer<typeof transferDirection>;
+/** Of a transfer whose pace is that of the link. */
+export type LinkDirection = Extract<TransferDirection, "upload" | "download">;
+export const isLinkDirection = (direction: TransferDirection): direction is LinkDirection =>
+  direction === "upload" || direction === "download";
 
 /** The state of a part in a piece map: `.` waiting, `>` moving, `#` acknowledged. One character per piece, at most 240. */
 export const pieceMap = z.string().regex(/^[.>#]{0,240}$/);

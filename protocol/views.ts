@@ -1,9 +1,11 @@
 import type { CheckpointState } from "./checkpoint.ts";
+import type { DamageReport } from "./damage.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
+import type { RestoreCost, RestoreQueue } from "./restoring.ts";
 import type { Risk, WorkState } from "./risk.ts";
 import type { TransferDirection, TransferState } from "./transfer.ts";
 
@@ -168,6 +170,10 @@ export interface CheckpointRow {
   /** Part of the size already acknowledged, while uploading. */
   bytesDone: number;
   keeping: CheckpointKeeping;
+  /** When every byte was last read back and found right. */
+  verifiedAt: number | null;
+  /** What of it was found not to be what was committed, and when. */
+  damage: (DamageReport & { foundAt: number }) | null;
 }
 
 export interface CheckpointFileView {
@@ -187,6 +193,8 @@ export interface CheckpointView extends CheckpointRow {
   /** More files than are listed here. */
   filesOmitted: number;
   restores: TransferRow[];
+  /** Verifying and restore drills. */
+  checks: TransferRow[];
 }
 
 export interface EpochView {
@@ -242,7 +250,17 @@ export interface RestoreCandidate {
 export interface RestorePlan {
   checkpoint: CheckpointRow;
   isNewest: boolean;
+  /** Of the files that were chosen. */
+  chosen: { files: number; bytes: number };
+  /** Why the choice cannot be restored: a rank that cannot be told, a file that is damaged. */
+  refusal: FaultData | null;
+  /** The complete one before a damaged one; null where it is not damaged, or there is none. */
+  instead: { checkpointId: string; step: number } | null;
+  /** Of one node. */
   requests: number;
+  /** Of one node; null where nobody publishes prices. */
+  cost: RestoreCost | null;
+  queue: RestoreQueue;
   egress: PresetView["egress"];
   candidates: RestoreCandidate[];
   /** The node asked for, or the one that fits best; null when none fits. */
@@ -265,6 +283,9 @@ export type EventKind =
   | "restore-started"
   | "restore-done"
   | "restore-failed"
+  | "checkpoint-verified"
+  | "checkpoint-damaged"
+  | "check-failed"
   | "capture-refused"
   | "work-lost"
   | "program-ended"

@@ -17,6 +17,8 @@ export interface Counters {
   dbWrites: Durations;
   uploads: Map<string, number>;
   restores: Map<string, number>;
+  /** Verifying and restore drills. */
+  checks: Map<string, number>;
   /** That crossed the network, by direction. */
   transferBytes: Map<string, number>;
   checkpointsCommitted: number;
@@ -46,7 +48,8 @@ export function createCounters(): Counters {
     dbWrites: createDurations(WRITE_BOUNDS),
     uploads: zero("done", "failed", "cancelled", "superseded"),
     restores: zero("done", "failed", "cancelled"),
-    transferBytes: zero("upload", "download"),
+    checks: zero("done", "failed", "cancelled"),
+    transferBytes: zero("upload", "download", "verify", "drill"),
     checkpointsCommitted: 0,
     losses: 0,
     lostMs: 0,

@@ -69,7 +69,7 @@ function fleetMetrics({ live, now }: Hub): MetricFamily[] {
     gauge(
       "tidemark_transfers",
       "Transfers that have not ended, by direction and state.",
-      (["upload", "download"] as const).flatMap((direction) =>
+      (["upload", "download", "verify", "drill"] as const).flatMap((direction) =>
         MOVING.map((state) => ({
           labels: { direction, state },
           value: rows.filter((row) => row.direction === direction && row.state === state).length,
@@ -96,6 +96,11 @@ function workMetrics({ counters, live }: Hub): MetricFamily[] {
     ),
     counter("tidemark_uploads_total", "Uploads that ended, by outcome.", byLabel("outcome", counters.uploads)),
     counter("tidemark_restores_total", "Restores that ended, by outcome.", byLabel("outcome", counters.restores)),
+    counter(
+      "tidemark_checks_total",
+      "Checkpoints that were read back, to verify them or for a restore drill, by outcome.",
+      byLabel("outcome", counters.checks),
+    ),
     counter(
       "tidemark_checkpoints_committed_total",
       "Checkpoints that became safe.",

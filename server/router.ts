@@ -16,6 +16,7 @@ import { restoresRouter } from "./restores/router.ts";
 import { transfersRouter } from "./transfers/router.ts";
 import { router } from "./trpc.ts";
 import { invitationsRouter, usersRouter } from "./users/router.ts";
+import { drillsRouter } from "./verifying/router.ts";
 import { upkeepRouter } from "./upkeep/router.ts";
 
 /** Everything the hub can be asked, by people and by nodes. Mounted at /api/trpc. */
@@ -44,6 +45,7 @@ export const hubRouter = router({
   audit: auditRouter,
   upkeep: upkeepRouter,
   keeping: keepingRouter,
+  drills: drillsRouter,
 });
 
 export type HubRouter = typeof hubRouter;

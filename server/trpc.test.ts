@@ -41,6 +41,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.active",
     "alerts.history",
     ...["policy", "preview", "trash"].map((name) => `keeping.${name}`),
+    "drills.get",
   ],
   operator: [
     "inspect.recognise",
@@ -57,6 +58,9 @@ const EXPECTED: Record<Who, string[]> = {
     ...["pin", "unpin", "tag", "untag", "note", "trash", "bringBack"].map((name) => `checkpoints.${name}`),
     "keeping.setPolicy",
     "keeping.applyNow",
+    "checkpoints.verify",
+    ...["start", "preview", "setCap"].map((name) => `restores.${name}`),
+    "drills.set",
   ],
   admin: [
     "profiles.create",

@@ -19,6 +19,8 @@ import type { Hub } from "./link/hub.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { openSession, type Session } from "./link/session.ts";
+import { createChecker, type Checker } from "./check/checker.ts";
+import { assertPlace, type Places } from "./restore/assert-place.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
 import { createEnds, type Ends } from "./upload/ends.ts";
@@ -46,6 +48,9 @@ export interface Agent {
   throttle: Throttle;
   uploader: Uploader;
   restorer: Restorer;
+  checker: Checker;
+  /** Where the hub may have checkpoints put. */
+  places: Places;
   bootId: string;
   state: string;
   disk: Disk;
@@ -131,6 +136,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     onSent: uplink.add,
     onWaiting: narrator.waitingFor,
   });
+  const places = { watches: options.watches.map(({ folder }) => folder), state, allowed: options.restoreTo };
   const restorer = createRestorer({
     memory,
     outbox,
@@ -140,6 +146,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     engine: () => benches.down()?.engine ?? null,
     signal,
     beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
     onStart: narrator.restoreStarted,
     onEnd: (restored, about) => {
@@ -153,6 +160,19 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
         ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
       }
     },
+  });
+  const checker = createChecker({
+    memory,
+    outbox,
+    hub,
+    clock: systemClock,
+    state,
+    engine: () => benches.aside()?.engine ?? null,
+    signal,
+    isBusy: () => hasOwnWork({ ledger, uploader, restorer }),
+    isHeld: stand.isDownHeld,
+    onStart: narrator.checkStarted,
+    onEnd: narrator.checkEnded,
   });
   return {
     options,
@@ -168,6 +188,8 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     throttle,
     uploader,
     restorer,
+    checker,
+    places,
     bootId,
     state,
     epochsBefore,
@@ -186,6 +208,12 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     signal,
   };
 }
+
+/** Something of this node's own is moving, or waits for its turn to. What is paused or failed waits for a person. */
+const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
+  uploader.active !== null ||
+  ledger.all().some(({ state: at }) => at === "waiting" || at === "running") ||
+  restorer.progress().some(({ state: at }) => at === "waiting" || at === "running");
 
 /** Half of the disk that is free now, or held by captures of an earlier life. */
 async function defaultBudget(state: string, ledger: Ledger): Promise<number> {

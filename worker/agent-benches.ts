@@ -16,6 +16,8 @@ import type { Session } from "./link/session.ts";
 export interface Benches {
   up(): { engine: Engine; store: NodeStore } | null;
   down(): { engine: Engine; store: NodeStore } | null;
+  /** For what leaves everything else its turn: few connections, little memory. */
+  aside(): { engine: Engine; store: NodeStore } | null;
   /** Of the store, as far as it is known by now. */
   traits(): StoreTraits;
   rttMs(): number | null;
@@ -32,7 +34,7 @@ export function createBenches(parts: {
   const { options, hub, session, throttle, memory } = parts;
   let governed: (() => void)[] = [];
   let learning: (() => Promise<void>)[] = [];
-  let made: { place: string; up: Engine; down: Engine } | null = null;
+  let made: { place: string; up: Engine; down: Engine; aside: Engine } | null = null;
   const make = (store: NodeStore) => {
     const { traits, endpoint, bucket } = store;
     // One breaker: both directions share the link.
@@ -52,20 +54,23 @@ export function createBenches(parts: {
     const keys = { up: { endpoint, bucket, direction: "up" }, down: { endpoint, bucket, direction: "down" } } as const;
     const up = createEngine({ ...rest, direction: "up", ...recollect(memory, keys.up), limitBytesPerSecond: 0 });
     const down = createEngine({ ...rest, direction: "down", ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
+    const few = { connections: ASIDE_CONNECTIONS, memoryBytes: ASIDE_MEMORY_BYTES };
+    const aside = createEngine({ ...rest, ...few, direction: "down", limitBytesPerSecond: 0 });
     for (const release of governed) release();
     for (const end of learning) void end();
     governed = [
       throttle.govern({ ...up, direction: "up", endpoint: () => endpoint }),
       throttle.govern({ ...down, direction: "down", endpoint: () => endpoint }),
+      throttle.govern({ ...aside, direction: "down", endpoint: () => endpoint }),
     ];
     const isFixed = options.connections !== null;
     learning = [
       keepLearning({ engine: up, key: keys.up, memory, isFixed }),
       keepLearning({ engine: down, key: keys.down, memory, isFixed }),
     ];
-    return { place: placeOf(store), up, down };
+    return { place: placeOf(store), up, down, aside };
   };
-  const bench = (direction: "up" | "down") => {
+  const bench = (direction: "up" | "down" | "aside") => {
     const { store } = session;
     if (store === null) return null;
     if (made?.place !== placeOf(store)) made = make(store);
@@ -74,6 +79,7 @@ export function createBenches(parts: {
   return {
     up: () => bench("up"),
     down: () => bench("down"),
+    aside: () => bench("aside"),
     traits: () => {
       const traits = session.store?.traits ?? traitsOf("other");
       return made === null ? traits : { ...traits, checksum: made.up.store.checksum };
@@ -84,10 +90,13 @@ export function createBenches(parts: {
     },
     close: async () => {
       await Promise.all(learning.map((end) => end()));
-      await Promise.all([made?.up.close(), made?.down.close()]);
+      await Promise.all([made?.up.close(), made?.down.close(), made?.aside.close()]);
     },
   };
 }
+
+const ASIDE_CONNECTIONS = 2;
+const ASIDE_MEMORY_BYTES = 4 * 1024 * 1024;
 
 /** Another one needs other engines. */
 const placeOf = ({ endpoint, bucket, traits }: NodeStore): string => JSON.stringify([endpoint, bucket, traits]);

@@ -1,4 +1,5 @@
-import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
+import { damageWords, type DamageReport } from "#protocol/damage.ts";
+import { sentenceOf, toFault, type Fault, type FaultData } from "#protocol/fault.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
@@ -6,6 +7,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
+import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
@@ -38,6 +40,10 @@ export interface Narrator {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  /** The newest one is damaged. */
+  fallingBack(about: { run: string; step: number; from: number; why: string }): void;
+  checkStarted(command: CheckCommand): void;
+  checkEnded(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
   runOver(run: Run): void;
   /** 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
@@ -133,6 +139,30 @@ export function createNarrator(terminal: Terminal): Narrator {
         path: command.targetPath,
         fault: fault?.toData() ?? null,
       });
+    },
+    fallingBack: ({ run, step, from, why }) =>
+      terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {
+        type: "falling-back",
+        run,
+        step,
+        from,
+      }),
+    checkStarted: (command) => {
+      const about = { run: command.run, step: command.step };
+      if (command.kind === "verify") terminal.say(`Verifying ${name(command)}.`, { type: "verify-started", ...about });
+      else terminal.say(`Rehearsing a restore of ${name(command)}.`, { type: "drill-started", ...about });
+    },
+    checkEnded: (command, { fault, damage }) => {
+      const about = { run: command.run, step: command.step, fault, damage };
+      const what = command.kind === "verify" ? "Verifying" : "The restore drill of";
+      const text =
+        damage !== null
+          ? `${name(command)} is damaged: ${damageWords(damage)}.`
+          : fault === null
+            ? `${name(command)} is as it was committed, every byte.`
+            : `${what} ${name(command)} did not end well. ${sentenceOf(fault)}`;
+      if (command.kind === "verify") terminal.say(text, { type: "verify-ended", ...about });
+      else terminal.say(text, { type: "drill-ended", ...about });
     },
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;

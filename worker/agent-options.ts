@@ -1,3 +1,4 @@
+import { isAbsolute, normalize } from "node:path";
 import type { Config } from "./config.ts";
 import { wishedName } from "./host/facts.ts";
 import { readLimits } from "./limits/read-limits.ts";
@@ -26,8 +27,18 @@ export interface AgentOptions {
   memoryBytes: number;
   partBytes: number | null;
   patienceMs: number;
+  /** Folders in which the hub may have checkpoints put; none: wherever it does no harm. */
+  restoreTo: string[];
   /** A connection without a byte for this long is given up. */
   idleMs: number;
+}
+
+/** @throws Fault BAD_INPUT */
+function readRestoreTo(folders: readonly string[]): string[] {
+  return folders.map((folder) => {
+    if (!isAbsolute(folder)) throw usage(`--restore-to ${folder}`, "it is no absolute folder");
+    return normalize(folder).replace(/(?<=.)\/+$/, "");
+  });
 }
 
 const MIB = 1024 * 1024;
@@ -57,6 +68,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     memoryBytes: config.size("memory") ?? 128 * MIB,
     partBytes: config.size("part-size"),
     patienceMs: config.durationMs("retry-for"),
+    restoreTo: readRestoreTo(config.list("restore-to")),
     idleMs: config.durationMs("stall-after"),
   };
 }

@@ -3,6 +3,7 @@ import type { Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Restorer } from "./restore/restorer.ts";
+import type { Checker } from "./check/checker.ts";
 import type { Session } from "./link/session.ts";
 import { readBacklog, uploadProgress, type BacklogParts } from "./upload/backlog.ts";
 
@@ -10,6 +11,7 @@ export interface ReportParts extends BacklogParts {
   options: AgentOptions;
   benches: Benches;
   restorer: Restorer;
+  checker: Checker;
   session: Session;
   bootId: string;
   state: string;
@@ -42,7 +44,7 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
     cpuPercent: readCpuPercent(),
     logTail: isWatched(parts) ? (parts.logTail?.() ?? null) : null,
     runs: (await readBacklog(parts)).slice(0, MOST),
-    transfers: [...parts.restorer.progress(), ...uploadProgress(parts, up)].slice(0, MOST),
+    transfers: [...parts.restorer.progress(), ...uploadProgress(parts, up), ...parts.checker.progress()].slice(0, MOST),
   };
 }
 

@@ -168,6 +168,7 @@ async function live(
     agent.uploader.run(),
     beside(agent, life),
     agent.restorer.run(),
+    agent.checker.run(),
     keepListening(agent),
     keepDelivering(outbox, link),
     keepReporting({
@@ -207,7 +208,13 @@ async function keepListening(agent: Agent): Promise<void> {
     outbox: agent.outbox,
     now: session.hubNow,
     signal,
-    hands: { restore: restorer.wake, obey: (order) => obey(agent, order) },
+    hands: {
+      move: () => {
+        restorer.wake();
+        agent.checker.wake();
+      },
+      obey: (order) => obey(agent, order),
+    },
     onTrouble: (error) => narrator.waitingFor(toFault(error, { op: "command" })),
   };
   await finishTaken(taking);
@@ -227,6 +234,7 @@ async function keepListening(agent: Agent): Promise<void> {
       narrator.hubBack();
       uploader.wake();
       restorer.wake();
+      agent.checker.wake();
     },
     onMessage: (message) => {
       switch (message.type) {

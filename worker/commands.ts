@@ -32,7 +32,7 @@ export const COMMANDS = {
   restore: {
     usage: "tidemark restore RUN[@STEP] DIR",
     says: "Put the newest complete checkpoint of a run (or that of one step) at DIR, verified, all of it or nothing.",
-    more: "Asks the worker of this machine, which restores the runs that it writes.",
+    more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
   },
   status: {
     usage: "tidemark status",

@@ -161,7 +161,7 @@ function resolveOne(
 
 const split = (value: string, { name, spec }: { name: FlagName; spec: FlagSpec }): string[] =>
   spec.kind === "list" || spec.kind === "rules"
-    ? value.split(name === "watch" ? ":" : ",").filter((part) => part !== "")
+    ? value.split(name === "watch" || name === "restore-to" ? ":" : ",").filter((part) => part !== "")
     : [value];
 
 function readSecret(path: string, variable: string): string {

@@ -1,5 +1,6 @@
 import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./link/flags.ts";
+import { RESTORE_FLAGS } from "./restore/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 
 /**
@@ -62,6 +63,7 @@ export const FLAGS = {
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
   ...IDENTITY_FLAGS,
+  ...RESTORE_FLAGS,
   name: {
     kind: "text",
     commands: [...WORKING, "save"],
@@ -298,7 +300,7 @@ export const FLAGS = {
   },
   "dry-run": {
     kind: "switch",
-    commands: [...COPYING, "rm"],
+    commands: [...COPYING, "rm", "restore"],
     short: "n",
     says: "Say what would be done, and do nothing.",
   },

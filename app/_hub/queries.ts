@@ -14,6 +14,12 @@ export const runQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run], queryFn: () => hub.runs.get.query({ run }) });
 export const checkpointQuery = (id: string) =>
   queryOptions({ queryKey: ["checkpoints", id], queryFn: () => hub.checkpoints.get.query({ id }) });
+export const drillsQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["runs", run, "drills"],
+    queryFn: () => hub.drills.get.query({ run }),
+    refetchInterval: 30_000,
+  });
 export const nodeQuery = (id: string) =>
   queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
 
@@ -38,10 +44,14 @@ export const nodeSamplesQuery = (id: string, minutes: number) =>
     refetchInterval: minutes <= 60 ? 10_000 : 60_000,
   });
 
-export const restorePlanQuery = (checkpointId: string, nodeId: string | null) =>
+export const restorePlanQuery = (
+  checkpointId: string,
+  { nodeId, files }: { nodeId: string | null; files: readonly string[] | null },
+) =>
   queryOptions({
-    queryKey: ["restore-plan", checkpointId, nodeId],
-    queryFn: () => hub.restores.plan.query({ checkpointId, nodeId }),
+    queryKey: ["restore-plan", checkpointId, nodeId, files],
+    queryFn: () =>
+      hub.restores.plan.query({ checkpointId, nodeId, choice: files === null ? null : { files: [...files] } }),
     staleTime: 0,
   });
 

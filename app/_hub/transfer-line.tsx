@@ -39,7 +39,7 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">
           <div className="min-w-0 flex-1 basis-72">
-            {row.direction === "download" && <span className="text-soft">restore </span>}
+            {row.direction !== "upload" && <span className="text-soft">{verb} </span>}
             {subject === "with-node" && row.direction === "upload" && (
               <>
                 <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
@@ -57,7 +57,7 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
               step {formatCount(row.step)}
             </Link>
             <span className="text-faint"> → </span>
-            {row.direction === "download" && subject === "with-node" && (
+            {row.direction !== "upload" && subject === "with-node" && (
               <>
                 <Link href={`/nodes/${encodeURIComponent(row.nodeId)}`} className="font-mid hover:underline">
                   {visibleText(row.nodeName)}

@@ -28,6 +28,14 @@ export function toneOf(row: Pick<TransferRow, "state" | "stalledMs">): Tone {
   }
 }
 
+/** What it does, in a word; `restore drill` is restored for practice and removed. */
+const VERBS: Record<TransferRow["direction"], string> = {
+  upload: "upload",
+  download: "restore",
+  verify: "verify",
+  drill: "restore drill",
+};
+
 /** Where to, and how far: the part after the step's name. */
 export function placeOf(row: TransferRow): { arrow: "→" | "←"; verb: string; place: string; file: string | null } {
   const file =
@@ -36,7 +44,7 @@ export function placeOf(row: TransferRow): { arrow: "→" | "←"; verb: string;
       : null;
   return {
     arrow: "→",
-    verb: row.direction === "upload" ? "upload" : "restore",
+    verb: VERBS[row.direction],
     place: shortText(row.place, 72),
     file,
   };
@@ -87,7 +95,7 @@ export function factsOf(row: TransferRow, unit: RateUnit): string {
       ? [`${formatRate(row.averageBytesPerSecond, unit)} on average`]
       : []),
     ...(row.retries > 0 ? [`${row.retries} ${row.retries === 1 ? "retry" : "retries"}`] : []),
-    STARTED_BY[row.startedBy],
+    row.direction === "drill" ? "started by its schedule" : STARTED_BY[row.startedBy],
   ].join(" · ");
 }
 

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
+import type { RestoreCandidate } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -18,36 +19,37 @@ import { Empty } from "../_ui/panel.tsx";
 import { Select } from "../_ui/select.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { RestoreForm, type RestoreChoice } from "./restore-form.tsx";
+import { ManyProgress } from "./many-progress.tsx";
+import { chosenNodes, nothingChosen, pathWrong, planned, type RestoreChoice } from "./restore-choice.ts";
+import { RestoreForm } from "./restore-form.tsx";
 import { RestoreProgress } from "./restore-progress.tsx";
+import { TryIt } from "./try-it.tsx";
 
 /** Restore, filled in on arrival: one Enter starts it. It goes on at the node; the page may be closed. */
 export function RestoreDialog({ request, onClose }: { request: RestoreRequest; onClose: () => void }) {
   const [checkpointId, setCheckpointId] = useState(request.checkpointId);
-  const [choice, setChoice] = useState<RestoreChoice>({ nodeId: request.nodeId, targetPath: null });
+  const [choice, setChoice] = useState<RestoreChoice>(nothingChosen(request.nodeId));
   const plan = useQuery({
-    ...restorePlanQuery(checkpointId ?? "", choice.nodeId),
+    ...restorePlanQuery(checkpointId ?? "", { nodeId: choice.nodeId, files: planned(choice.files) }),
     enabled: checkpointId !== null,
     placeholderData: (old) => (old?.checkpoint.id === checkpointId ? old : undefined),
   });
   const [requestId] = useState(newRequestId);
-  const start = useAction((input: { checkpointId: string; nodeId: string; targetPath: string }) =>
-    hub.restores.create.mutate({ requestId, ...input }),
-  );
+  const start = useAction((input: Omit<StartInput, "requestId">) => hub.restores.start.mutate({ requestId, ...input }));
   const whyNot = useWhyNot("operator");
-  const transferId = start.result?.transferId ?? null;
+  const started = start.result?.restores ?? [];
+  const only = started.length === 1 ? started[0] : undefined;
+  const transferId = only?.transferId ?? null;
   const transfer = useLiveTransfer(transferId);
   const running = transfer === null || !isEnded(transfer.state);
   const nodeId = choice.nodeId ?? plan.data?.suggestedNodeId ?? null;
   const node = plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId);
   const targetPath = choice.targetPath ?? plan.data?.suggestedPath ?? "";
-  const pathWrong =
-    plan.data === undefined ||
-    (targetPath.startsWith("/") && targetPath.length > 1 && !targetPath.split("/").includes(".."))
-      ? undefined
-      : "an absolute folder on the node, without '..'";
-  const ready =
-    checkpointId !== null && node !== undefined && node.whyNot === null && pathWrong === undefined && whyNot === null;
+  const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
+  const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
+  const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
+  const isChosen = plan.data?.refusal === null && (choice.files === null || choice.files.length > 0);
+  const ready = checkpointId !== null && isFit && isChosen && wrongPath === undefined && whyNot === null;
   // One Enter restores: the button takes the focus once, as soon as the plan says that it can be pressed.
   const submit = useRef<HTMLButtonElement>(null);
   const offered = useRef(false);
@@ -61,6 +63,22 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       ? "Restore"
       : `Restore ${visibleText(plan.data.checkpoint.run)} step ${formatCount(plan.data.checkpoint.step)}`;
 
+  if (started.length > 1 && plan.data !== undefined)
+    return (
+      <Dialog
+        open
+        onClose={onClose}
+        title={title}
+        footer={
+          <>
+            <span className="min-w-0 flex-1 text-soft">Runs on the nodes. You can close this page.</span>
+            <Button onClick={onClose}>Close</Button>
+          </>
+        }
+      >
+        <ManyProgress restores={started} checkpoint={plan.data.checkpoint} queue={plan.data.queue} />
+      </Dialog>
+    );
   if (transferId !== null && plan.data !== undefined)
     return (
       <Dialog
@@ -81,10 +99,12 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
           checkpoint={plan.data.checkpoint}
           nodeName={node?.name ?? "the node"}
           targetPath={targetPath}
+          chosen={plan.data.chosen}
         />
       </Dialog>
     );
 
+  const fault = start.fault ?? only?.fault ?? null;
   return (
     <Dialog
       open
@@ -92,9 +112,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       title={title}
       footer={
         <>
-          <span className="min-w-0 flex-1 basis-full text-soft sm:basis-auto">
-            {whyNot ?? (node === undefined ? "" : `Runs on ${visibleText(node.name)}. You can close this page.`)}
-          </span>
+          <span className="min-w-0 flex-1 basis-full text-soft sm:basis-auto">{whyNot ?? whereWords(nodes)}</span>
           <Button ref={submit} type="submit" form="restore" look="main" disabled={!ready || start.busy}>
             {start.busy ? "Starting" : "Restore"} <Key look="inside">↵</Key>
           </Button>
@@ -106,8 +124,16 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         aria-label="Restore"
         onSubmit={(event) => {
           event.preventDefault();
-          if (checkpointId !== null && node !== undefined && ready)
-            start.run({ checkpointId, nodeId: node.nodeId, targetPath });
+          if (!ready || start.busy) return;
+          const { files, mayFallBack } = choice;
+          const nodeIds = nodes.map((one) => one.nodeId);
+          start.run({
+            checkpointId,
+            nodeIds,
+            targetPath,
+            mayFallBack,
+            choice: files === null ? null : { files: [...files] },
+          });
         }}
       >
         {request.checkpointId === null && (
@@ -115,7 +141,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             value={checkpointId}
             onChange={(id) => {
               setCheckpointId(id);
-              setChoice({ nodeId: request.nodeId, targetPath: null });
+              setChoice(nothingChosen(request.nodeId));
             }}
           />
         )}
@@ -128,18 +154,50 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             plan={plan.data}
             nodeId={nodeId}
             targetPath={targetPath}
-            pathWrong={pathWrong}
+            pathWrong={wrongPath}
+            choice={choice}
             onChange={setChoice}
+            onInstead={(id) => {
+              setCheckpointId(id);
+              setChoice(nothingChosen(choice.nodeId));
+            }}
           />
         )}
-        {start.fault !== null && (
+        {fault !== null && (
           <div className="pt-3">
-            <FaultNote fault={start.fault} />
+            <FaultNote fault={fault} />
           </div>
         )}
       </form>
+      {checkpointId !== null && node !== undefined && nodes.length === 1 && (
+        <TryIt
+          key={`${checkpointId} ${node.nodeId} ${targetPath} ${choice.files?.join() ?? ""}`}
+          checkpointId={checkpointId}
+          nodeId={node.nodeId}
+          nodeName={node.name}
+          targetPath={targetPath}
+          files={choice.files}
+          disabled={!ready}
+        />
+      )}
     </Dialog>
   );
+}
+
+interface StartInput {
+  requestId: string;
+  checkpointId: string;
+  nodeIds: string[];
+  targetPath: string;
+  mayFallBack: boolean;
+  choice: { files: string[] } | null;
+}
+
+function whereWords(nodes: readonly RestoreCandidate[]): string {
+  const [first] = nodes;
+  if (first === undefined) return "";
+  const where = nodes.length === 1 ? visibleText(first.name) : `${formatCount(nodes.length)} nodes`;
+  return `Runs on ${where}. You can close this page.`;
 }
 
 /** When it begins at a node: which run. The newest one that has a complete checkpoint comes first. */

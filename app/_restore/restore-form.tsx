@@ -1,28 +1,32 @@
 "use client";
 import { Check } from "lucide-react";
-import type { ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
+import { wordsOf } from "../_hub/fault-of.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { Button } from "../_ui/button.tsx";
 import { Field, TextInput } from "../_ui/field.tsx";
 import { Mark } from "../_ui/mark.tsx";
 import { Select } from "../_ui/select.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-
-/** What the person changed; null keeps what was suggested. */
-export interface RestoreChoice {
-  nodeId: string | null;
-  targetPath: string | null;
-}
+import { VerifiedNote } from "../_verifying/verified-note.tsx";
+import { FileChoice } from "./file-choice.tsx";
+import { PickList } from "./pick-list.tsx";
+import { chosenNodes, costWords, freeWords, planned, wholeTimeMs, type RestoreChoice } from "./restore-choice.ts";
 
 interface RestoreFormProps {
   plan: RestorePlan;
   nodeId: string | null;
   targetPath: string;
   pathWrong: string | undefined;
+  choice: RestoreChoice;
+  /** Another checkpoint, in place of a damaged one. */
+  onInstead: (checkpointId: string) => void;
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
 }
 
@@ -34,16 +38,20 @@ const EGRESS: Record<RestorePlan["egress"], string> = {
 };
 
 /** The four lines of a restore (step, node, path, files) and what was checked for them. */
-export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: RestoreFormProps) {
+export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onChange, onInstead }: RestoreFormProps) {
+  const [isToMany, setToMany] = useState(choice.also.length > 0);
   const { checkpoint } = plan;
   const nodes = useNodes();
   const node = plan.candidates.find((candidate) => candidate.nodeId === nodeId);
+  const isUpperBound = choice.files !== null && planned(choice.files) === null;
+  const others = plan.candidates.filter((candidate) => candidate.nodeId !== nodeId);
   const fitting = plan.candidates.filter((candidate) => candidate.whyNot === null).length;
   return (
     <>
       <Line label="Step">
         <b className="nums font-mid">{formatCount(checkpoint.step)}</b>
-        <Tag tone="safe">complete</Tag>
+        {checkpoint.damage === null ? <Tag tone="safe">complete</Tag> : <Tag tone="lost">damaged</Tag>}
+        <VerifiedNote row={checkpoint} />
         <span className="ml-auto truncate text-faint">{plan.isNewest ? "newest complete" : "an older step"}</span>
       </Line>
       <Field
@@ -75,6 +83,38 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: R
           />
         )}
       </Field>
+      {others.length > 0 && (
+        <Line label="">
+          <label className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              className="size-4 accent-accent"
+              checked={isToMany}
+              onChange={(event) => {
+                setToMany(event.target.checked);
+                if (!event.target.checked) onChange((old) => ({ ...old, also: [] }));
+              }}
+            />
+            to more nodes
+          </label>
+          {choice.also.length > 0 && (
+            <span className="nums ml-auto text-soft">{formatCount(choice.also.length + 1)} nodes</span>
+          )}
+        </Line>
+      )}
+      {isToMany && others.length > 0 && (
+        <PickList
+          label="More nodes"
+          items={others.map((candidate) => ({
+            id: candidate.nodeId,
+            label: visibleText(candidate.name),
+            note: candidateNote(candidate, nodes?.get(candidate.nodeId)),
+            whyNot: candidate.whyNot,
+          }))}
+          picked={new Set(choice.also)}
+          onChange={(picked) => onChange((old) => ({ ...old, also: [...picked] }))}
+        />
+      )}
       <Field label="Path" error={pathWrong}>
         {(ids) => (
           <TextInput
@@ -86,14 +126,61 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, onChange }: R
         )}
       </Field>
       <Line label="Files">
-        <span>
-          all {formatCount(checkpoint.fileCount)} {checkpoint.fileCount === 1 ? "file" : "files"}
+        <span className="nums">{fileWords(plan, choice.files)}</span>
+        <Button size="small" onClick={() => onChange((old) => ({ ...old, files: old.files === null ? [] : null }))}>
+          {choice.files === null ? "Choose files" : "All files"}
+        </Button>
+        <span className="nums ml-auto text-soft">
+          {isUpperBound ? "at most " : ""}
+          {formatBytes(plan.chosen.bytes)}
         </span>
-        <span className="nums ml-auto text-soft">{formatBytes(checkpoint.sizeBytes)}</span>
       </Line>
-      <Checks plan={plan} node={node} />
+      {choice.files !== null && (
+        <FileChoice
+          checkpoint={checkpoint}
+          files={choice.files}
+          onChange={(files) => onChange((old) => ({ ...old, files }))}
+        />
+      )}
+      {checkpoint.damage === null && (
+        <Line label="">
+          <label className="flex items-center gap-2">
+            <input
+              type="checkbox"
+              className="size-4 accent-accent"
+              checked={choice.mayFallBack}
+              onChange={(event) => onChange((old) => ({ ...old, mayFallBack: event.target.checked }))}
+            />
+            when it turns out damaged, take the complete step before it
+          </label>
+        </Line>
+      )}
+      {plan.refusal !== null && (
+        <div className="py-1.5 sm:pl-36">
+          <Banner
+            tone="lost"
+            title={visibleText(wordsOf(plan.refusal).says)}
+            action={
+              plan.instead !== null && (
+                <Button size="small" onClick={() => onInstead(plan.instead?.checkpointId ?? "")}>
+                  Take step {formatCount(plan.instead.step)}
+                </Button>
+              )
+            }
+          />
+        </div>
+      )}
+      <Checks plan={plan} node={node} also={chosenNodes(plan, null, choice.also)} />
     </>
   );
+}
+
+const countWords = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
+
+function fileWords({ chosen }: RestorePlan, files: RestoreChoice["files"]): string {
+  const count = files?.length ?? chosen.files;
+  if (count === 0) return "none chosen yet";
+  return `${files === null ? "all " : ""}${formatCount(count)} ${count === 1 ? "file" : "files"}`;
 }
 
 const candidateNote = (candidate: RestoreCandidate, node: NodeRow | undefined): string =>
@@ -115,25 +202,45 @@ function Line({ label, children }: { label: string; children: ReactNode }) {
   );
 }
 
-function Checks({ plan, node }: { plan: RestorePlan; node: RestoreCandidate | undefined }) {
+interface ChecksProps {
+  plan: RestorePlan;
+  node: RestoreCandidate | undefined;
+  also: readonly RestoreCandidate[];
+}
+
+function Checks({ plan, node, also }: ChecksProps) {
   const rate = useRate();
   if (node === undefined) return null;
+  const all = [node, ...also];
+  const cost = costWords(plan.cost, all.length);
+  const timeMs = wholeTimeMs(
+    all.map(({ etaMs }) => etaMs),
+    plan.queue.atOnce,
+  );
   const checks: { tone: "ok" | "unknown" | "wrong"; text: string }[] = [
     ...(node.whyNot === null ? [] : [{ tone: "wrong" as const, text: visibleText(node.whyNot) }]),
     node.freeBytes === null
       ? { tone: "unknown", text: "free disk space is not known; it is checked on the node first" }
       : {
-          tone: node.freeBytes > plan.checkpoint.sizeBytes ? "ok" : "wrong",
+          tone: node.freeBytes > plan.chosen.bytes ? "ok" : "wrong",
           text: `${formatBytes(node.freeBytes)} free`,
         },
+    ...(also.length === 0
+      ? []
+      : [
+          {
+            tone: "ok" as const,
+            text: `at most ${formatCount(plan.queue.atOnce)} at a time${timeMs === null ? "" : `, about ${formatDuration(timeMs)} for all`}`,
+          },
+        ]),
     node.etaMs === null || node.bytesPerSecond === null
       ? { tone: "unknown", text: "no download was measured on this node yet" }
       : { tone: "ok", text: `about ${formatDuration(node.etaMs)} at this node's ${rate(node.bytesPerSecond)}` },
     {
       tone: plan.egress === "metered" ? "unknown" : "ok",
-      text: `${formatCount(plan.requests)} reads, ${EGRESS[plan.egress]}`,
+      text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
-    { tone: "ok", text: "every byte is verified before the folder takes its name" },
+    { tone: "ok", text: "every byte is verified before the folder takes its name; one that is there stays until then" },
   ];
   return (
     <ul className="flex flex-col gap-1 pt-1.5 text-soft sm:pl-36">

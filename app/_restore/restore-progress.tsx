@@ -14,10 +14,11 @@ interface RestoreProgressProps {
   checkpoint: CheckpointRow;
   nodeName: string;
   targetPath: string;
+  chosen: { files: number; bytes: number };
 }
 
 /** The restore as it runs: a sentence, and at the end the verified result. */
-export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath }: RestoreProgressProps) {
+export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, chosen }: RestoreProgressProps) {
   const live = useLiveTransfer(transferId);
   const stored = useQuery({ ...checkpointQuery(checkpoint.id), refetchInterval: live === null ? 2000 : false });
   const row = live ?? stored.data?.restores.find((one) => one.id === transferId) ?? null;
@@ -32,7 +33,7 @@ export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath }
     return (
       <Banner
         tone="safe"
-        title={`Restored and verified: ${formatCount(checkpoint.fileCount)} ${checkpoint.fileCount === 1 ? "file" : "files"}, ${formatBytes(checkpoint.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
+        title={`Restored and verified: ${formatCount(chosen.files)} ${chosen.files === 1 ? "file" : "files"}, ${formatBytes(chosen.bytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
         action={<Copy text={targetPath} label="Copy the path" />}
       >
         It lies on {visibleText(nodeName)} at <span className="font-mono text-12">{visibleText(targetPath)}</span>.

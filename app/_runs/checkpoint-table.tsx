@@ -9,6 +9,7 @@ import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
+import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { checkpointState, metricWords } from "./checkpoint-words.ts";
@@ -72,7 +73,10 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         </div>
       </Cell>
       <Cell>
-        <Tag tone={state.tone}>{state.text}</Tag>
+        <Tag tone={state.tone}>{state.text}</Tag>{" "}
+        <span className="text-12 max-lg:hidden">
+          <VerifiedNote row={row} />
+        </span>
       </Cell>
       <Cell from="sm" align="right">
         {formatBytes(row.sizeBytes)}

@@ -32,10 +32,13 @@ const isMeant = (hub: Hub, rule: LiveRule, about: { nodeId: string; run: string 
   return isHere && (about.run === null || fitsPattern(about.run, rule.scope.runs));
 };
 
+/** Reading a checkpoint back is trying whether it could be restored. */
+const TRIED: Readonly<Record<string, string>> = { verify: "verify", drill: "rehearse a restore of" };
+
 async function failedRestores(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const since = new Date(hub.now() - withinMs);
   const rows = await hub.db.transfer.findMany({
-    where: { state: "failed", direction: "download", endedAt: { gte: since } },
+    where: { state: "failed", direction: { in: ["download", "verify", "drill"] }, endedAt: { gte: since } },
     include: { node: { select: { name: true } } },
     orderBy: { createdAt: "desc" },
     take: MOST,
@@ -50,7 +53,7 @@ async function failedRestores(hub: Hub, rule: LiveRule, withinMs: number): Promi
         nodeId: row.nodeId,
         nodeName: row.node.name,
         run: row.run,
-        text: `could not restore step ${row.step} of ${row.run}${why}`,
+        text: `could not ${TRIED[row.direction] ?? "restore"} step ${row.step} of ${row.run}${why}`,
         since: row.endedAt?.getTime() ?? hub.now(),
       };
     });

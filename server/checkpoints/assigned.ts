@@ -1,11 +1,12 @@
+import { MOVING_KINDS } from "#protocol/commands.ts";
 import type { Database } from "#prisma/open.ts";
 import { currentEpoch } from "./newest.ts";
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
 /**
- * Whether a node may read a checkpoint: somebody asked it to restore just that one and the restore has not ended, or it
- * writes the run now.
+ * Whether a node may read a checkpoint: somebody asked it to restore or to verify just that one and that has not ended, or
+ * it writes the run now.
  */
 export async function mayRead(
   db: Pick<Database, "command" | "transfer" | "epoch">,
@@ -15,7 +16,7 @@ export async function mayRead(
   const writer = await currentEpoch(db, checkpoint.run);
   if (writer?.nodeId === node.id) return true;
   const commands = await db.command.findMany({
-    where: { nodeId: node.id, checkpointId: checkpoint.id, kind: "restore" },
+    where: { nodeId: node.id, checkpointId: checkpoint.id, kind: { in: [...MOVING_KINDS, "preview"] } },
     select: { endedAt: true, transferId: true },
   });
   if (commands.some(({ endedAt }) => endedAt === null)) return true;

@@ -1,5 +1,6 @@
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
+import { damageReport } from "#protocol/damage.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Live } from "../live/live.ts";
@@ -20,6 +21,13 @@ const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
 function metricsOf(stored: string): Record<string, number> {
   const metrics = Object.entries(JSON.parse(stored) as Record<string, number>);
   return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)));
+}
+
+/** Written by this hub and only shown. */
+export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): CheckpointRow["damage"] {
+  if (row.damagedAt === null || row.damage === null) return null;
+  const report = damageReport.safeParse(JSON.parse(row.damage));
+  return report.success ? { ...report.data, foundAt: row.damagedAt.getTime() } : null;
 }
 
 export interface RowContext {
@@ -50,5 +58,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     committedAt: row.committedAt?.getTime() ?? null,
     bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),
     keeping: context.keeping?.get(row.id) ?? KEPT_NOWHERE,
+    verifiedAt: row.verifiedAt?.getTime() ?? null,
+    damage: damageIn(row),
   };
 }

@@ -3,7 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import type { checkpointRef, findCheckpointInput } from "#protocol/hello.ts";
 import { runName } from "#protocol/names.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { currentEpoch, newestComplete } from "./newest.ts";
+import { currentEpoch, newestComplete, newestOfStep } from "./newest.ts";
 
 /**
  * A complete checkpoint of a run that the node writes: the newest, or the newest of one step; null when there is none.
@@ -18,7 +18,7 @@ export async function findCheckpoint(
     const detail = writer === null ? "nobody has written this run yet" : "another node writes this run";
     throw new Fault("NOT_THIS_NODES", { op: "restore", subject: run, detail });
   }
-  const found = await newestComplete(hub.db, run, step);
+  const found = step === undefined ? await newestComplete(hub.db, run) : await newestOfStep(hub.db, run, step);
   if (found === null) return null;
   return {
     checkpointId: found.id,

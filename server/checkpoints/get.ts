@@ -12,6 +12,7 @@ import { newestComplete } from "./newest.ts";
 
 const FILES_LISTED = 1_000;
 const RESTORES_LISTED = 50;
+const CHECKS_LISTED = 10;
 
 const committedFile = ({ path, sizeBytes, extents }: Manifest["files"][number]): CheckpointFileView => ({
   path,
@@ -40,6 +41,12 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
     orderBy: { createdAt: "desc" },
     take: RESTORES_LISTED,
   });
+  const checks = await hub.db.transfer.findMany({
+    where: { checkpointId: id, direction: { in: ["verify", "drill"] } },
+    include: { node: { select: { name: true } } },
+    orderBy: { createdAt: "desc" },
+    take: CHECKS_LISTED,
+  });
   const text = row.content?.manifest ?? null;
   const files =
     text === null
@@ -59,5 +66,6 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
     files: files.slice(0, FILES_LISTED),
     filesOmitted: Math.max(0, files.length - FILES_LISTED),
     restores: restores.map((one) => hub.live.transfers.get(one.id)?.row ?? transferRowOf(one, one.node.name)),
+    checks: checks.map((one) => hub.live.transfers.get(one.id)?.row ?? transferRowOf(one, one.node.name)),
   };
 }

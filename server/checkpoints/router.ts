@@ -1,6 +1,8 @@
 import { byId, byRun } from "#protocol/requests.ts";
 import { keepProcedures } from "../keeping/router.ts";
-import { router, viewer } from "../trpc.ts";
+import { verifyInput } from "#protocol/verifying.ts";
+import { operator, router, viewer } from "../trpc.ts";
+import { verifyCheckpoint } from "../verifying/verify.ts";
 import { getCheckpoint } from "./get.ts";
 import { getRun, listRuns } from "./runs.ts";
 
@@ -12,4 +14,5 @@ export const runsRouter = router({
 export const checkpointsRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
   ...keepProcedures,
+  verify: operator.input(verifyInput).mutation(({ ctx, input }) => verifyCheckpoint(ctx, input)),
 });

@@ -1,10 +1,15 @@
+import { isMovingKind } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
+import { isEnded } from "#protocol/transfer.ts";
 import { formatCount } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 
 const AT_ONCE = 1_000;
 const KEPT_MS = 30 * 86_400_000;
+
+/** A drill that nobody took up did not fail: the clock makes up for it. */
+const stateAfter = (kind: string): "cancelled" | "failed" => (kind === "drill" ? "cancelled" : "failed");
 
 /**
  * Ends commands that nobody accepted in time: from here on no node hears of them, and one that finds one on its way does
@@ -15,7 +20,7 @@ export async function expireCommands(hub: Hub): Promise<void> {
   const late = await hub.db.command.findMany({
     where: { state: "sent", expiresAt: { lte: new Date(now) } },
     take: AT_ONCE,
-    select: { id: true, kind: true, nodeId: true },
+    select: { id: true, kind: true, nodeId: true, transferId: true },
   });
   const [first] = late;
   if (first === undefined) return;
@@ -25,6 +30,13 @@ export async function expireCommands(hub: Hub): Promise<void> {
       where: { id: { in: late.map(({ id }) => id) }, state: "sent" },
       data: { state: "expired", endedAt: new Date(now), fault: JSON.stringify(fault) },
     });
+    for (const { kind, transferId } of late) {
+      if (!isMovingKind(kind)) continue;
+      await tx.transfer.updateMany({
+        where: { id: transferId, endedAt: null },
+        data: { state: stateAfter(kind), endedAt: new Date(now), fault: JSON.stringify(fault) },
+      });
+    }
     const node = late.length === 1 ? hub.live.nodes.get(first.nodeId) : undefined;
     const text =
       node === undefined
@@ -33,7 +45,12 @@ export async function expireCommands(hub: Hub): Promise<void> {
     const line = { at: now, kind: "command-expired" as const, work: "risk" as const, text };
     return recordEvent(tx, { ...line, ...(node === undefined ? {} : { node }) });
   });
-  for (const { nodeId, id } of late) hub.live.withdraw(nodeId, id);
+  for (const { nodeId, id, transferId, kind } of late) {
+    hub.live.withdraw(nodeId, id);
+    const row = hub.live.transfers.get(transferId)?.row;
+    const ended = { state: stateAfter(kind), endedAt: now, fault: new Fault("EXPIRED").toData() };
+    if (row !== undefined && !isEnded(row.state)) hub.live.putTransfer({ ...row, ...ended }, { toWrite: "now" });
+  }
   emit(hub, event, ["commands"]);
 }
 

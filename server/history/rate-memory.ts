@@ -1,4 +1,4 @@
-import type { TransferDirection } from "#protocol/transfer.ts";
+import type { LinkDirection } from "#protocol/transfer.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Places } from "./places.ts";
 
@@ -14,7 +14,7 @@ export interface RateMemory {
 export interface Way {
   nodeId: string;
   profileId: string;
-  direction: TransferDirection;
+  direction: LinkDirection;
 }
 
 const TRANSFERS_REMEMBERED = 5;

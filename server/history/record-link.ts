@@ -1,6 +1,7 @@
 import type { ProbeReport } from "#protocol/probe.ts";
 import { OWN_ENGINE } from "#protocol/measured.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
+import { isLinkDirection } from "#protocol/transfer.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
@@ -31,10 +32,11 @@ function effectiveOf(event: Ended): { effective: number | null; tookMs: number }
   return { tookMs, effective: tookMs > 0 && sentBytes > 0 ? (sentBytes * 1000) / tookMs : null };
 }
 
-/** A transfer that was passed over, or cancelled before a byte moved, says nothing about a link. */
+/** A transfer that was passed over, or cancelled before a byte moved, or that left others its turn, says nothing about a link. */
 export async function recordTransferLink(scope: Scope, event: Ended, profileId: string): Promise<void> {
   const { tx, hub, node } = scope;
   const { measured, direction, state } = event;
+  if (!isLinkDirection(direction)) return;
   if (state === "superseded" || (state === "cancelled" && event.sentBytes === 0)) return;
   const { node: number, seriesId } = await numbersFor(scope, { profileId, engine: measured?.engine ?? OWN_ENGINE });
   const { effective, tookMs } = effectiveOf(event);

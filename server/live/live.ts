@@ -55,6 +55,8 @@ export class Live {
     ["sent", 0],
     ["accepted", 0],
   ]);
+  /** Restores may wait for their turn: their queue is in the database, and is read only while this is so. */
+  mayRestoresWait = true;
   revision = 0;
   /** When the progress of transfers was last written down. */
   transfersWrittenAt = 0;

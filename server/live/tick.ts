@@ -9,6 +9,8 @@ import { writeMinute } from "../history/write-minute.ts";
 import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
+import { releaseRestores } from "../restores/release-restores.ts";
+import { runDrills } from "../verifying/run-drills.ts";
 import { writeDown } from "./write-down.ts";
 
 /**
@@ -24,6 +26,7 @@ const SAMPLES_EVERY_MS = 60_000;
 const KEY_USES_EVERY_MS = 15_000;
 const TOTALS_EVERY_MS = 10_000;
 const PRUNE_EVERY_MS = 3_600_000;
+const DRILLS_EVERY_MS = 30_000;
 const ROTATION_EVERY_MS = 600_000;
 const OVERLAPS_EVERY_MS = 60_000;
 /** A transfer that ended stays in view this long, so that every watcher sees its end. */
@@ -105,6 +108,8 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
     { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
+    { everyMs: TICK_MS, run: () => releaseRestores(hub) },
+    { everyMs: DRILLS_EVERY_MS, run: () => runDrills(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },

@@ -21,7 +21,7 @@ import { liveNodeOf } from "./live-node-of.ts";
 /** What a batch changed, to be shown after the transaction. */
 interface Recorded {
   events: EventRow[];
-  transfers: { row: TransferRow; endedAtNode: number }[];
+  transfers: { row: TransferRow; endedAtNode: number | null }[];
   /** Some command is in another state. */
   commands: boolean;
 }
@@ -81,8 +81,12 @@ export async function record(
     if (through > acceptedSeq) await tx.node.update({ where: { id: node.id }, data: { acceptedSeq: through } });
     return through;
   });
-  for (const { row, endedAtNode } of recorded.transfers) hub.live.putTransfer(row, { toWrite: "now", endedAtNode });
+  for (const { row, endedAtNode } of recorded.transfers) {
+    hub.live.putTransfer(row, { toWrite: "now", ...(endedAtNode === null ? {} : { endedAtNode }) });
+  }
   for (const event of recorded.events) hub.live.addEvent(event);
+  // One of them may have fallen back to another checkpoint.
+  if (recorded.transfers.length > 0) hub.live.mayRestoresWait = true;
   if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
   if (recorded.commands) hub.live.markStale(["commands"]);
   if (recorded.events.length > 0) hub.live.markStale(["events"]);

@@ -1,18 +1,24 @@
 import type * as z from "zod";
-import { manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import type { ManifestFile } from "#protocol/checkpoint.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
+import { USUAL_AT_ONCE, type FileChoice, type RestoreQueue } from "#protocol/restoring.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes } from "#protocol/units.ts";
 import type { CheckpointRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+import type { Checkpoint, Profile } from "#prisma/client/client.ts";
 import { PRESETS, traitsOf } from "#storage/providers.ts";
 import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
 import type { Hub } from "../hub.ts";
 import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
-import { newestComplete } from "../checkpoints/newest.ts";
+import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
 import { draftOf } from "../profiles/open-store.ts";
+import { estimateCost } from "./estimate-cost.ts";
+import { readChoice, type Chosen } from "./read-choice.ts";
+import { refuseDamaged } from "./refuse-damaged.ts";
+import { movingRestores } from "./release-restores.ts";
 
 /** Room a restore needs beyond the files themselves. */
 const HEADROOM = 1.05;
@@ -30,10 +36,17 @@ function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileId: stri
   return free !== null && free < needed ? `only ${formatBytes(free)} free, ${formatBytes(needed)} needed` : null;
 }
 
+const DOING = {
+  upload: "uploading",
+  download: "restoring",
+  verify: "verifying",
+  drill: "rehearsing a restore of",
+} as const;
+
 function busyWith(hub: Hub, node: LiveNode): string | null {
   for (const { row } of hub.live.transfers.values()) {
     if (row.nodeId !== node.id || isEnded(row.state)) continue;
-    return `${row.direction === "upload" ? "uploading" : "restoring"} step ${row.step} of ${row.run}`;
+    return `${DOING[row.direction]} step ${row.step} of ${row.run}`;
   }
   return null;
 }
@@ -41,9 +54,9 @@ function busyWith(hub: Hub, node: LiveNode): string | null {
 function candidateOf(
   hub: Hub,
   node: LiveNode,
-  about: { checkpoint: CheckpointRow; others: number | null },
+  about: { checkpoint: CheckpointRow; sizeBytes: number; others: number | null },
 ): RestoreCandidate {
-  const { checkpoint, others } = about;
+  const { checkpoint, sizeBytes, others } = about;
   const way = { nodeId: node.id, profileId: checkpoint.profileId, direction: "download" as const };
   const rate = expectedRate(hub, way)?.bytesPerSecond ?? others;
   return {
@@ -52,9 +65,9 @@ function candidateOf(
     state: stateOf(node),
     gpu: gpuOf(node.facts),
     freeBytes: node.report?.disk?.freeBytes ?? null,
-    whyNot: whyNot(node, checkpoint),
+    whyNot: whyNot(node, { profileId: checkpoint.profileId, sizeBytes }),
     busyWith: busyWith(hub, node),
-    etaMs: rate === null ? null : Math.round((checkpoint.sizeBytes / rate) * 1000),
+    etaMs: rate === null ? null : Math.round((sizeBytes / rate) * 1000),
     bytesPerSecond: rate,
   };
 }
@@ -82,13 +95,14 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   if (row.state !== "complete" || text === null) {
     throw new Fault("CHECKPOINT_INCOMPLETE", { subject: `${row.run} step ${row.step}` });
   }
+  const { chosen, refusal } = judgeChoice(row, { text, choice: input.choice });
   const newest = await newestComplete(hub.db, row.run);
   const checkpoint = checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) });
   const way = { profileId: checkpoint.profileId, direction: "download" as const };
   const others = expectedOfNeighbours(hub, way)?.bytesPerSecond ?? null;
   const candidates = [...hub.live.nodes.values()]
     .filter((node) => node.revokedAt === null)
-    .map((node) => candidateOf(hub, node, { checkpoint, others }))
+    .map((node) => candidateOf(hub, node, { checkpoint, sizeBytes: chosen.sizeBytes, others }))
     .toSorted(byFitness);
   const best =
     candidates.find((candidate) =>
@@ -96,11 +110,17 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
-  const { files } = manifest.parse(JSON.parse(text));
+  const requests = requestsFor(chosen.of, partBytes);
+  const instead = row.damagedAt === null ? null : await completeBefore(hub.db, row);
   return {
     checkpoint,
     isNewest: checkpoint.isNewest,
-    requests: requestsFor(files, partBytes),
+    chosen: { files: chosen.fileCount, bytes: chosen.sizeBytes },
+    refusal,
+    instead: instead === null ? null : { checkpointId: instead.id, step: Number(instead.step) },
+    requests,
+    cost: estimateCost(row.profile, { bytes: chosen.sizeBytes, reads: requests }),
+    queue: await queueOf(hub, row.profile),
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
@@ -125,6 +145,32 @@ function requestsFor(files: readonly ManifestFile[], partBytes: number): number 
     (sum, { pieces, shared, total }) => sum + (shared.size > 1 ? Math.ceil(total / PACK_READ_BYTES) : pieces),
     0,
   );
+}
+
+/** What cannot be restored is planned as all of it, with the reason. */
+function judgeChoice(
+  row: Checkpoint,
+  { text, choice }: { text: string; choice: FileChoice },
+): { chosen: Chosen; refusal: FaultData | null } {
+  try {
+    const chosen = readChoice(text, choice);
+    try {
+      refuseDamaged(row, chosen.files);
+      return { chosen, refusal: null };
+    } catch (error) {
+      return { chosen, refusal: toFault(error).toData() };
+    }
+  } catch (error) {
+    return { chosen: readChoice(text, null), refusal: toFault(error).toData() };
+  }
+}
+
+async function queueOf(hub: Hub, profile: Pick<Profile, "id" | "restoresAtOnce">): Promise<RestoreQueue> {
+  const waiting = await hub.db.queuedRestore.count({
+    where: { profileId: profile.id, releasedAt: null, transfer: { endedAt: null } },
+  });
+  const moving = (await movingRestores(hub)).filter(({ profileId }) => profileId === profile.id).length;
+  return { atOnce: profile.restoresAtOnce ?? USUAL_AT_ONCE, moving, waiting };
 }
 
 /**

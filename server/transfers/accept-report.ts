@@ -10,6 +10,7 @@ import { writeMoves } from "../live/write-down.ts";
 import { hearFrom } from "../nodes/hear-from.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { placeOf } from "./place-of.ts";
 import { transferRowOf, withProgress } from "./transfer-row.ts";
 
 /** What moves more slowly than this says nothing about a link: it was waiting for something else. */
@@ -36,9 +37,6 @@ function measure(node: LiveNode, report: ProgressReport): void {
       ? report.downBytesPerSecond
       : node.downBytesPerSecond * (1 - SMOOTHING) + report.downBytesPerSecond * SMOOTHING;
 }
-
-const placeOf = (store: { bucket: string; prefix: string }, progress: TransferProgress): string =>
-  progress.direction === "upload" ? `${store.bucket}/${store.prefix}runs/${progress.run}` : "a folder on the node";
 
 /** Writes a transfer the hub hears of for the first time, so that its id can be asked for at once. */
 async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow> {

@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { Command } from "#protocol/commands.ts";
+import { MOVING_KINDS, type Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { transferAction } from "#protocol/requests.ts";
 import { mayMove, type TransferState } from "#protocol/transfer.ts";
@@ -16,8 +16,9 @@ import { transferRowOf } from "./transfer-row.ts";
 
 /**
  * A person's wish about a transfer. The node does the work, so it becomes a command, which the node hears at once or when
- * it comes back. Two things happen here and now, because no node may ever come: a restore that its node has not accepted
- * and cannot hear of is cancelled in place, and a failed one that is to be tried again counts as waiting.
+ * it comes back. Some things happen here and now, because no node may ever come: a restore that waits for its turn is moved
+ * in its queue, one that its node has not accepted and cannot hear of is cancelled in place, and a failed one that is to be
+ * tried again counts as waiting.
  */
 
 type Action = z.infer<typeof transferAction>["action"];
@@ -44,11 +45,24 @@ async function cancelUnheard(tx: Transaction, hub: Hub, row: Transfer): Promise<
   if (node !== undefined && stateOf(node) === "online") return false;
   const at = new Date(hub.now());
   const { count } = await tx.command.updateMany({
-    where: { transferId: row.id, kind: "restore", state: "sent", endedAt: null },
+    where: { transferId: row.id, kind: { in: [...MOVING_KINDS] }, state: "sent", endedAt: null },
     data: { state: "cancelled", endedAt: at },
   });
   if (count === 0) return false;
   await tx.transfer.update({ where: { id: row.id }, data: { state: "cancelled", endedAt: at } });
+  return true;
+}
+
+const QUEUED_STATES: Readonly<Partial<Record<Action, TransferState>>> = { pause: "paused", resume: "waiting" };
+
+/** Moves a restore that still waits for its turn: its node has never heard of it. Returns whether it did. */
+async function moveQueued(tx: Transaction, hub: Hub, about: { row: Transfer; action: Action }): Promise<boolean> {
+  const { row, action } = about;
+  const queued = await tx.queuedRestore.findUnique({ where: { transferId: row.id } });
+  if (queued === null || queued.releasedAt !== null) return false;
+  const state = QUEUED_STATES[action];
+  const data = state === undefined ? { state: "cancelled", endedAt: new Date(hub.now()) } : { state };
+  await tx.transfer.update({ where: { id: row.id }, data });
   return true;
 }
 
@@ -57,16 +71,17 @@ export async function act(context: Context, input: z.infer<typeof transferAction
   const { hub } = context;
   const order: Command = { kind: input.action, id: newId(), transferId: input.transferId };
   const before = hub.live.transfers.get(input.transferId)?.row;
-  const { row, isNew } = await hub.db.$transaction(async (tx) => {
+  const { row, isNew, isOver } = await hub.db.$transaction(async (tx) => {
     const stored = await tx.transfer.findUnique({ where: { id: input.transferId } });
     if (stored === null) throw new Fault("NOT_FOUND", { subject: "this transfer" });
     const known = await tx.command.findUnique({ where: { requestId: input.requestId } });
-    if (known !== null) return { row: stored, isNew: false };
+    if (known !== null) return { row: stored, isNew: false, isOver: true };
     const owner = hub.live.nodes.get(stored.nodeId);
     if (owner === undefined || owner.revokedAt !== null)
       throw new Fault("NODE_REVOKED", { subject: owner?.name ?? "" });
     refuseIllegal(input.action, stored, before?.state ?? (stored.state as TransferState));
-    const isOver = input.action === "cancel" && (await cancelUnheard(tx, hub, stored));
+    const isQueued = await moveQueued(tx, hub, { row: stored, action: input.action });
+    const isOver = isQueued || (input.action === "cancel" && (await cancelUnheard(tx, hub, stored)));
     if (input.action === "retry") {
       const again = { state: "waiting", endedAt: null, fault: null };
       await tx.transfer.update({ where: { id: stored.id }, data: again });
@@ -87,16 +102,17 @@ export async function act(context: Context, input: z.infer<typeof transferAction
         endedAt: isOver ? new Date(hub.now()) : null,
       },
     });
-    return { row: await tx.transfer.findUniqueOrThrow({ where: { id: stored.id } }), isNew: true };
+    return { row: await tx.transfer.findUniqueOrThrow({ where: { id: stored.id } }), isNew: true, isOver };
   });
   if (!isNew) return { ok: true };
   countUp(hub.counters.commands, "sent");
   if (before === undefined || before.state !== row.state) {
     const name = hub.live.nodes.get(row.nodeId)?.name ?? "";
-    const isOutOfStep = before === undefined || input.action === "retry" || row.state === "cancelled";
+    const isOutOfStep = before === undefined || input.action === "retry" || isOver;
     if (isOutOfStep) hub.live.putTransfer(transferRowOf(row, name), { toWrite: "now" });
   }
-  hub.live.send(row.nodeId, { type: "command", command: order });
+  hub.live.mayRestoresWait = true;
+  if (!isOver) hub.live.send(row.nodeId, { type: "command", command: order });
   await audit(hub, context.caller, {
     action: input.action,
     subject: `step ${row.step} of ${row.run}`,

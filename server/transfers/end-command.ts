@@ -1,4 +1,4 @@
-import { commandStatesBefore, PRESUMED_BY_HUB } from "#protocol/commands.ts";
+import { commandStatesBefore, isMovingKind, PRESUMED_BY_HUB } from "#protocol/commands.ts";
 import { addDuration } from "#protocol/exposition.ts";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
@@ -59,18 +59,19 @@ export async function endCommand({ tx, hub, node, recorded }: RecordScope, event
     recorded.events.push(await recordEvent(tx, { ...line, ...(row.run === null ? {} : { run: row.run }) }));
   }
   countUp(hub.counters.commands, event.outcome);
-  if (row.kind !== "restore") return;
+  if (!isMovingKind(row.kind)) return;
   const transfer = await tx.transfer.findUnique({ where: { id: row.transferId } });
   if (transfer === null || isEnded(transfer.state as TransferState)) return;
   const ended = await tx.transfer.update({
     where: { id: transfer.id },
     data: { state: event.outcome, endedAt: at, fault },
   });
-  countUp(hub.counters.restores, event.outcome);
+  countUp(row.kind === "restore" ? hub.counters.restores : hub.counters.checks, event.outcome);
   recorded.transfers.push({ row: transferRowOf(ended, node.name), endedAtNode: event.at });
   if (event.outcome !== "failed") return;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
-  const text = `could not restore step ${transfer.step} of ${transfer.run}${why}`;
-  const line = { at: hub.now(), kind: "restore-failed" as const, work: "risk" as const, node, run: transfer.run };
+  const text = `could not ${row.kind === "restore" ? "restore" : "verify"} step ${transfer.step} of ${transfer.run}${why}`;
+  const kind = row.kind === "restore" ? ("restore-failed" as const) : ("check-failed" as const);
+  const line = { at: hub.now(), kind, work: "risk" as const, node, run: transfer.run };
   recorded.events.push(await recordEvent(tx, { ...line, step: Number(transfer.step), text, fault: event.fault }));
 }

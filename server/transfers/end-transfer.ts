@@ -10,6 +10,9 @@ import { countUp } from "../counters.ts";
 import { recordEvent } from "../events/record-event.ts";
 import { recordTransferLink } from "../history/record-link.ts";
 import type { RecordScope } from "../nodes/record.ts";
+import { fallBack } from "../restores/fall-back.ts";
+import { recordFindings } from "../verifying/record-findings.ts";
+import { placeOf } from "./place-of.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
 type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
@@ -41,6 +44,7 @@ function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string 
       ? { kind: "upload-failed", work: "risk", text: `could not upload ${what}${why}` }
       : null;
   }
+  if (event.direction !== "download") return checkNewsOf(event);
   if (event.state === "done") {
     const took = formatDuration(Math.max(0, event.at - event.startedAt));
     return { kind: "restore-done", work: "safe", text: `restored ${what} (${formatBytes(event.bytes)} in ${took})` };
@@ -48,6 +52,24 @@ function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string 
   return event.state === "failed"
     ? { kind: "restore-failed", work: "risk", text: `could not restore ${what}${why}` }
     : null;
+}
+
+/** What reading one back found; damage is told by itself. */
+function checkNewsOf(event: Ended): ReturnType<typeof newsOf> {
+  const what = `step ${event.step} of ${event.run}`;
+  if (event.damage !== undefined) return null;
+  const amount = event.bytes === 0 ? "" : ` (${formatBytes(event.bytes)})`;
+  if (event.state === "done") {
+    const text =
+      event.direction === "drill"
+        ? `restored ${what} for practice, every byte right, and removed it${amount}`
+        : `read ${what} back and found every byte right${amount}`;
+    return { kind: "checkpoint-verified", work: "safe", text };
+  }
+  if (event.state !== "failed") return null;
+  const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
+  const tried = event.direction === "drill" ? `rehearse a restore of ${what}` : `read ${what} back`;
+  return { kind: "check-failed", work: "risk", text: `could not ${tried}${why}` };
 }
 
 /** A node that was killed before it could forget an end says it again, under another number. */
@@ -107,7 +129,7 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
       run: event.run,
       step: BigInt(event.step),
       bucket: home.bucket,
-      place: event.direction === "upload" ? `${home.bucket}/${home.prefix}runs/${event.run}` : "a folder on the node",
+      place: placeOf(home, event),
       bytesDone: 0n,
       bytesTotal: BigInt(event.bytes),
       filesDone: 0,
@@ -118,9 +140,12 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     },
   });
   await settleCheckpoint(scope, event);
+  await recordFindings(scope, event, checkpoint);
+  await fallBack(scope, event, checkpoint);
   if (!isRepeated) {
-    const { uploads, restores, transferBytes } = hub.counters;
-    countUp(event.direction === "upload" ? uploads : restores, event.state);
+    const { uploads, restores, checks, transferBytes } = hub.counters;
+    const counts = { upload: uploads, download: restores, verify: checks, drill: checks }[event.direction];
+    countUp(counts, event.state);
     countUp(transferBytes, event.direction, event.sentBytes);
     await recordTransferLink(scope, event, checkpoint?.profileId ?? node.profileId);
   }

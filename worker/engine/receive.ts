@@ -36,8 +36,8 @@ export interface Piece {
 }
 
 export interface ReceiveJob {
-  /** Open for writing, or memory that takes the bytes in its place. */
-  fd: number | Buffer;
+  /** Open for writing, or memory that takes the bytes in its place; null: they are counted and summed, and nothing is kept. */
+  fd: number | Buffer | null;
   path: string;
   pieces: readonly Piece[];
   signal: AbortSignal;
@@ -305,6 +305,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
 
 /** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
 function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
+  if (fd === null) return;
   if (typeof fd !== "number") {
     chunk.copy(fd, position);
     return;

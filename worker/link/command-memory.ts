@@ -13,7 +13,7 @@ import { openJournal } from "../engine/journal.ts";
 export interface Taken {
   command: Command;
   at: number;
-  /** Of a restore: where it stands. Waiting again after a kill. */
+  /** Of what moves: where it stands. Waiting again after a kill. */
   state: TransferState;
   fault: FaultData | null;
   /** Its effect was begun. */
@@ -31,6 +31,8 @@ export interface CommandMemory {
   end(id: string): Promise<void>;
   /** Restores, oldest first; those that ended stay for a while, so that they can be tried again. */
   restores(): readonly Taken[];
+  /** The same of what reads checkpoints back: verifying and drills. */
+  checks(): readonly Taken[];
   /** Commands whose end the hub may not know. */
   open(): readonly Taken[];
   close(): Promise<void>;
@@ -87,6 +89,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
     start: (id) => write({ t: "started", id }),
     end: (id) => write({ t: "ended", id }),
     restores: () => [...taken.values()].filter((item) => item.command.kind === "restore"),
+    checks: () => [...taken.values()].filter(({ command: { kind } }) => kind === "verify" || kind === "drill"),
     open: () => [...taken.values()].filter((item) => !item.ended),
     close: journal.close,
   };

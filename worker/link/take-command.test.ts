@@ -21,7 +21,7 @@ beforeEach(async () => {
   outbox = await openOutbox(join(folder, "outbox.jsonl"), () => 1);
   done = [];
   const hands: Taking["hands"] = {
-    restore: () => void done.push("restore"),
+    move: () => void done.push("restore"),
     obey: async (order) => {
       if ("transferId" in order && order.transferId === "transfer-lost") throw new Fault("NOT_FOUND");
       done.push(order.kind);

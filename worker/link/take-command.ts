@@ -1,4 +1,11 @@
-import type { Command, CommandDetail, CommandKind, CommandOutcome } from "#protocol/commands.ts";
+import {
+  isMoving,
+  type Command,
+  type CommandDetail,
+  type CommandKind,
+  type CommandOutcome,
+  type MovingCommand,
+} from "#protocol/commands.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
 import { isOwn, type CommandMemory, type Taken } from "./command-memory.ts";
 import type { Outbox } from "./outbox.ts";
@@ -9,10 +16,9 @@ import type { Outbox } from "./outbox.ts";
  * changes nothing; what would happen a second time is not begun again, and its end says so.
  */
 
-type Restore = Extract<Command, { kind: "restore" }>;
-/** Of everything that ends with its effect; a restore goes on by itself. */
-export type Order = Exclude<Command, Restore>;
-type OrderKind = Exclude<CommandKind, "restore">;
+/** Of everything that ends with its effect; what moves goes on by itself. */
+export type Order = Exclude<Command, MovingCommand>;
+type OrderKind = Order["kind"];
 
 /** What came of an order; `afterwards` is done when that is in the outbox, because it may end the worker. */
 export interface Effect {
@@ -21,7 +27,8 @@ export interface Effect {
 }
 
 interface CommandHands {
-  restore(): void;
+  /** There is something new to move. */
+  move(): void;
   /** Carries one out. Faults: its own. */
   obey(order: Order): Promise<Effect>;
 }
@@ -39,7 +46,7 @@ export interface Taking {
 }
 
 /** These take their time: the ones after them do not wait. */
-const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate"]);
+const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview"]);
 
 /** What becomes of an order that was begun when the worker was killed. */
 const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
@@ -53,6 +60,7 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   priority: "again",
   flush: "again",
   drain: "again",
+  preview: "again",
   // The worker has ended, which is what was asked for.
   stop: "done",
   probe: "failed",
@@ -75,17 +83,17 @@ export async function takeCommand(taking: Taking, command: Command): Promise<voi
   await carryOut(taking, { command, wasStarted: false });
 }
 
-/** After a restart: what was taken and did not end. A restore goes on by itself. */
+/** After a restart: what was taken and did not end. What moves goes on by itself. */
 export async function finishTaken(taking: Taking): Promise<void> {
   for (const item of taking.memory.open()) {
     if (isOwn(item.command)) continue;
     await taking.outbox.add({ type: "command-accepted", commandId: item.command.id });
-    if (item.command.kind !== "restore") await finish(taking, item);
+    await finish(taking, item);
   }
 }
 
 async function finish(taking: Taking, { command, started }: Taken): Promise<void> {
-  if (command.kind === "restore") return;
+  if (isMoving(command)) return;
   if (!started && isLate(command, taking.now())) {
     const fault = new Fault("EXPIRED", { op: command.kind }).toData();
     return end(taking, command, { outcome: "expired", fault, detail: null });
@@ -103,7 +111,7 @@ interface About {
 }
 
 async function carryOut(taking: Taking, { command, wasStarted }: About): Promise<void> {
-  if (command.kind === "restore") return taking.hands.restore();
+  if (isMoving(command)) return taking.hands.move();
   const work = obey(taking, { command, wasStarted });
   if (!LONG.has(command.kind)) return work;
   work.catch(taking.onTrouble);

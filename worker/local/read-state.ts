@@ -36,7 +36,11 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
     downBytesPerSecond: down?.engine.meter.bytesPerSecond() ?? 0,
     rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
     runs: (await readBacklog(agent)).map((run) => describe(agent, run, { at, rate })),
-    transfers: [...restorer.progress(), ...uploadProgress(agent, up?.engine ?? null)].slice(0, MOST_TRANSFERS),
+    transfers: [
+      ...restorer.progress(),
+      ...uploadProgress(agent, up?.engine ?? null),
+      ...agent.checker.progress(),
+    ].slice(0, MOST_TRANSFERS),
   };
 }
 

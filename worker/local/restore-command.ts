@@ -1,18 +1,25 @@
 import { resolve } from "node:path";
 import * as z from "zod";
-import type { RestoreAnswer } from "#protocol/local.ts";
-import { formatCount } from "#protocol/units.ts";
+import type { PreviewAnswer, RestoreAnswer } from "#protocol/local.ts";
+import { rankOf, type RankOf } from "#protocol/restoring.ts";
+import { formatBytes, formatCount } from "#protocol/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
+import { readGlob } from "../verbs/glob.ts";
 import { usage, type Verb } from "../verbs/verb.ts";
 import { askLocal } from "./ask-local.ts";
 import { readRunAtStep } from "./read-run-at-step.ts";
 
-const answer: z.ZodType<RestoreAnswer> = z.object({
-  run: z.string(),
-  step: z.number(),
-  path: z.string(),
-  checkpointId: z.string(),
-});
+const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
+const restored: z.ZodType<RestoreAnswer> = z.object({ ...place, passedOver: z.number().nullable() });
+const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
+const previewed: z.ZodType<PreviewAnswer> = z.object({ ...place, preview: z.record(z.string(), fact) });
+
+function readRank(text: string): RankOf {
+  const [, rank, of] = /^(\d+)\/(\d+)$/.exec(text) ?? [];
+  const parsed = rankOf.safeParse({ rank: Number(rank), of: Number(of) });
+  if (parsed.success) return parsed.data;
+  throw usage(`--rank ${text}`, "a rank looks like 0/8: which one, counted from 0, and how many there are");
+}
 
 /** `tidemark restore RUN[@STEP] DIR`, by the worker of this machine. Faults: BAD_INPUT, NO_WORKER, those of a restore. */
 export async function restoreRun({ config, operands, terminal, signal, home }: Verb): Promise<number> {
@@ -20,10 +27,39 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
   if (what === undefined || path === undefined || extra !== undefined) {
     throw usage("restore", "it takes a run and a folder: tidemark restore RUN[@STEP] DIR");
   }
-  const wanted = { ...readRunAtStep(what, "tidemark restore RUN[@STEP] DIR"), path: resolve(path) };
+  const only = config.list("only");
+  for (const glob of only) readGlob("only", glob);
+  const rank = config.text("rank");
+  const wanted = {
+    ...readRunAtStep(what, "tidemark restore RUN[@STEP] DIR"),
+    path: resolve(path),
+    only,
+    ...(rank === null ? {} : { rank: readRank(rank) }),
+    fallback: !config.isOn("no-fallback"),
+  };
   const state = await stateFolder(config.text("state"), home);
-  const restored = await askLocal(state, { asked: "POST /v1/restore", body: wanted, answer, signal });
-  const text = `Restored ${restored.run} step ${formatCount(restored.step)} to ${restored.path}.`;
-  terminal.result(text, { type: "restored", ...restored });
+  const ask = { asked: "POST /v1/restore" as const, signal };
+  if (config.isOn("dry-run")) {
+    const answer = await askLocal(state, { ...ask, body: { ...wanted, dryRun: true }, answer: previewed });
+    terminal.result(previewText(answer), { type: "would-restore", ...answer });
+    return answer.preview["verdict"] === "ok" ? 0 : 4;
+  }
+  const answer = await askLocal(state, { ...ask, body: wanted, answer: restored });
+  const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
+  const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}`;
+  terminal.result(text, { type: "restored", ...answer });
   return 0;
+}
+
+function previewText({ run, step, path, preview }: PreviewAnswer): string {
+  const number = (name: string) => (typeof preview[name] === "number" ? preview[name] : 0);
+  const files = number("files");
+  const what = `${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(number("bytes"))}`;
+  const there =
+    number("thereFiles") > 0
+      ? ` ${String(preview["there"])} with ${formatCount(number("thereFiles"))} files (${formatBytes(number("thereBytes"))}) is there now.`
+      : "";
+  const room = typeof preview["freeBytes"] === "number" ? ` ${formatBytes(preview["freeBytes"])} are free.` : "";
+  const verdict = preview["verdict"] === "ok" ? "" : ` It would be refused: ${String(preview["says"])}`;
+  return `Would restore ${run} step ${formatCount(step)} to ${path}: ${what}.${there}${room}${verdict}`;
 }

@@ -1,15 +1,23 @@
 import type * as z from "zod";
+import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
-import type { RestoreAnswer, restoreInput } from "#protocol/local.ts";
+import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local.ts";
+import type { RunName } from "#protocol/names.ts";
+import { filesOfRank } from "#protocol/rank-files.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { previewRestore } from "../restore/preview-restore.ts";
+import { restoreNewest } from "../restore/restore-newest.ts";
+import { readGlob } from "../verbs/glob.ts";
 import { whichRun } from "./which-run.ts";
 
+type Input = z.infer<typeof restoreInput>;
+
 /**
- * Puts a checkpoint of a run that this node writes where a program wants it: verified, all of it or nothing.
- * Faults: BAD_INPUT, NOT_FOUND (no such checkpoint, or another node writes the run), HUB_UNREACHABLE, those of a restore.
+ * Puts a checkpoint of a run that this node writes where a program wants it: verified, all of it or nothing; or says what that
+ * would do. Faults: BAD_INPUT, NOT_FOUND (no such checkpoint, or another node writes the run), HUB_UNREACHABLE, those of a restore.
  */
-export async function restoreHere(agent: Agent, input: z.infer<typeof restoreInput>): Promise<RestoreAnswer> {
-  const { hub, restorer, options } = agent;
+export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAnswer | PreviewAnswer> {
+  const { hub, options } = agent;
   const run = whichRun(options.watches, { run: input.run });
   const found = await hub.ask("findCheckpoint", (client, signal) =>
     client.node.findCheckpoint.query({ run, ...(input.step === undefined ? {} : { step: input.step }) }, { signal }),
@@ -18,7 +26,34 @@ export async function restoreHere(agent: Agent, input: z.infer<typeof restoreInp
     const wished = input.step === undefined ? "no complete checkpoint" : `no complete checkpoint of step ${input.step}`;
     throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: wished });
   }
-  const { checkpointId, step } = found;
-  await restorer.restoreFirst({ checkpointId, run, step, targetPath: input.path });
-  return { run, step, path: input.path, checkpointId };
+  const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });
+  if (input.dryRun) {
+    const { checkpointId, step } = found;
+    const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found) };
+    return { run, step, path: input.path, checkpointId, preview: await previewRestore(agent, wanted) };
+  }
+  const mayFallBack = input.fallback && input.step === undefined;
+  const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack });
+  const { checkpointId, step, path } = restored;
+  const passedOver = checkpointId === found.checkpointId ? null : found.step;
+  return { run, step, path, checkpointId, passedOver };
+}
+
+/** Names of the files that are wanted; null: all. */
+async function chosenOf(
+  { hub }: Agent,
+  { only, rank }: Input,
+  { run, checkpointId }: { run: RunName; checkpointId: string },
+): Promise<string[] | null> {
+  if (only.length === 0 && rank === undefined) return null;
+  const fits = only.map((glob) => readGlob("only", glob));
+  const answer = await hub.ask("readCheckpoint", (client, signal) =>
+    client.node.readCheckpoint.query({ checkpointId }, { signal }),
+  );
+  const all = manifestSchema.parse(answer.manifest).files.map(({ path }) => path);
+  const ranked = rank === undefined ? all : filesOfRank(all, rank);
+  const chosen = fits.length === 0 ? ranked : ranked.filter((path) => fits.some((one) => one(path)));
+  if (chosen.length > 0) return chosen;
+  const detail = `no file of ${run} fits; it has ${all.slice(0, 5).join(", ")}${all.length > 5 ? " and more" : ""}`;
+  throw new Fault("NOT_FOUND", { op: "restore", subject: only.join(" "), detail });
 }

@@ -33,6 +33,7 @@ export async function hold(agent: Agent, wish: "pause" | "resume", { run, direct
   if (wish === "resume" && run === null && direction === "both") await stand.setDrained("in service");
   agent.uploader.wake();
   agent.restorer.wake();
+  agent.checker.wake();
   return moved;
 }
 

@@ -1,6 +1,7 @@
 import type { CommandDetail } from "#protocol/commands.ts";
 import type { Agent } from "../agent-assemble.ts";
 import type { Effect, Order } from "../link/take-command.ts";
+import { previewRestore } from "../restore/preview-restore.ts";
 import { flush } from "../local/flush.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { drainNode } from "./drain-node.ts";
@@ -39,6 +40,8 @@ export async function obey(agent: Agent, order: Order): Promise<Effect> {
       await flush(agent, wishes, agent.signal);
       return telling({ before: unsafe });
     }
+    case "preview":
+      return telling(await previewRestore(agent, order));
     case "probe":
       return telling(await probeNow(agent, order.id));
     case "drain":
@@ -53,5 +56,6 @@ export async function obey(agent: Agent, order: Order): Promise<Effect> {
 async function steer(agent: Agent, order: Extract<Order, { transferId: string }>): Promise<void> {
   const { transferId, kind } = order;
   if (agent.ledger.byTransfer(transferId) !== undefined) await agent.uploader.steer(transferId, kind);
+  else if (agent.checker.has(transferId)) await agent.checker.steer(transferId, kind);
   else await agent.restorer.steer(transferId, kind);
 }

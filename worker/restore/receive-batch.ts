@@ -16,6 +16,8 @@ import { writeSmall } from "./write-small.ts";
  */
 export interface BatchWatch extends Pick<ReceiveJob, "signal" | "patience" | "onMoved" | "onRetry"> {
   onMember(member: BatchMember, state: PartState): void;
+  /** These cannot be had: said before the fault is thrown. */
+  onFailed(members: readonly BatchMember[], error: unknown): void;
 }
 
 export interface BatchFile {
@@ -79,6 +81,21 @@ interface Placing {
 }
 
 async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promise<void> {
+  let wrong: readonly BatchMember[] = [];
+  try {
+    await fetchBatch(engine, batch, { ...about, onWrong: (members) => (wrong = members) });
+  } catch (error) {
+    about.watch.onFailed(wrong.length > 0 ? wrong : batch.members, error);
+    throw error;
+  }
+}
+
+/** Of those whose bytes are wrong, the ones that were the last time. */
+interface Fetching extends Placing {
+  onWrong(members: readonly BatchMember[]): void;
+}
+
+async function fetchBatch(engine: Engine, batch: Batch, about: Fetching): Promise<void> {
   const { files, watch, bytes, mostLanes } = about;
   const path = files[batch.members[0]?.index ?? 0]?.place ?? "";
   const say = (state: PartState) => {
@@ -114,25 +131,35 @@ async function receiveBatch(engine: Engine, batch: Batch, about: Placing): Promi
 }
 
 /** Looks into each file and writes it. A disk that is full is waited for, as it is for large files. */
-async function place(engine: Engine, about: Placing & { batch: Batch; path: string }): Promise<void> {
-  const { files, path, watch, batch, bytes } = about;
-  const small = await Promise.all(
-    batch.members.map(async ({ index, extent }) => {
+async function place(engine: Engine, about: Fetching & { batch: Batch; path: string }): Promise<void> {
+  const { files, path, watch, batch, bytes, onWrong } = about;
+  const wrong: BatchMember[] = [];
+  const small = await Promise.allSettled(
+    batch.members.map(async (member) => {
+      const { index, extent } = member;
       const { offset, length } = storedBytes(extent);
       const from = offset - batch.offset;
       const { file, place } = files[index] ?? {};
       return {
         place: place ?? "",
         mtimeMs: file?.mtimeMs ?? 0,
-        bytes: await unframe(bytes.subarray(from, from + length), extent),
+        bytes: await unframe(bytes.subarray(from, from + length), extent).catch((error: unknown) => {
+          wrong.push(member);
+          throw error;
+        }),
       };
     }),
   );
+  onWrong(wrong);
+  const right = small.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
   const { clock, patienceMs, onTrouble } = engine.retrier;
   const { patience, signal } = watch;
   for (;;) {
     try {
-      await writeSmall(small);
+      await writeSmall(right);
       return;
     } catch (error) {
       if (!isFault(error) || error.code !== "NO_SPACE") throw error;

@@ -1,8 +1,10 @@
+import type { DamageReport } from "#protocol/damage.ts";
 import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Engine } from "../engine/engine.ts";
 import type { Patience } from "../engine/retry.ts";
 import type { Tally } from "../engine/tally.ts";
+import { damageOfFiles } from "./damage-of.ts";
 import { findStaged } from "./find-staged.ts";
 import { planBatches, type Batch } from "./plan-batches.ts";
 import { receiveBatches, type BatchFile } from "./receive-batch.ts";
@@ -45,9 +47,10 @@ export async function restorePacked(
     signal: AbortSignal;
     patience: Patience;
     tally: Tally;
+    onDamage: (damage: DamageReport) => void;
   },
 ): Promise<void> {
-  const { files, staging, signal, patience, tally } = about;
+  const { files, staging, signal, patience, tally, onDamage } = about;
   const sizeOf = (fileIndex: number) => files[fileIndex]?.file.sizeBytes ?? 0;
   for (const fileIndex of staged) {
     tally.part({ fileIndex, partIndex: 0, length: sizeOf(fileIndex) }, "kept");
@@ -68,6 +71,11 @@ export async function restorePacked(
       patience,
       onMoved: tally.moved,
       onRetry: tally.retried,
+      onFailed: (members, error) => {
+        const damaged = members.flatMap(({ index }) => files[index]?.file ?? []);
+        const damage = damageOfFiles(error, damaged);
+        if (damage !== null) onDamage(damage);
+      },
       onMember: ({ index, extent }, state) => {
         const movedBytes = extent.stored?.length ?? extent.length;
         tally.part({ fileIndex: index, partIndex: 0, length: extent.length, movedBytes }, state);

@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
+import { filePath } from "#protocol/names.ts";
 import { readPut } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { callStore } from "../engine/engine.ts";
@@ -62,8 +64,10 @@ afterEach(async () => {
 });
 afterAll(() => store.close());
 
-function jobOf(change: Partial<RestoreJob> & { given?: unknown; targetPath?: string } = {}): RestoreJob {
-  const { given, targetPath, ...rest } = change;
+function jobOf(
+  change: Partial<RestoreJob> & { given?: unknown; targetPath?: string; files?: string[] } = {},
+): RestoreJob {
+  const { given, targetPath, files, ...rest } = change;
   const command: RestoreCommand = {
     kind: "restore",
     id: "command-id-1",
@@ -72,6 +76,7 @@ function jobOf(change: Partial<RestoreJob> & { given?: unknown; targetPath?: str
     run: manifest.run,
     step: manifest.step,
     targetPath: targetPath ?? target,
+    ...(files === undefined ? {} : { files: files.map((path) => filePath.parse(path)) }),
   };
   return {
     command,
@@ -195,4 +200,35 @@ test("what is about to get its name is known before it has it", async () => {
   };
   await restore(store.engine(), jobOf({ beforePlaced }));
   expect(wasThere).toBe(false);
+});
+
+test("of the files that were chosen nothing else is fetched, and a name that is not there is refused", async () => {
+  const tally = await restore(store.engine(), jobOf({ files: ["empty.txt"] }));
+  expect(tally.sentBytes).toBe(0);
+  expect(await below(target)).toEqual(["empty.txt"]);
+  await expect(restore(store.engine(), jobOf({ files: ["other.txt"] }))).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("files that were chosen never replace a folder that holds something else", async () => {
+  await mkdir(target, { recursive: true });
+  await writeFile(join(target, "old.txt"), "old");
+  const wanted = restore(store.engine(), jobOf({ files: ["empty.txt"] }));
+  await expect(wanted).rejects.toMatchObject({ code: "TARGET_EXISTS" });
+  expect(await below(target)).toEqual(["old.txt"]);
+});
+
+test("says which file is damaged, and asks first whether it may go there", async () => {
+  const damaged = structuredClone(manifest);
+  const extent = damaged.files[0]?.extents[1];
+  if (extent !== undefined) extent.crc32 = "00000000";
+  const found: DamageReport[] = [];
+  const failing = restore(store.engine(), jobOf({ given: damaged, onDamage: (report) => found.push(report) }));
+  await expect(failing).rejects.toMatchObject({ code: "CHECKSUM_MISMATCH" });
+  expect(found).toMatchObject([
+    { ranges: [{ path: "deep/model.safetensors", from: 0, to: model.length - 1 }], more: 0 },
+  ]);
+  const mayPlace = async () => {
+    throw new Fault("PLACE_REFUSED");
+  };
+  await expect(restore(store.engine(), jobOf({ mayPlace }))).rejects.toMatchObject({ code: "PLACE_REFUSED" });
 });

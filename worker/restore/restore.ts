@@ -2,6 +2,7 @@ import { access, constants, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { manifest as manifestSchema, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
 import type { Command } from "#protocol/commands.ts";
+import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { jitter } from "../engine/breaker.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -12,6 +13,9 @@ import type { Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
+import { assertFree } from "./assert-free.ts";
+import { chooseFiles } from "./choose-files.ts";
+import { damageOf } from "./damage-of.ts";
 import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { assertRoom } from "./room.ts";
@@ -32,6 +36,10 @@ export interface RestoreJob {
   onStart(tally: Tally): void;
   /** Before the folder gets its name: it must not be captured as something new. */
   beforePlaced(staging: string, target: string): Promise<void>;
+  /** Before anything is written. Faults: those of `assertPlace`. */
+  mayPlace?(target: string): Promise<void>;
+  /** The bytes in the store are not those that were committed. */
+  onDamage?(report: DamageReport): void;
 }
 
 const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
@@ -47,9 +55,11 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   const places = placesOf(target, command.transferId);
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
   await mendPlaces(places);
-  const manifest = await readManifest(engine, job);
+  await job.mayPlace?.(target);
+  const manifest = chooseFiles(await readManifest(engine, job), command.files);
   const files = manifest.files.map((file) => ({ file, place: placeUnder(places.staging, file.path) }));
   await prepareFolder(target);
+  if (command.files != null) await assertFree(target, manifest.files);
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,
@@ -64,10 +74,21 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     const isSmall = ([, { file }]: [number, Placed]) => file.extents.length <= 1;
     const alone = [...files.entries()].filter(([index]) => split.alone.has(index));
     await bothEnd(
-      restorePacked(engine, split, { files, staging, signal: job.signal, patience, tally }),
+      restorePacked(engine, split, {
+        files,
+        staging,
+        signal: job.signal,
+        patience,
+        tally,
+        onDamage: (damage) => job.onDamage?.(damage),
+      }),
       forEachFile(alone, isSmall, async ([fileIndex, { file, place }]) => {
         await makeParents(staging, place);
-        await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+        await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally }).catch((error: unknown) => {
+          const damage = damageOf(error, file);
+          if (damage !== null) job.onDamage?.(damage);
+          throw error;
+        });
         await setDate(place, file.mtimeMs);
         tally.fileDone();
       }),
@@ -94,8 +115,11 @@ export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">
   await rm(journalOf(job), { force: true });
 }
 
-/** Waits for a hub that is away: a restore that was asked for is carried out. */
-async function readManifest(engine: Engine, job: RestoreJob): Promise<Manifest> {
+/** Waits for a hub that is away: what was asked for is carried out. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub. */
+export async function readManifest(
+  engine: Engine,
+  job: Pick<RestoreJob, "hub" | "signal"> & { command: Pick<RestoreCommand, "checkpointId"> },
+): Promise<Manifest> {
   const { command, signal } = job;
   const { clock } = engine.retrier;
   for (let tries = 0; ; tries++) {
@@ -112,7 +136,7 @@ async function readManifest(engine: Engine, job: RestoreJob): Promise<Manifest> 
 }
 
 /** The hub parsed it too; names are checked again where they touch the disk. */
-function parseManifest(command: RestoreCommand, value: unknown): Manifest {
+function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): Manifest {
   const parsed = manifestSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

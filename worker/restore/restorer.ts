@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
-import type { RunName } from "#protocol/names.ts";
+import { filePath, type RunName } from "#protocol/names.ts";
 import type { TransferProgress } from "#protocol/reports.ts";
 import { isEnded, mayMove, type TransferState } from "#protocol/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
@@ -24,7 +25,13 @@ export interface Restorer {
    * Restores before training starts; goes on with what an earlier life of this process had begun of it. Faults: those of
    * `restore`.
    */
-  restoreFirst(wanted: { checkpointId: string; run: RunName; step: number; targetPath: string }): Promise<void>;
+  restoreFirst(wanted: {
+    checkpointId: string;
+    run: RunName;
+    step: number;
+    targetPath: string;
+    files?: string[];
+  }): Promise<void>;
   /** Faults: NOT_FOUND, CONFLICT. */
   steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
@@ -39,6 +46,8 @@ export interface RestorerParts {
   engine(): Engine | null;
   signal: AbortSignal;
   beforePlaced(staging: string, target: string): Promise<void>;
+  /** Where the hub may have something put. Faults: those of `assertPlace`. */
+  mayPlace?(target: string): Promise<void>;
   /** What the hub asked for waits. */
   isHeld?(run: string): boolean;
   onStart(command: RestoreCommand): void;
@@ -48,12 +57,19 @@ export interface RestorerParts {
 const IDLE_MS = 10_000;
 const STALLED_MS = 5_000;
 
+interface Active {
+  id: string;
+  tally: Tally | null;
+  stop: AbortController;
+  damage: DamageReport | null;
+}
+
 type RestoreTaken = Taken & { command: RestoreCommand };
 const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
 
 export function createRestorer(parts: RestorerParts): Restorer {
   const { memory, clock, signal } = parts;
-  const state: { active: { id: string; tally: Tally | null; stop: AbortController } | null; tries: number } = {
+  const state: { active: Active | null; tries: number } = {
     active: null,
     tries: 0,
   };
@@ -67,12 +83,17 @@ export function createRestorer(parts: RestorerParts): Restorer {
 
   const end = async (
     item: RestoreTaken,
-    about: { to: "done" | "failed" | "cancelled"; fault: Fault | null; tally: Tally | null },
+    about: {
+      to: "done" | "failed" | "cancelled";
+      fault: Fault | null;
+      tally: Tally | null;
+      damage?: DamageReport | null;
+    },
   ) => {
     const { to, fault, tally } = about;
     await memory.setState(item.command.id, to, fault?.toData() ?? null);
     parts.onEnd(item.command, { state: to, fault, tally });
-    await tellEnd(parts, item, tally);
+    await tellEnd(parts, item, { tally, damage: about.damage ?? null });
     waiting.get(item.command.id)?.({ to, fault });
   };
 
@@ -80,7 +101,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
     const { command } = item;
     const stop = new AbortController();
     const both = AbortSignal.any([stop.signal, signal]);
-    const active: { id: string; tally: Tally | null; stop: AbortController } = { id: command.id, tally: null, stop };
+    const active: Active = { id: command.id, tally: null, stop, damage: null };
     state.active = active;
     await memory.setState(command.id, "running", null);
     parts.onStart(command);
@@ -94,6 +115,10 @@ export function createRestorer(parts: RestorerParts): Restorer {
           active.tally = started;
         },
         beforePlaced: parts.beforePlaced,
+        onDamage: (report) => {
+          active.damage ??= report;
+        },
+        ...(parts.mayPlace === undefined || isOwn(command) ? {} : { mayPlace: parts.mayPlace }),
       });
       await end(item, { to: "done", fault: null, tally });
       state.tries = 0;
@@ -107,7 +132,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         return;
       }
       await clearRestore({ command, journals: parts.journals }).catch(() => undefined);
-      await end(item, { to: "failed", fault, tally: active.tally });
+      await end(item, { to: "failed", fault, tally: active.tally, damage: active.damage });
     } finally {
       state.active = null;
     }
@@ -141,13 +166,15 @@ export function createRestorer(parts: RestorerParts): Restorer {
         isOwn(command) &&
         (at === "waiting" || at === "running") &&
         command.checkpointId === wanted.checkpointId &&
-        command.targetPath === wanted.targetPath,
+        command.targetPath === wanted.targetPath &&
+        String(command.files ?? "") === String(wanted.files ?? ""),
     );
     const command = begun?.command ?? {
       kind: "restore" as const,
       id: ownCommandId(),
       transferId: randomUUID(),
       ...wanted,
+      files: wanted.files?.map((path) => filePath.parse(path)),
     };
     const { promise: ended, resolve } = Promise.withResolvers<{ to: TransferState; fault: Fault | null }>();
     waiting.set(command.id, resolve);
@@ -167,7 +194,8 @@ export function createRestorer(parts: RestorerParts): Restorer {
     steer,
     restoreFirst,
     run: async () => {
-      for (const item of restores()) if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, null);
+      for (const item of restores())
+        if (isEnded(item.state) && !item.ended) await tellEnd(parts, item, { tally: null, damage: null });
       while (!signal.aborted) {
         const engine = parts.engine();
         const next = restores().find((item) => item.state === "waiting" && !isHeld(item));
@@ -192,7 +220,11 @@ export function createRestorer(parts: RestorerParts): Restorer {
 }
 
 /** The end of the transfer and of the command, in the outbox before it is forgotten here. */
-async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | null): Promise<void> {
+async function tellEnd(
+  parts: RestorerParts,
+  item: RestoreTaken,
+  { tally, damage }: { tally: Tally | null; damage: DamageReport | null },
+): Promise<void> {
   const { command, state, fault } = item;
   const measured = measuredOf(tally, { engine: parts.engine(), partBytes: tally?.largestPartBytes ?? null });
   if (state !== "done" && state !== "failed" && state !== "cancelled") return;
@@ -212,6 +244,8 @@ async function tellEnd(parts: RestorerParts, item: RestoreTaken, tally: Tally | 
     connections: parts.engine()?.gate.width ?? 0,
     startedBy: isOwn(command) ? "start" : "operator",
     fault,
+    ...(damage === null ? {} : { damage }),
+    ...(command.files == null ? {} : { isPartial: true as const }),
     ...(measured === null ? {} : { measured }),
   });
   if (!isOwn(command)) await parts.outbox.add({ type: "command-ended", commandId: command.id, outcome: state, fault });

@@ -6,6 +6,7 @@ import type { Agent } from "../agent-assemble.ts";
 import { jitter } from "../engine/breaker.ts";
 import { systemClock } from "../engine/clock.ts";
 import { isFatal } from "../link/stream.ts";
+import { restoreNewest } from "../restore/restore-newest.ts";
 import type { Watch } from "../upload/watch.ts";
 import { chooseResume } from "./choose-resume.ts";
 import { reportLoss } from "../loss/report-loss.ts";
@@ -33,7 +34,7 @@ export async function prepareRuns(agent: Agent): Promise<ResumePoint[]> {
 }
 
 async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | null> {
-  const { ledger, narrator, restorer, epochsBefore } = agent;
+  const { ledger, narrator, epochsBefore } = agent;
   const { run, folder } = watch;
   const claim = await claimPatiently(agent, run);
   const local = await readLocalCheckpoints(watch, ledger.knows);
@@ -52,12 +53,11 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
     narrator.resuming({ run, step: null, path: null });
     return null;
   }
-  const path = from.kind === "local" ? from.path : join(folder, `checkpoint-${from.step}`);
-  if (from.kind === "restore") {
-    await restorer.restoreFirst({ checkpointId: from.checkpointId, run, step: from.step, targetPath: path });
-  }
-  narrator.resuming({ run, step: from.step, path });
-  return { run, path, step: from.step };
+  const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
+  const { path, step } =
+    from.kind === "local" ? from : await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
+  narrator.resuming({ run, step, path });
+  return { run, path, step };
 }
 
 /** What this program writes is not mixed with what one of an earlier start wrote, or still writes. */

@@ -20,6 +20,8 @@ import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { VerifyButton } from "../../../_verifying/verify-button.tsx";
+import { VerifyPanel } from "../../../_verifying/verify-panel.tsx";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
 import { CheckpointFiles } from "./checkpoint-files.tsx";
 
@@ -84,18 +86,22 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           </span>
         }
         actions={
-          <Button
-            look="main"
-            disabled={notComplete !== null || whyNot !== null}
-            title={notComplete ?? whyNot ?? undefined}
-            onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
-          >
-            Restore
-          </Button>
+          <>
+            <VerifyButton view={view} />
+            <Button
+              look="main"
+              disabled={notComplete !== null || whyNot !== null}
+              title={notComplete ?? whyNot ?? undefined}
+              onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
+            >
+              Restore
+            </Button>
+          </>
         }
       />
       <CheckpointFacts view={view} />
       <KeepPanel row={view} />
+      <VerifyPanel view={view} />
       {restores.length > 0 && (
         <Panel title="Restores">
           <ul className="divide-y divide-line">

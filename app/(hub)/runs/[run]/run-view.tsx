@@ -25,6 +25,7 @@ import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
+import { DrillPanel } from "../../../_verifying/drill-panel.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 
 export function RunPageView({ name }: { name: string }) {
@@ -145,6 +146,7 @@ function RunBody({ run }: { run: RunView }) {
       </div>
       <RetentionPanel run={run.name} />
       <TrashPanel run={run.name} />
+      <DrillPanel run={run.name} />
     </>
   );
 }

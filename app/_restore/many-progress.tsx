@@ -1,0 +1,61 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import type { StartedRestore } from "#protocol/restoring.ts";
+import type { CheckpointRow, RestorePlan } from "#protocol/views.ts";
+import { formatCount } from "#protocol/units.ts";
+import { wordsOf } from "../_hub/fault-of.ts";
+import { useLiveTransfers } from "../_hub/live.tsx";
+import { checkpointQuery } from "../_hub/queries.ts";
+import { TransferLine } from "../_hub/transfer-line.tsx";
+import { isEnded } from "../_hub/transfer-words.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+interface ManyProgressProps {
+  restores: readonly StartedRestore[];
+  checkpoint: CheckpointRow;
+  queue: RestorePlan["queue"];
+}
+
+const SHOWN = 50;
+
+/** Restores to many nodes as they take their turns: how many have arrived, and each as a sentence. */
+export function ManyProgress({ restores, checkpoint, queue }: ManyProgressProps) {
+  const live = useLiveTransfers();
+  const stored = useQuery({ ...checkpointQuery(checkpoint.id), refetchInterval: 2000 });
+  const rows = restores.flatMap(({ transferId }) => {
+    if (transferId === null) return [];
+    const row = live?.get(transferId) ?? stored.data?.restores.find((one) => one.id === transferId);
+    return row === undefined ? [] : [row];
+  });
+  const refused = restores.filter(({ fault }) => fault !== null);
+  const asked = restores.length - refused.length;
+  const done = rows.filter(({ state }) => state === "done").length;
+  const failed = rows.filter(({ state }) => state === "failed" || state === "cancelled").length;
+  const isOver = rows.length === asked && rows.every(({ state }) => isEnded(state));
+  return (
+    <div className="flex flex-col gap-2">
+      <Banner
+        tone={failed + refused.length > 0 ? "risk" : isOver ? "safe" : "moving"}
+        title={
+          <span className="nums">
+            Restored and verified on {formatCount(done)} of {formatCount(restores.length)} nodes.
+          </span>
+        }
+      >
+        {failed > 0 && `${formatCount(failed)} did not arrive. `}
+        {!isOver && `At most ${formatCount(queue.atOnce)} go at a time; the others wait for their turn.`}
+      </Banner>
+      {refused.map(({ nodeId, nodeName, fault }) => (
+        <p key={nodeId} className="px-4 text-soft">
+          {visibleText(nodeName ?? nodeId)}: {fault === null ? "" : visibleText(wordsOf(fault).says)}
+        </p>
+      ))}
+      <ul aria-label="Restores" className="-mx-4 divide-y divide-line">
+        {rows.slice(0, SHOWN).map((row) => (
+          <TransferLine key={row.id} row={row} />
+        ))}
+      </ul>
+    </div>
+  );
+}

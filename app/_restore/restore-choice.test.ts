@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { costWords, freeWords, pathWrong, wholeTimeMs } from "./restore-choice.ts";
+
+test("nodes that go one after the other take the sum, side by side the longest", () => {
+  expect(wholeTimeMs([10, 20, 30], 1)).toBe(60);
+  expect(wholeTimeMs([10, 20, 30], 3)).toBe(30);
+  expect(wholeTimeMs([10, 20, 30, 5], 2)).toBe(40);
+  expect(wholeTimeMs([10, null], 2)).toBeNull();
+});
+
+test("what it costs is said for all nodes, and what is left out of it", () => {
+  const cost = { currency: "USD" as const, egress: 0.4, requests: 0, total: 0.4, free: { gb: 100, timesStored: 0 } };
+  expect(costWords(cost, 3)).toBe("about $1.20");
+  expect(costWords({ ...cost, total: 0.001 }, 1)).toBe("less than $0.01");
+  expect(costWords(null, 1)).toBeNull();
+  expect(freeWords(cost)).toBe("; 100 GB a month may leave for nothing");
+  expect(freeWords({ ...cost, free: null })).toBe("");
+});
+
+test("a path is absolute and does not climb", () => {
+  expect(pathWrong("/data/x")).toBeUndefined();
+  for (const path of ["", "/", "data", "/data/../etc"]) expect(pathWrong(path)).toBeDefined();
+});

@@ -1,0 +1,70 @@
+import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+
+/** What the person changed; null keeps what was suggested. */
+export interface RestoreChoice {
+  nodeId: string | null;
+  targetPath: string | null;
+  /** Further nodes. */
+  also: readonly string[];
+  /** Null: all files. */
+  files: readonly string[] | null;
+  mayFallBack: boolean;
+}
+
+export const nothingChosen = (nodeId: string | null): RestoreChoice => ({
+  nodeId,
+  targetPath: null,
+  also: [],
+  files: null,
+  mayFallBack: true,
+});
+
+/** A question travels in an address, which has its limits. */
+const MOST_CHARACTERS = 6_000;
+
+/** The files that a plan is asked for; null: all, also where too many were chosen to name them. */
+export const planned = (files: RestoreChoice["files"]): RestoreChoice["files"] =>
+  files === null || files.length === 0 || JSON.stringify(files).length > MOST_CHARACTERS ? null : files;
+
+export const pathWrong = (path: string): string | undefined =>
+  path.startsWith("/") && path.length > 1 && !path.split("/").includes("..")
+    ? undefined
+    : "an absolute folder on the node, without '..'";
+
+/**
+ * How long restores of these nodes take when so many go at a time, in this order; null when of one it is not known. A place
+ * that becomes free is taken by the next.
+ */
+export function wholeTimeMs(etasMs: readonly (number | null)[], atOnce: number): number | null {
+  const places = Array.from({ length: Math.max(1, Math.min(atOnce, etasMs.length)) }, () => 0);
+  for (const eta of etasMs) {
+    if (eta === null) return null;
+    const first = places.indexOf(Math.min(...places));
+    places[first] = (places[first] ?? 0) + eta;
+  }
+  return Math.max(...places);
+}
+
+/** `about $1.20` for so many nodes; null where nothing is known of prices. */
+export function costWords(cost: RestorePlan["cost"], nodes: number): string | null {
+  if (cost === null) return null;
+  const total = cost.total * nodes;
+  const sign = cost.currency === "EUR" ? "€" : "$";
+  if (total === 0) return "no charge for it";
+  return total < 0.01 ? `less than ${sign}0.01` : `about ${sign}${total.toFixed(2)}`;
+}
+
+/** What the provider lets leave for nothing, which the estimate leaves out. */
+export function freeWords(cost: RestorePlan["cost"]): string {
+  const free = cost?.free ?? null;
+  if (free === null) return "";
+  const parts = [
+    ...(free.gb > 0 ? [`${free.gb} GB a month`] : []),
+    ...(free.timesStored > 0 ? [`${free.timesStored} times what is stored`] : []),
+  ];
+  return `; ${parts.join(" and ")} may leave for nothing`;
+}
+
+/** The nodes that were chosen, the first one first. */
+export const chosenNodes = (plan: RestorePlan, nodeId: string | null, also: readonly string[]): RestoreCandidate[] =>
+  [nodeId, ...also].flatMap((id) => plan.candidates.find((candidate) => candidate.nodeId === id) ?? []);

@@ -1,0 +1,90 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { newRequestId, useAction } from "../_hub/use-action.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { Button } from "../_ui/button.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+interface TryItProps {
+  checkpointId: string;
+  nodeId: string;
+  nodeName: string;
+  targetPath: string;
+  files: readonly string[] | null;
+  disabled: boolean;
+}
+
+const LOOK_MS = 500;
+
+/** Asks the node what the restore would do, without doing any of it. */
+export function TryIt({ checkpointId, nodeId, nodeName, targetPath, files, disabled }: TryItProps) {
+  const [asked, setAsked] = useState<string | null>(null);
+  const preview = useAction((requestId: string) => {
+    setAsked(requestId);
+    const choice = files === null ? null : { files: [...files] };
+    return hub.restores.preview.mutate({ requestId, checkpointId, nodeId, targetPath, choice });
+  });
+  const answer = useQuery({
+    queryKey: ["restore-preview", asked],
+    queryFn: () => hub.commands.list.query({ requestId: asked, limit: 1 }),
+    enabled: asked !== null && preview.result !== undefined,
+    refetchInterval: (query) => (query.state.data?.rows[0]?.endedAt == null ? LOOK_MS : false),
+  });
+  const row = answer.data?.rows[0];
+  const isOver = row?.endedAt != null;
+  return (
+    <div className="flex flex-col gap-2 pt-3 sm:pl-36">
+      <div>
+        <Button
+          size="small"
+          disabled={disabled || preview.busy || (asked !== null && preview.fault === null && !isOver)}
+          onClick={() => preview.run(newRequestId())}
+        >
+          Try it without writing
+        </Button>
+      </div>
+      {preview.fault !== null && <FaultNote fault={preview.fault} />}
+      {answer.isError && <FaultNote fault={faultOf(answer.error)} />}
+      {asked !== null && preview.fault === null && !isOver && (
+        <p className="text-soft">Asking {visibleText(nodeName)}.</p>
+      )}
+      {isOver && row.fault !== null && <FaultNote fault={row.fault} />}
+      {isOver && row.fault === null && row.detail !== null && <Answer detail={row.detail} />}
+    </div>
+  );
+}
+
+type Detail = Record<string, string | number | boolean | null>;
+
+const numberIn = (detail: Detail, name: string): number => {
+  const value = detail[name];
+  return typeof value === "number" ? value : 0;
+};
+
+const fileWords = (count: number): string => `${formatCount(count)} ${count === 1 ? "file" : "files"}`;
+
+function Answer({ detail }: { detail: Detail }) {
+  const isFine = detail["verdict"] === "ok";
+  const there = numberIn(detail, "thereFiles");
+  const free = numberIn(detail, "freeBytes");
+  return (
+    <Banner
+      tone={isFine ? "safe" : "risk"}
+      title={isFine ? "It would be restored." : visibleText(String(detail["says"] ?? "It would be refused."))}
+    >
+      <span className="nums">
+        {fileWords(numberIn(detail, "files"))}, {formatBytes(numberIn(detail, "bytes"))}
+        {free > 0 && `; ${formatBytes(free)} free`}
+        {there > 0
+          ? `; ${fileWords(there)} (${formatBytes(numberIn(detail, "thereBytes"))}) there now, which stay until it is whole`
+          : "; nothing is there now"}
+        .
+      </span>
+    </Banner>
+  );
+}

@@ -1,0 +1,34 @@
+"use client";
+import type { CheckpointView } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+import { faultOf, wordsOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { isEnded } from "../_hub/transfer-words.ts";
+import { newRequestId, useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { say } from "../_ui/toast.tsx";
+
+/** Has a node read the checkpoint back. It goes on at the node; the page may be closed. */
+export function VerifyButton({ view }: { view: Pick<CheckpointView, "id" | "state" | "checks"> }) {
+  const whyNot = useWhyNot("operator");
+  const verify = useAction(() =>
+    hub.checkpoints.verify
+      .mutate({ requestId: newRequestId(), checkpointId: view.id, nodeId: null })
+      .catch((error: unknown) => {
+        say("lost", wordsOf(faultOf(error)).says);
+        throw error;
+      }),
+  );
+  const isUnderWay = view.checks.some((row) => row.direction === "verify" && !isEnded(row.state));
+  const notNow =
+    view.state !== "complete"
+      ? "Only a complete checkpoint can be verified."
+      : isUnderWay
+        ? "It is being verified."
+        : whyNot;
+  return (
+    <Button disabled={notNow !== null || verify.busy} title={notNow ?? undefined} onClick={() => verify.run(undefined)}>
+      Verify
+    </Button>
+  );
+}

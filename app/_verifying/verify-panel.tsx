@@ -1,0 +1,60 @@
+"use client";
+import type { CheckpointView } from "#protocol/views.ts";
+import { formatCount } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { useLiveTransfers } from "../_hub/live.tsx";
+import { TransferLine } from "../_hub/transfer-line.tsx";
+import { Banner } from "../_ui/banner.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { damageLines } from "./damage-words.ts";
+import { VerifiedNote } from "./verified-note.tsx";
+
+/** What reading the checkpoint back found: the damage where there is any, and how each look went. */
+export function VerifyPanel({ view }: { view: CheckpointView }) {
+  const live = useLiveTransfers();
+  if (view.state !== "complete") return null;
+  const checks = view.checks.map((row) => live?.get(row.id) ?? row);
+  const { damage } = view;
+  return (
+    <Panel
+      title="Verified"
+      note={
+        damage !== null ? (
+          "damage was found"
+        ) : view.verifiedAt === null ? (
+          "not since it was written"
+        ) : (
+          <VerifiedNote row={view} />
+        )
+      }
+    >
+      {damage !== null && (
+        <div className="p-3">
+          <Banner tone="lost" title="Damaged: bytes in the bucket are not those that were committed.">
+            Found <Age at={damage.foundAt} />. Files that are not named here can still be restored.
+          </Banner>
+          <ul aria-label="Damaged" className="nums px-4 pt-3 font-mono text-12 break-all">
+            {damageLines(damage).map((line) => (
+              <li key={line}>{line}</li>
+            ))}
+            {damage.more > 0 && <li>{formatCount(damage.more)} more ranges</li>}
+          </ul>
+        </div>
+      )}
+      {checks.length === 0 ? (
+        damage === null && (
+          <p className="max-w-[72ch] px-4 py-3 text-soft">
+            A node reads every byte back and compares it with the manifest. Nothing is written, and whatever else moves
+            goes first.
+          </p>
+        )
+      ) : (
+        <ul aria-label="Looks" className="divide-y divide-line">
+          {checks.map((row) => (
+            <TransferLine key={row.id} row={row} />
+          ))}
+        </ul>
+      )}
+    </Panel>
+  );
+}

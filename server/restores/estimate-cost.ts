@@ -1,0 +1,28 @@
+import { priceOverride } from "#protocol/profiles.ts";
+import { provider } from "#protocol/requests.ts";
+import type { RestoreCost } from "#protocol/restoring.ts";
+import { PRICES } from "#storage/provider-prices.ts";
+import type { Profile } from "#prisma/client/client.ts";
+
+const GB = 1e9;
+
+/**
+ * What one restore costs by the provider's list, or by the prices that stand in the profile. What leaves for nothing is not
+ * taken off: how much of it is used up nobody here knows. Null for a store without a price list.
+ */
+export function estimateCost(
+  profile: Pick<Profile, "provider" | "prices">,
+  { bytes, reads }: { bytes: number; reads: number },
+): RestoreCost | null {
+  const listed = PRICES[provider.catch("other").parse(profile.provider)];
+  const own = profile.prices === null ? null : priceOverride.parse(JSON.parse(profile.prices));
+  const perGb = own?.egressPerGb ?? listed?.egressPerGb ?? null;
+  const per1000 = own?.per1000Requests ?? listed?.readsPer1000 ?? null;
+  if (perGb === null && per1000 === null) return null;
+  const egress = (bytes / GB) * (perGb ?? 0);
+  const requests = (reads / 1000) * (per1000 ?? 0);
+  const gb = own?.egressPerGb == null ? (listed?.freeEgressGb ?? 0) : 0;
+  const timesStored = own?.egressPerGb == null ? (listed?.freeEgressPerStored ?? 0) : 0;
+  const free = gb === 0 && timesStored === 0 ? null : { gb, timesStored };
+  return { currency: listed?.currency ?? "USD", egress, requests, total: egress + requests, free };
+}

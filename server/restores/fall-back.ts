@@ -1,0 +1,79 @@
+import { basename, dirname, join } from "node:path/posix";
+import { command } from "#protocol/commands.ts";
+import { damageWords } from "#protocol/damage.ts";
+import type { NodeEvent } from "#protocol/reports.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { completeBefore } from "../checkpoints/newest.ts";
+import { recordEvent } from "../events/record-event.ts";
+import type { RecordScope } from "../nodes/record.ts";
+import { transferRowOf } from "../transfers/transfer-row.ts";
+import { queueRestore } from "./queue-restore.ts";
+import { readChoice } from "./read-choice.ts";
+
+type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
+
+/** A folder that bears the step bears that of what is really in it. */
+export function pathForStep(path: string, { from, to }: { from: bigint; to: bigint }): string {
+  const name = basename(path);
+  return name === `checkpoint-${from}` ? join(dirname(path), `checkpoint-${to}`) : path;
+}
+
+/**
+ * When a restore failed because its checkpoint is damaged, and whoever asked allowed it, the complete one before it is
+ * restored in its place: the same node, the same files, once per failure. The reason is one line of history.
+ */
+export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Checkpoint | null): Promise<void> {
+  const { tx, hub, node, recorded } = scope;
+  const { damage } = event;
+  if (event.direction !== "download" || event.state !== "failed" || damage === undefined || checkpoint === null) return;
+  const failed = await tx.queuedRestore.findUnique({ where: { transferId: event.transferId } });
+  if (failed === null || !failed.mayFallBack || failed.nodeId !== node.id) return;
+  const again = { requestId: `after ${failed.transferId}` };
+  if ((await tx.queuedRestore.findUnique({ where: again })) !== null) return;
+  const now = hub.now();
+  const line = { at: now, node, run: checkpoint.run, work: "risk" as const };
+  const why = `step ${checkpoint.step} is damaged (${damageWords(damage)})`;
+  const before = await completeBefore(tx, checkpoint);
+  const content =
+    before === null ? null : await tx.checkpointContent.findUnique({ where: { checkpointId: before.id } });
+  if (before === null || content?.manifest == null || before.profileId !== node.profileId) {
+    const text = `has nothing to fall back to: ${why}, and ${checkpoint.run} has no complete step before it`;
+    recorded.events.push(
+      await recordEvent(tx, { ...line, kind: "restore-failed", step: Number(checkpoint.step), text }),
+    );
+    return;
+  }
+  const order = command.parse(JSON.parse(failed.body));
+  if (order.kind !== "restore") return;
+  const files = order.files ?? null;
+  const amounts = amountsOf(content.manifest, files);
+  if (amounts === null) return;
+  const targetPath = pathForStep(order.targetPath, { from: checkpoint.step, to: before.step });
+  const row = await queueRestore(tx, {
+    ...again,
+    batchId: failed.batchId,
+    nodeId: node.id,
+    checkpoint: before,
+    targetPath,
+    files,
+    amounts,
+    mayFallBack: true,
+    position: failed.position,
+    at: new Date(now),
+  });
+  recorded.transfers.push({ row: transferRowOf(row, node.name), endedAtNode: null });
+  const text = `falls back to step ${before.step} of ${checkpoint.run}: ${why}`;
+  recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
+}
+
+/** Null when the step before has not all of the files that were chosen. */
+function amountsOf(
+  manifest: string,
+  files: Parameters<typeof queueRestore>[1]["files"],
+): { fileCount: number; sizeBytes: number } | null {
+  try {
+    return readChoice(manifest, files === null ? null : { files });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,145 @@
+import type * as z from "zod";
+import { Fault, toFault } from "#protocol/fault.ts";
+import type { startRestoresInput, StartedRestore } from "#protocol/restoring.ts";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { EventRow } from "#protocol/views.ts";
+import type { Checkpoint, Transfer } from "#prisma/client/client.ts";
+import { audit } from "../events/audit.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import type { Hub } from "../hub.ts";
+import { stateOf, type LiveNode } from "../live/live-node.ts";
+import { transferRowOf } from "../transfers/transfer-row.ts";
+import type { Context } from "../trpc.ts";
+import { neededBytes } from "./plan.ts";
+import { queueRestore } from "./queue-restore.ts";
+import { readChoice, type Chosen } from "./read-choice.ts";
+import { refuseDamaged } from "./refuse-damaged.ts";
+import { releaseRestores } from "./release-restores.ts";
+
+type Input = z.infer<typeof startRestoresInput>;
+
+const wordsOf = ({ run, step }: Checkpoint): string => `step ${step} of ${run}`;
+
+/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, those of `readChoice` */
+export async function readWanted(
+  hub: Hub,
+  input: Pick<Input, "checkpointId" | "choice">,
+): Promise<{ checkpoint: Checkpoint; chosen: Chosen }> {
+  const found = await hub.db.checkpoint.findUnique({ where: { id: input.checkpointId }, include: { content: true } });
+  if (found === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
+  const { content, ...checkpoint } = found;
+  const text = content?.manifest ?? null;
+  if (checkpoint.state !== "complete" || text === null) {
+    throw new Fault("CHECKPOINT_INCOMPLETE", { subject: wordsOf(checkpoint) });
+  }
+  const chosen = readChoice(text, input.choice);
+  refuseDamaged(checkpoint, chosen.files);
+  return { checkpoint, chosen };
+}
+
+/** @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT, NO_SPACE */
+export function requireNode(hub: Hub, nodeId: string, about: { profileId: string; sizeBytes: number }): LiveNode {
+  const node = hub.live.nodes.get(nodeId);
+  if (node === undefined) throw new Fault("NOT_FOUND", { subject: "this node" });
+  if (node.revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
+  if (node.profileId !== about.profileId) {
+    throw new Fault("CONFLICT", { subject: node.name, detail: "it was enrolled for another bucket profile" });
+  }
+  const free = stateOf(node) === "online" ? (node.report?.disk?.freeBytes ?? null) : null;
+  const needed = neededBytes(about.sizeBytes);
+  if (free !== null && free < needed) {
+    const detail = `${formatBytes(free)} free, ${formatBytes(needed)} needed`;
+    throw new Fault("NO_SPACE", { subject: node.name, detail });
+  }
+  return node;
+}
+
+/**
+ * Asks one or many nodes to restore a complete checkpoint, all of it or some files. The transfers exist from this moment, so
+ * that the screen can follow them; each node hears of its own when its turn has come, or when it is back. The same request
+ * again is the same restores. A node that cannot do it does not keep the others from it.
+ * @throws Fault of `readWanted`
+ */
+export async function startRestores(context: Context, input: Input): Promise<{ restores: StartedRestore[] }> {
+  const { hub } = context;
+  const nameOf = (nodeId: string) => hub.live.nodes.get(nodeId)?.name ?? null;
+  const knownOf = (rows: readonly { nodeId: string; transferId: string }[]): StartedRestore[] =>
+    rows.map(({ nodeId, transferId }) => ({ nodeId, nodeName: nameOf(nodeId), transferId, fault: null }));
+  const batch = { where: { batchId: input.requestId, requestId: { startsWith: `${input.requestId} ` } } };
+  const known = await hub.db.queuedRestore.findMany(batch);
+  if (known.length > 0) return { restores: knownOf(known) };
+  const { checkpoint, chosen } = await readWanted(hub, input);
+  const about = { profileId: checkpoint.profileId, sizeBytes: chosen.sizeBytes };
+  const judged = [...new Set(input.nodeIds)].map((nodeId) => {
+    try {
+      return { nodeId, node: requireNode(hub, nodeId, about), fault: null };
+    } catch (error) {
+      return { nodeId, node: null, fault: toFault(error) };
+    }
+  });
+  const nodes = judged.flatMap(({ node }) => (node === null ? [] : [node]));
+  const now = hub.now();
+  const made = await hub.db.$transaction(
+    async (tx) => {
+      const twins = await tx.queuedRestore.findMany(batch);
+      if (twins.length > 0) return { twins, rows: [], event: null };
+      const rows: { row: Transfer; node: LiveNode }[] = [];
+      for (const [position, node] of nodes.entries()) {
+        const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
+        if (revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
+        const row = await queueRestore(tx, {
+          requestId: `${input.requestId} ${node.id}`,
+          batchId: input.requestId,
+          nodeId: node.id,
+          checkpoint,
+          targetPath: input.targetPath,
+          files: chosen.files,
+          amounts: chosen,
+          mayFallBack: input.mayFallBack,
+          position,
+          at: new Date(now),
+        });
+        rows.push({ row, node });
+      }
+      return { twins: [], rows, event: await tellStart(tx, { checkpoint, chosen, nodes, input, now }) };
+    },
+    { timeout: 60_000 },
+  );
+  if (made.twins.length > 0) return { restores: knownOf(made.twins) };
+  for (const { row, node } of made.rows) hub.live.putTransfer(transferRowOf(row, node.name), { toWrite: "now" });
+  const [first] = made.rows;
+  if (first !== undefined) {
+    const to = nodes.length === 1 ? first.node.name : `${nodes.length} nodes`;
+    const subject = `${partWords(chosen)}${wordsOf(checkpoint)} on ${to}`;
+    await audit(hub, context.caller, { action: "restore", subject, subjectId: first.row.id });
+  }
+  emit(hub, made.event, ["transfers", "checkpoints"]);
+  hub.live.mayRestoresWait = true;
+  await releaseRestores(hub);
+  const ids = new Map(made.rows.map(({ row, node }) => [node.id, row.id]));
+  return {
+    restores: judged.map(({ nodeId, fault }) => ({
+      nodeId,
+      nodeName: nameOf(nodeId),
+      transferId: ids.get(nodeId) ?? null,
+      fault: fault?.toData() ?? null,
+    })),
+  };
+}
+
+const partWords = ({ files, fileCount }: Chosen): string =>
+  files === null ? "" : `${formatCount(fileCount)} ${fileCount === 1 ? "file" : "files"} of `;
+
+async function tellStart(
+  tx: Parameters<typeof recordEvent>[0],
+  about: { checkpoint: Checkpoint; chosen: Chosen; nodes: readonly LiveNode[]; input: Input; now: number },
+): Promise<EventRow | null> {
+  const { checkpoint, chosen, nodes, input, now } = about;
+  const [first] = nodes;
+  if (first === undefined) return null;
+  const what = `${partWords(chosen)}${wordsOf(checkpoint)} to ${input.targetPath}`;
+  const text = nodes.length === 1 ? `restores ${what}` : `${formatCount(nodes.length)} nodes are to restore ${what}`;
+  const line = { at: now, kind: "restore-started" as const, work: "moving" as const, run: checkpoint.run };
+  const node = nodes.length === 1 ? { node: first } : {};
+  return recordEvent(tx, { ...line, ...node, step: Number(checkpoint.step), text });
+}

@@ -1,0 +1,18 @@
+import type { TransferDirection } from "#protocol/transfer.ts";
+
+/** Where a transfer goes to in words, as far as its node's reports tell. */
+export function placeOf(
+  store: { bucket: string; prefix: string },
+  about: { direction: TransferDirection; run: string },
+): string {
+  switch (about.direction) {
+    case "upload":
+      return `${store.bucket}/${store.prefix}runs/${about.run}`;
+    case "download":
+      return "a folder on the node";
+    case "verify":
+      return "read and compared, nothing is kept";
+    case "drill":
+      return "a scratch folder, removed afterwards";
+  }
+}

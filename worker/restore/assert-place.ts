@@ -1,0 +1,53 @@
+import { realpath } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { codeOf } from "../engine/disk-fault.ts";
+
+/**
+ * Where a hub may have a checkpoint put on this machine. A restore replaces its target as a whole, so the target is never a
+ * place that the system, this worker or a program lives in, nor a folder around one. With a list of allowed folders it is
+ * one of them or inside. Links are followed first: what counts is where it really goes.
+ */
+export interface Places {
+  /** Folders that are watched: a restore goes into one, never in its place. */
+  watches: readonly string[];
+  /** Of this worker: nothing is ever put there. */
+  state: string;
+  /** None: wherever it does no harm. */
+  allowed: readonly string[];
+}
+
+const SYSTEM = ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr"];
+
+const isIn = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
+
+/** Faults: PLACE_REFUSED. */
+export async function assertPlace(target: string, places: Places): Promise<void> {
+  const refuse = (detail: string) => new Fault("PLACE_REFUSED", { op: "restore", subject: target, detail });
+  const real = await realOf(target);
+  const inSystem = SYSTEM.find((folder) => isIn(real, folder) || isIn(folder, real));
+  if (places.allowed.length === 0 && inSystem !== undefined) throw refuse(`${inSystem} belongs to the system`);
+  const state = await realOf(places.state);
+  if (isIn(real, state) || isIn(state, real)) throw refuse("the worker keeps its queue there");
+  for (const watch of places.watches) {
+    if (isIn(await realOf(watch), real)) throw refuse(`it would replace ${watch}, which is watched`);
+  }
+  if (places.allowed.length === 0) return;
+  const allowed = await Promise.all(places.allowed.map(realOf));
+  if (allowed.some((folder) => real !== folder && isIn(real, folder))) return;
+  throw refuse(`this node allows folders inside ${places.allowed.join(", ")} (--restore-to)`);
+}
+
+/** Where the path leads once every link of it that exists is followed. */
+async function realOf(path: string): Promise<string> {
+  const missing: string[] = [];
+  for (let at = path; ; at = dirname(at)) {
+    try {
+      return join(await realpath(at), ...missing);
+    } catch (error) {
+      if (dirname(at) === at || codeOf(error) === undefined) return path;
+      missing.unshift(basename(at));
+    }
+  }
+}

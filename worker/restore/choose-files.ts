@@ -1,0 +1,15 @@
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+
+/** The manifest as if it held nothing but these files; null or left out: as it is. @throws Fault NOT_FOUND for a name that it does not hold */
+export function chooseFiles(manifest: Manifest, wanted: readonly string[] | null | undefined): Manifest {
+  if (wanted == null) return manifest;
+  const names = new Set(wanted);
+  const files = manifest.files.filter(({ path }) => names.delete(path));
+  const [missing] = names;
+  if (missing !== undefined) {
+    const detail = `step ${manifest.step} of ${manifest.run} has no such file`;
+    throw new Fault("NOT_FOUND", { op: "restore", subject: missing, detail });
+  }
+  return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}

@@ -1,0 +1,28 @@
+import type { FlagSpec } from "../flags.ts";
+
+/** The rows of the one table of flags that are about restoring. */
+export const RESTORE_FLAGS = {
+  "restore-to": {
+    kind: "list",
+    commands: ["agent", "run"],
+    value: "DIR",
+    says: "The hub may have checkpoints put inside this folder; may be given several times. When left out: anywhere but where the system, the worker and watched folders are.",
+  },
+  only: {
+    kind: "list",
+    commands: ["restore"],
+    value: "GLOB",
+    says: "Only the files that the glob fits, such as '*.safetensors'; may be given several times. The folder must not hold anything else.",
+  },
+  rank: {
+    kind: "text",
+    commands: ["restore"],
+    value: "R/N",
+    says: "Only what rank R of N loads, counted from 0: its own shards and what all ranks share. Refused where the files do not tell whose they are.",
+  },
+  "no-fallback": {
+    kind: "switch",
+    commands: ["restore"],
+    says: "When the newest checkpoint is damaged, end with 6 rather than take the one before it.",
+  },
+} as const satisfies Record<string, FlagSpec>;

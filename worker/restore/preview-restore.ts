@@ -1,0 +1,72 @@
+import { readdir, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { CommandDetail } from "#protocol/commands.ts";
+import { isFault, sentenceOf } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { assertFree } from "./assert-free.ts";
+import { assertPlace } from "./assert-place.ts";
+import { chooseFiles } from "./choose-files.ts";
+import { readManifest } from "./restore.ts";
+import { assertRoom, readRoom } from "./room.ts";
+import { placeUnder, readTarget } from "./safe-place.ts";
+
+export interface Preview {
+  checkpointId: string;
+  run: RunName;
+  step: number;
+  targetPath: string;
+  files?: string[] | null | undefined;
+}
+
+const LONGEST_MS = 30_000;
+
+/**
+ * What a restore would do on this node, without doing any of it: how much, whether there is room, what lies at the target
+ * now, and whether it would be refused. Faults: those of the hub, NO_SUCH_BUCKET before the hub said where the bytes lie.
+ */
+export async function previewRestore(agent: Agent, wanted: Preview): Promise<CommandDetail> {
+  const engine = agent.benches.aside()?.engine ?? null;
+  if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
+  const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
+  const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };
+  const manifest = chooseFiles(await readManifest(engine, about), wanted.files);
+  const facts: CommandDetail = { files: manifest.files.length, bytes: manifest.sizeBytes, verdict: "ok", says: "" };
+  try {
+    const target = readTarget(wanted.targetPath);
+    const { files, bytes, kind } = await lookThere(target);
+    Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
+    await assertPlace(target, agent.places);
+    for (const { path } of manifest.files) placeUnder(target, path);
+    if (wanted.files != null) await assertFree(target, manifest.files);
+    const parent = await nearestFolder(dirname(target));
+    facts["freeBytes"] = (await readRoom(parent)).freeBytes;
+    await assertRoom(parent, manifest.sizeBytes);
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    facts["verdict"] = error.code;
+    facts["says"] = sentenceOf(error.toData()).slice(0, 1024);
+  }
+  return facts;
+}
+
+async function lookThere(target: string): Promise<{ kind: string; files: number; bytes: number }> {
+  const stats = await stat(target).catch(() => null);
+  if (stats === null) return { kind: "nothing", files: 0, bytes: 0 };
+  if (!stats.isDirectory()) return { kind: "a file", files: 1, bytes: stats.size };
+  let files = 0;
+  let bytes = 0;
+  for (const entry of await readdir(target, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    files++;
+    bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0;
+  }
+  return { kind: files === 0 ? "an empty folder" : "a folder", files, bytes };
+}
+
+async function nearestFolder(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const stats = await stat(at).catch(() => null);
+    if (stats?.isDirectory() === true || dirname(at) === at) return at;
+  }
+}

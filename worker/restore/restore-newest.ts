@@ -1,0 +1,69 @@
+import { isDamage } from "#protocol/damage.ts";
+import { isFault, sentenceOf } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { systemClock } from "../engine/clock.ts";
+
+interface Found {
+  checkpointId: string;
+  step: number;
+}
+
+/** The hub hears of the damage from the outbox, within seconds; it is not asked for ever. */
+const LOOK_MS = 500;
+const MOST_LOOKS = 60;
+
+/**
+ * Restores a checkpoint of a run that this node writes. One that turns out damaged is passed over for the one before it, and
+ * that is said; when there is none, or none is wanted, the fault stands. Faults: those of a restore.
+ */
+export async function restoreNewest(
+  agent: Pick<Agent, "hub" | "restorer" | "narrator" | "signal">,
+  wanted: {
+    run: RunName;
+    found: Found;
+    pathOf(step: number): string;
+    filesOf?(found: Found): Promise<string[] | null>;
+    mayFallBack: boolean;
+  },
+): Promise<Found & { path: string }> {
+  const { run, pathOf, filesOf } = wanted;
+  for (let { found } = wanted; ;) {
+    const path = pathOf(found.step);
+    const files = (await filesOf?.(found)) ?? null;
+    try {
+      const { checkpointId, step } = found;
+      await agent.restorer.restoreFirst({
+        checkpointId,
+        run,
+        step,
+        targetPath: path,
+        ...(files === null ? {} : { files }),
+      });
+      return { ...found, path };
+    } catch (error) {
+      if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
+      const next = await findOther(agent, run, found);
+      if (next === null) throw error;
+      agent.narrator.fallingBack({ run, step: next.step, from: found.step, why: sentenceOf(error.toData()) });
+      found = next;
+    }
+  }
+}
+
+/** What the hub calls the newest once it knows; null when it still means the same one. */
+async function findOther(
+  { hub, signal }: Pick<Agent, "hub" | "signal">,
+  run: RunName,
+  found: Found,
+): Promise<Found | null> {
+  for (let looks = 0; looks < MOST_LOOKS; looks++) {
+    const other = await hub.ask("findCheckpoint", (client, limit) =>
+      client.node.findCheckpoint.query({ run }, { signal: limit }),
+    );
+    if (other === null) return null;
+    if (other.checkpointId !== found.checkpointId) return other;
+    await systemClock.sleep(LOOK_MS, signal);
+  }
+  return null;
+}
