@@ -174,9 +174,34 @@ export const inspectPlace = z.union([
   z.object({ profileId: id, key, etag: etag.nullable().default(null) }).strict(),
 ]);
 export type InspectPlace = z.infer<typeof inspectPlace>;
+/** As a page names it, before it was parsed. */
+export type PlaceAsked = z.input<typeof inspectPlace>;
 
 export const inspectFileInput = z.object({ place: inspectPlace, tensors: byteCount.max(20_000).default(5_000) });
 export const inspectCheckpointInput = z.object({ checkpointId: id });
 export const comparable = z.union([z.object({ checkpointId: id }).strict(), inspectPlace]);
 export type Comparable = z.infer<typeof comparable>;
 export const compareInput = z.object({ from: comparable, to: comparable });
+
+export interface FileChange {
+  path: string;
+  fromBytes: number;
+  toBytes: number;
+  /** Parts of which the checksums differ; null where the parts do not line up. */
+  changedParts: number | null;
+  parts: number;
+}
+
+/** The files of two checkpoints, by their sizes and the checksums of their parts. */
+export interface FilesCompared {
+  added: { path: string; sizeBytes: number }[];
+  removed: { path: string; sizeBytes: number }[];
+  changed: FileChange[];
+  same: number;
+  unknown: number;
+  /** Rows left out of the lists above. */
+  omitted: number;
+}
+
+/** `files` is null where single files were compared. */
+export type PlacesCompared = Comparison & { files: FilesCompared | null };

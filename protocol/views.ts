@@ -219,7 +219,9 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
-  /** Newest first, at most 1,000. */
+  /** All of its checkpoints, also those that are not listed here. */
+  byState: Record<CheckpointState, number>;
+  /** Newest first, at most 100; `checkpoints.list` goes on. */
   checkpoints: CheckpointRow[];
 }
 

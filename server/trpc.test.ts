@@ -21,6 +21,8 @@ const EXPECTED: Record<Who, string[]> = {
     "runs.list",
     "runs.get",
     "checkpoints.get",
+    "checkpoints.list",
+    "checkpoints.files",
     "transfers.list",
     "events.list",
     "losses.list",

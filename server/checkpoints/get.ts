@@ -1,24 +1,15 @@
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
-import type { CheckpointFileView, CheckpointView } from "#protocol/views.ts";
+import type { CheckpointView } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
-import { announcedFiles } from "./check-manifest.ts";
+import { filesOf } from "./checkpoint-files.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { newestComplete } from "./newest.ts";
 
 const FILES_LISTED = 1_000;
 const RESTORES_LISTED = 50;
-
-const committedFile = ({ path, sizeBytes, extents }: Manifest["files"][number]): CheckpointFileView => ({
-  path,
-  sizeBytes,
-  // A file of one piece has that piece's checksum; several are not combined for display.
-  crc32: extents.length === 1 ? (extents[0]?.crc32 ?? null) : null,
-  parts: extents.length,
-});
 
 /**
  * One checkpoint with its files (the first 1,000) and its restores.
@@ -27,7 +18,7 @@ const committedFile = ({ path, sizeBytes, extents }: Manifest["files"][number]):
 export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
   const row = await hub.db.checkpoint.findUnique({
     where: { id },
-    include: { node: { select: { name: true } }, content: true },
+    include: { node: { select: { name: true } } },
   });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const newest = await newestComplete(hub.db, row.run);
@@ -38,11 +29,7 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
     orderBy: { createdAt: "desc" },
     take: RESTORES_LISTED,
   });
-  const text = row.content?.manifest ?? null;
-  const files =
-    text === null
-      ? announcedFiles.parse(JSON.parse(row.content?.files ?? "[]")).map((file) => ({ ...file, crc32: null, parts: 0 }))
-      : manifest.parse(JSON.parse(text)).files.map(committedFile);
+  const files = await filesOf(hub, row);
   const at = { run: runName.parse(row.run), epoch: row.writerEpoch, attempt: attemptId.parse(row.attempt) };
   return {
     ...checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) }),

@@ -1,6 +1,9 @@
+import { listCheckpointsInput, listFilesInput } from "#protocol/checkpoint-pages.ts";
 import { byId, byRun } from "#protocol/requests.ts";
 import { router, viewer } from "../trpc.ts";
+import { listFiles } from "./checkpoint-files.ts";
 import { getCheckpoint } from "./get.ts";
+import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
 
 export const runsRouter = router({
@@ -10,4 +13,6 @@ export const runsRouter = router({
 
 export const checkpointsRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
+  list: viewer.input(listCheckpointsInput).query(({ ctx, input }) => listCheckpoints(ctx.hub, input)),
+  files: viewer.input(listFilesInput).query(({ ctx, input }) => listFiles(ctx.hub, input)),
 });

@@ -20,7 +20,7 @@ import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
-import { CheckpointFiles } from "./checkpoint-files.tsx";
+import { CheckpointParts } from "./checkpoint-parts.tsx";
 
 export function CheckpointPageView({ id }: { id: string }) {
   const checkpoint = useQuery({
@@ -83,14 +83,19 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           </span>
         }
         actions={
-          <Button
-            look="main"
-            disabled={notComplete !== null || whyNot !== null}
-            title={notComplete ?? whyNot ?? undefined}
-            onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
-          >
-            Restore
-          </Button>
+          <>
+            {view.state === "complete" && (
+              <ButtonLink href={`/compare?to=${encodeURIComponent(view.id)}`}>Compare</ButtonLink>
+            )}
+            <Button
+              look="main"
+              disabled={notComplete !== null || whyNot !== null}
+              title={notComplete ?? whyNot ?? undefined}
+              onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
+            >
+              Restore
+            </Button>
+          </>
         }
       />
       <CheckpointFacts view={view} />
@@ -103,7 +108,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           </ul>
         </Panel>
       )}
-      <CheckpointFiles view={view} />
+      <CheckpointParts view={view} />
     </>
   );
 }

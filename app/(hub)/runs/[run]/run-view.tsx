@@ -1,6 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
+import { CHECKPOINT_STATES } from "#protocol/checkpoint.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
@@ -14,6 +15,7 @@ import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
+import { useCheckpointPages } from "../../../_runs/use-checkpoint-pages.ts";
 import { StepTimeline } from "../../../_runs/step-timeline.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -61,9 +63,10 @@ function RunBody({ run }: { run: RunView }) {
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
   const filter = FILTERS.find((one) => one.id === show) ?? FILTERS[0];
-  const fits = (states: readonly string[] | null) => (row: { state: string }) =>
-    states === null || states.includes(row.state);
-  const rows = run.checkpoints.filter(fits(filter.states));
+  const pages = useCheckpointPages(run, filter.states);
+  const { rows } = pages;
+  const countOf = (states: (typeof filter)["states"]) =>
+    (states ?? CHECKPOINT_STATES).reduce((sum, one) => sum + run.byState[one], 0);
   const state = workWords(run.work, run.risk);
   return (
     <>
@@ -113,7 +116,7 @@ function RunBody({ run }: { run: RunView }) {
               words={FILTERS.map((one) => ({
                 id: one.id,
                 label: one.label,
-                count: run.checkpoints.filter(fits(one.states)).length,
+                count: countOf(one.states),
               })).filter((word) => word.id === "all" || word.id === filter.id || word.count > 0)}
             />
           }
@@ -122,10 +125,20 @@ function RunBody({ run }: { run: RunView }) {
             <Empty title={run.checkpoints.length === 0 ? "No checkpoint yet" : "None in this state"}>
               {run.checkpoints.length === 0
                 ? "The first one appears here as soon as the program has finished writing it."
-                : `${formatCount(run.checkpoints.length)} checkpoints are in other states.`}
+                : `${formatCount(countOf(null))} checkpoints are in other states.`}
             </Empty>
           ) : (
-            <CheckpointTable rows={rows} lost={lostIds(run)} />
+            <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
+          )}
+          {pages.more !== null && (
+            <div className="flex items-center gap-3 border-t border-line px-3 py-2">
+              <Button look="quiet" size="small" disabled={pages.isLoading} onClick={pages.more}>
+                {pages.isLoading ? "Loading" : "Older"}
+              </Button>
+              <span className="nums text-12 text-faint">
+                {formatCount(rows.length)} of {formatCount(pages.count)} shown
+              </span>
+            </div>
           )}
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />

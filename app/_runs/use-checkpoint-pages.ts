@@ -1,0 +1,48 @@
+"use client";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { CHECKPOINTS_AT_FIRST } from "#protocol/checkpoint-pages.ts";
+import type { CheckpointState } from "#protocol/checkpoint.ts";
+import type { CheckpointRow, RunView } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+
+interface CheckpointPages {
+  rows: readonly CheckpointRow[];
+  /** Of these states, loaded or not. */
+  count: number;
+  isLoading: boolean;
+  /** Null when all are there. */
+  more: (() => void) | null;
+}
+
+const first = (): string | null => null;
+
+/** The checkpoints of a run in these states (null: all), newest first. The newest come with the run itself, the others a page at a time. */
+export function useCheckpointPages(run: RunView, states: readonly CheckpointState[] | null): CheckpointPages {
+  const fits = (row: CheckpointRow) => states === null || states.includes(row.state);
+  const count = (states ?? Object.keys(run.byState)).reduce((sum, state) => sum + (countOf(run, state) ?? 0), 0);
+  const newest = run.checkpoints.filter(fits);
+  const isWhole = run.checkpoints.length < CHECKPOINTS_AT_FIRST || newest.length >= count;
+  const older = useInfiniteQuery({
+    queryKey: ["runs", run.name, "checkpoints", states],
+    queryFn: ({ pageParam }) =>
+      hub.checkpoints.list.query({ run: run.name, states: [...(states ?? [])], cursor: pageParam, limit: 100 }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    enabled: !isWhole,
+  });
+  const pages = isWhole ? [] : (older.data?.pages.flatMap((page) => page.rows) ?? []);
+  // What comes with the run is asked for more often, and so is fresher.
+  const byId = new Map([...newest, ...pages.filter(fits)].map((row) => [row.id, row]));
+  for (const row of newest) byId.set(row.id, row);
+  const rows = [...byId.values()].sort((a, b) => b.writerEpoch - a.writerEpoch || b.step - a.step);
+  return {
+    rows,
+    count: Math.max(count, rows.length),
+    isLoading: older.isFetchingNextPage,
+    more: !isWhole && older.hasNextPage ? () => void older.fetchNextPage() : null,
+  };
+}
+
+const countOf = ({ byState }: RunView, state: string): number | undefined =>
+  Object.entries(byState).find(([name]) => name === state)?.[1];
