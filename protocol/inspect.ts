@@ -9,17 +9,6 @@ import { filePath, id } from "./names.ts";
  * are in `name` of a tensor, so that two files can be compared.
  */
 
-/** What is read of one object at most, in bytes and in requests, and how much of it is kept. */
-export const INSPECT_LIMITS = {
-  readBytes: 16 * 1024 * 1024,
-  reads: 512,
-  tensors: 100_000,
-  dimensions: 64,
-  metadata: 512,
-  points: 2_000,
-  previewBytes: 4_096,
-} as const;
-
 export const FILE_FORMATS = [
   "safetensors",
   "safetensors-index",

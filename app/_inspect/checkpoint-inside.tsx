@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
-import { INSPECT_LIMITS, type CheckpointInspection } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import type { CheckpointInspection } from "#protocol/inspect.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";

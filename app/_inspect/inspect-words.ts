@@ -1,4 +1,5 @@
-import { INSPECT_LIMITS, type FileFormat, type FileInspection, type TensorFacts } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import type { FileFormat, FileInspection, TensorFacts } from "#protocol/inspect.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 

@@ -1,6 +1,5 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { CHECKPOINTS_AT_FIRST } from "#protocol/checkpoint-pages.ts";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { CheckpointRow, RunView } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
@@ -19,9 +18,9 @@ const first = (): string | null => null;
 /** The checkpoints of a run in these states (null: all), newest first. The newest come with the run itself, the others a page at a time. */
 export function useCheckpointPages(run: RunView, states: readonly CheckpointState[] | null): CheckpointPages {
   const fits = (row: CheckpointRow) => states === null || states.includes(row.state);
-  const count = (states ?? Object.keys(run.byState)).reduce((sum, state) => sum + (countOf(run, state) ?? 0), 0);
+  const count = countCheckpoints(run, states);
   const newest = run.checkpoints.filter(fits);
-  const isWhole = run.checkpoints.length < CHECKPOINTS_AT_FIRST || newest.length >= count;
+  const isWhole = newest.length >= count;
   const older = useInfiniteQuery({
     queryKey: ["runs", run.name, "checkpoints", states],
     queryFn: ({ pageParam }) =>
@@ -44,5 +43,11 @@ export function useCheckpointPages(run: RunView, states: readonly CheckpointStat
   };
 }
 
-const countOf = ({ byState }: RunView, state: string): number | undefined =>
-  Object.entries(byState).find(([name]) => name === state)?.[1];
+/** How many checkpoints of a run are in these states (null: any), listed or not. */
+export const countCheckpoints = (
+  { byState }: Pick<RunView, "byState">,
+  states: readonly CheckpointState[] | null,
+): number =>
+  states === null
+    ? Object.values(byState).reduce((sum, count) => sum + count, 0)
+    : states.reduce((sum, state) => sum + byState[state], 0);

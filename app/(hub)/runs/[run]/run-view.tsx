@@ -1,7 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
-import { CHECKPOINT_STATES } from "#protocol/checkpoint.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
@@ -15,7 +14,7 @@ import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
-import { useCheckpointPages } from "../../../_runs/use-checkpoint-pages.ts";
+import { countCheckpoints, useCheckpointPages } from "../../../_runs/use-checkpoint-pages.ts";
 import { StepTimeline } from "../../../_runs/step-timeline.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -65,8 +64,6 @@ function RunBody({ run }: { run: RunView }) {
   const filter = FILTERS.find((one) => one.id === show) ?? FILTERS[0];
   const pages = useCheckpointPages(run, filter.states);
   const { rows } = pages;
-  const countOf = (states: (typeof filter)["states"]) =>
-    (states ?? CHECKPOINT_STATES).reduce((sum, one) => sum + run.byState[one], 0);
   const state = workWords(run.work, run.risk);
   return (
     <>
@@ -116,7 +113,7 @@ function RunBody({ run }: { run: RunView }) {
               words={FILTERS.map((one) => ({
                 id: one.id,
                 label: one.label,
-                count: countOf(one.states),
+                count: countCheckpoints(run, one.states),
               })).filter((word) => word.id === "all" || word.id === filter.id || word.count > 0)}
             />
           }
@@ -125,7 +122,7 @@ function RunBody({ run }: { run: RunView }) {
             <Empty title={run.checkpoints.length === 0 ? "No checkpoint yet" : "None in this state"}>
               {run.checkpoints.length === 0
                 ? "The first one appears here as soon as the program has finished writing it."
-                : `${formatCount(countOf(null))} checkpoints are in other states.`}
+                : `${formatCount(countCheckpoints(run, null))} checkpoints are in other states.`}
             </Empty>
           ) : (
             <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
