@@ -1,3 +1,4 @@
+import type { AdoptionView } from "./adopted.ts";
 import type { CheckpointState } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
@@ -177,6 +178,8 @@ export interface CheckpointFileView {
 
 export interface CheckpointView extends CheckpointRow {
   attempt: string;
+  /** Null: Tidemark wrote it itself. */
+  adoption: AdoptionView | null;
   parent: { epoch: number; step: number } | null;
   manifestKey: string | null;
   manifestSha256: string | null;

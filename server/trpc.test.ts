@@ -45,6 +45,7 @@ const EXPECTED: Record<Who, string[]> = {
   ],
   operator: [
     "inspect.recognise",
+    ...["adopt", "release", "forgetSums"].map((name) => `adoptions.${name}`),
     "history.setRegions",
     "restores.create",
     "transfers.act",
@@ -91,6 +92,7 @@ const EXPECTED: Record<Who, string[]> = {
     "sign",
     "commit",
     "readCheckpoint",
+    "tellSums",
     "findCheckpoint",
     "probeTarget",
     "probed",

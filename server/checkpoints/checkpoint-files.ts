@@ -1,10 +1,11 @@
-import { manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import type { FilePage, listFilesInput } from "#protocol/checkpoint-pages.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { CheckpointFileView } from "#protocol/views.ts";
 import type * as z from "zod";
 import type { Hub } from "../hub.ts";
 import { announcedFiles } from "./check-manifest.ts";
+import { readStored } from "./stored-manifest.ts";
 
 /**
  * The files of a checkpoint as people see them. A manifest of 50,000 files is some megabytes of text: the last few that were
@@ -13,7 +14,7 @@ import { announcedFiles } from "./check-manifest.ts";
 const MOST_KEPT = 4;
 const kept = new Map<string, readonly CheckpointFileView[]>();
 
-const committedFile = ({ path, sizeBytes, extents }: ManifestFile): CheckpointFileView => ({
+const committedFile = ({ path, sizeBytes, extents }: StoredFile): CheckpointFileView => ({
   path,
   sizeBytes,
   // A file of one piece has that piece's checksum; several are not combined for display.
@@ -27,7 +28,13 @@ export async function filesOf(
   checkpoint: { id: string; manifestSha256: string | null },
 ): Promise<readonly CheckpointFileView[]> {
   const { id: checkpointId, manifestSha256 } = checkpoint;
-  const known = manifestSha256 === null ? undefined : kept.get(manifestSha256);
+  const adoption = await hub.db.adoption.findUnique({
+    where: { checkpointId },
+    select: { summedAt: true, sums: true },
+  });
+  // Checksums of an adopted checkpoint come later.
+  const version = manifestSha256 === null ? null : `${manifestSha256} ${adoption?.summedAt?.getTime() ?? 0}`;
+  const known = version === null ? undefined : kept.get(version);
   if (known !== undefined) return known;
   const content = await hub.db.checkpointContent.findUnique({ where: { checkpointId } });
   const text = content?.manifest ?? null;
@@ -35,11 +42,11 @@ export async function filesOf(
     const announced = announcedFiles.parse(JSON.parse(content?.files ?? "[]"));
     return announced.map((file) => ({ ...file, crc32: null, parts: 0 }));
   }
-  const files = manifest.parse(JSON.parse(text)).files.map(committedFile);
-  if (manifestSha256 !== null) {
+  const files = readStored(text, adoption?.sums ?? null).files.map(committedFile);
+  if (version !== null) {
     const oldest = kept.keys().next();
     if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);
-    kept.set(manifestSha256, files);
+    kept.set(version, files);
   }
   return files;
 }

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { adoptionView } from "../adopt/adoption-view.ts";
 import type { Hub } from "../hub.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { filesOf } from "./checkpoint-files.ts";
@@ -18,7 +19,7 @@ const RESTORES_LISTED = 50;
 export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
   const row = await hub.db.checkpoint.findUnique({
     where: { id },
-    include: { node: { select: { name: true } } },
+    include: { node: { select: { name: true } }, adoption: true },
   });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const newest = await newestComplete(hub.db, row.run);
@@ -40,7 +41,8 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
         : { epoch: epoch.parentEpoch, step: Number(epoch.parentStep) },
     manifestKey: row.manifestKey,
     manifestSha256: row.manifestSha256,
-    location: `s3://${row.bucket}/${attemptPrefix(row.prefix, at)}`,
+    location: `s3://${row.bucket}/${row.adoption?.place ?? attemptPrefix(row.prefix, at)}`,
+    adoption: row.adoption === null ? null : adoptionView(row.adoption),
     files: files.slice(0, FILES_LISTED),
     filesOmitted: Math.max(0, files.length - FILES_LISTED),
     restores: restores.map((one) => hub.live.transfers.get(one.id)?.row ?? transferRowOf(one, one.node.name)),

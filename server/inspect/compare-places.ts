@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import type { ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/inspect.ts";
 import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
 import type { Hub } from "../hub.ts";
@@ -28,7 +28,7 @@ async function filesOf(
   hub: Hub,
   place: Comparable,
   signal: AbortSignal,
-): Promise<{ files: ComparedFile[]; all: readonly ManifestFile[] | null; warnings: string[] }> {
+): Promise<{ files: ComparedFile[]; all: readonly StoredFile[] | null; warnings: string[] }> {
   if ("profileId" in place || "path" in place) {
     const { found, file } = await inspectAt(hub, place, signal);
     const warnings =

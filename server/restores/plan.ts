@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { manifest } from "#protocol/checkpoint.ts";
+import { storedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
 import { isEnded } from "#protocol/transfer.ts";
@@ -95,7 +95,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
-  const pieces = manifest.parse(JSON.parse(text)).files.flatMap((file) => file.extents);
+  const pieces = storedManifest.parse(JSON.parse(text)).files.flatMap(({ extents }) => [...extents]);
   return {
     checkpoint,
     isNewest: checkpoint.isNewest,

@@ -1,6 +1,6 @@
 import { access, constants, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { manifest as manifestSchema, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import { storedManifest, type ExtentSums, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
 import type { Command } from "#protocol/commands.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { jitter } from "../engine/breaker.ts";
@@ -15,6 +15,7 @@ import type { Hub } from "../link/hub.ts";
 import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
 import { assertRoom } from "./room.ts";
 import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
+import { tellSums } from "./tell-sums.ts";
 
 /**
  * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
@@ -54,6 +55,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     engine.retrier.clock.now,
   );
   job.onStart(tally);
+  const sums: ExtentSums = manifest.files.map(() => null);
   const memory = await openReceiveJournal(journalOf(job));
   try {
     await assertRoom(dirname(target), manifest.sizeBytes - (await stagedBytes(files, memory)));
@@ -61,7 +63,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     const isSmall = ([, { file }]: [number, Placed]) => file.extents.length <= 1;
     await forEachFile([...files.entries()], isSmall, async ([fileIndex, { file, place }]) => {
       await makeParents(places.staging, place);
-      await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+      sums[fileIndex] = await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
       await setDate(place, file.mtimeMs);
       tally.fileDone();
     });
@@ -73,6 +75,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   await job.beforePlaced(places.staging, target);
   await putInPlace(places);
   await memory.remove();
+  await tellSums(job, manifest, sums);
   return tally;
 }
 
@@ -83,7 +86,7 @@ export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">
 }
 
 /** Waits for a hub that is away: a restore that was asked for is carried out. */
-async function readManifest(engine: Engine, job: RestoreJob): Promise<Manifest> {
+async function readManifest(engine: Engine, job: RestoreJob): Promise<StoredManifest> {
   const { command, signal } = job;
   const { clock } = engine.retrier;
   for (let tries = 0; ; tries++) {
@@ -100,8 +103,8 @@ async function readManifest(engine: Engine, job: RestoreJob): Promise<Manifest> 
 }
 
 /** The hub parsed it too; names are checked again where they touch the disk. */
-function parseManifest(command: RestoreCommand, value: unknown): Manifest {
-  const parsed = manifestSchema.safeParse(value);
+function parseManifest(command: RestoreCommand, value: unknown): StoredManifest {
+  const parsed = storedManifest.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const isName = issue?.path.includes("path") === true;
@@ -123,11 +126,11 @@ async function prepareFolder(target: string): Promise<void> {
 }
 
 interface Placed {
-  file: ManifestFile;
+  file: StoredFile;
   place: string;
 }
 
-const piecesOf = (file: ManifestFile): Piece[] => {
+const piecesOf = (file: StoredFile): Piece[] => {
   let fileOffset = 0;
   return file.extents.map(({ key, offset, length, crc32, etag }) => {
     const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
@@ -149,11 +152,11 @@ async function receiveOne(
   engine: Engine,
   job: RestoreJob,
   about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; tally: Tally },
-): Promise<void> {
+): Promise<string[]> {
   const { file, place, fileIndex, memory, patience, tally } = about;
   const pieces = piecesOf(file);
   const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
-  await receiveFile(
+  return receiveFile(
     engine,
     { path: place, sizeBytes: file.sizeBytes, pieces },
     {
