@@ -4,12 +4,14 @@ import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
-export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes">): {
+export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "writerEpoch">): {
   tone: Tone;
   text: string;
 } {
   switch (row.state) {
     case "complete":
+      // Another tool wrote it: nobody saw it become complete.
+      if (row.writerEpoch === 0) return { tone: "quiet", text: "adopted" };
       return { tone: "safe", text: "complete" };
     case "uploading": {
       const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));

@@ -77,11 +77,11 @@ const getOf = (manifest: StoredManifest): Operation[] =>
 
 describe("what another tool left", () => {
   it.each([
-    ["transformers", real, TRAINER, "old/exp/checkpoint-4/", 4],
-    ["sharded transformers", real, "transformers-shards/step_2/", "shards/step_2/", 2],
-    ["PyTorch DCP of two ranks", real, "torch-dcp-2-ranks/step_2/", "dcp/step_2/", 2],
-  ] as const)("by %s becomes a checkpoint, file by file", async (_, files, from, place, step) => {
-    const keys = await copy(files, from, place);
+    { by: "transformers", from: TRAINER, place: "old/exp/checkpoint-4/", step: 4 },
+    { by: "sharded transformers", from: "transformers-shards/step_2/", place: "shards/step_2/", step: 2 },
+    { by: "PyTorch DCP of two ranks", from: "torch-dcp-2-ranks/step_2/", place: "dcp/step_2/", step: 2 },
+  ])("by $by becomes a checkpoint, file by file", async ({ from, place, step }) => {
+    const keys = await copy(real, from, place);
     const found = await recognise();
     const [shown] = found.runs.flatMap(({ steps }) => steps);
     expect(shown).toMatchObject({ place, step });

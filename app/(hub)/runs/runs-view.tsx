@@ -12,7 +12,7 @@ import { workWords } from "../../_hub/risk-words.ts";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
+import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
@@ -65,6 +65,7 @@ export function RunsView() {
             ? ""
             : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`
         }
+        actions={<ButtonLink href="/adopt">Found in the bucket</ButtonLink>}
       />
       <Panel label="Runs">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">

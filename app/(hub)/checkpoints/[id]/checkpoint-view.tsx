@@ -75,10 +75,18 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           <span className="nums">
             {view.isNewest ? "newest complete · " : ""}
             {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·
-            captured <Age at={view.capturedAt} /> on{" "}
-            <Link href={`/nodes/${encodeURIComponent(view.nodeId)}`} className="font-mid text-ink hover:underline">
-              {visibleText(view.nodeName)}
-            </Link>
+            {view.adoption === null ? (
+              <>
+                captured <Age at={view.capturedAt} /> on{" "}
+                <Link href={`/nodes/${encodeURIComponent(view.nodeId)}`} className="font-mid text-ink hover:underline">
+                  {visibleText(view.nodeName)}
+                </Link>
+              </>
+            ) : (
+              <>
+                written <Age at={view.capturedAt} /> by another tool
+              </>
+            )}
             {view.framework !== null && ` · ${visibleText(view.framework)}`}
           </span>
         }
