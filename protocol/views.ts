@@ -2,6 +2,7 @@ import type { AdoptionView } from "./adopted.ts";
 import type { CheckpointState } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
+import type { Money } from "./losses.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
 import type { Risk, WorkState } from "./risk.ts";
@@ -311,6 +312,8 @@ export interface LossRow {
   lastStep: number;
   lostSteps: number;
   lostMs: number;
+  /** Null where no node-hour of the run has a price. */
+  cost: Money | null;
 }
 
 /** One message of the browser's single stream. Everything first, then what changed. */

@@ -26,6 +26,8 @@ const EXPECTED: Record<Who, string[]> = {
     "transfers.list",
     "events.list",
     "losses.list",
+    "losses.summary",
+    "runs.lineage",
     "restores.plan",
     ...["file", "checkpoint", "compare", "curve"].map((name) => `inspect.${name}`),
     ...["percentiles", "series", "list", "export", "regions"].map((name) => `history.${name}`),
@@ -45,6 +47,7 @@ const EXPECTED: Record<Who, string[]> = {
   ],
   operator: [
     "inspect.recognise",
+    "losses.setPrice",
     ...["adopt", "release", "forgetSums"].map((name) => `adoptions.${name}`),
     "history.setRegions",
     "restores.create",

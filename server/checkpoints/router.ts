@@ -3,12 +3,14 @@ import { byId, byRun } from "#protocol/requests.ts";
 import { router, viewer } from "../trpc.ts";
 import { listFiles } from "./checkpoint-files.ts";
 import { getCheckpoint } from "./get.ts";
+import { readLineage } from "./lineage.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
 
 export const runsRouter = router({
   list: viewer.query(({ ctx }) => listRuns(ctx.hub)),
   get: viewer.input(byRun).query(({ ctx, input }) => getRun(ctx.hub, input.run)),
+  lineage: viewer.input(byRun).query(({ ctx, input }) => readLineage(ctx.hub, input.run)),
 });
 
 export const checkpointsRouter = router({
