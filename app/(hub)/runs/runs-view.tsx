@@ -65,7 +65,12 @@ export function RunsView() {
             ? ""
             : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`
         }
-        actions={<ButtonLink href="/adopt">Found in the bucket</ButtonLink>}
+        actions={
+          <>
+            <ButtonLink href="/losses">Lost work</ButtonLink>
+            <ButtonLink href="/adopt">Found in the bucket</ButtonLink>
+          </>
+        }
       />
       <Panel label="Runs">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">

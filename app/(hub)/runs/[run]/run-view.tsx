@@ -11,6 +11,8 @@ import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
+import { LineagePanel } from "../../../_lineage/lineage-panel.tsx";
+import { LossLedger } from "../../../_losses/loss-ledger.tsx";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
@@ -140,6 +142,8 @@ function RunBody({ run }: { run: RunView }) {
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
       </div>
+      <LineagePanel run={run.name} />
+      <LossLedger run={run.name} />
     </>
   );
 }
