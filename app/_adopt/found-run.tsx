@@ -17,7 +17,7 @@ import { adoptable, suggestRun, whyNoRun } from "./found-runs.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },
-  { key: "verdict", head: "Thought to be" },
+  { key: "verdict", head: "Thought to be", from: "sm" },
   { key: "why", head: "Because", from: "md" },
   { key: "framework", head: "Written by", from: "lg" },
   { key: "size", head: "Size", align: "right", from: "sm" },

@@ -39,6 +39,12 @@ export function FoundStep({ found, inside, checkpointId, into }: FoundStepProps)
   const known = checkpointId ?? adopt.result?.checkpointId ?? null;
   const name = visibleText(place.slice(inside.length));
   const refused = whyNot ?? (verdict === "incomplete" ? `Incomplete: ${found.reason}.` : null);
+  const why =
+    adopt.fault === null ? (
+      visibleText(found.reason)
+    ) : (
+      <span className="text-lost">{visibleText(wordsOf(adopt.fault).says)}</span>
+    );
   return (
     <Row>
       <Cell className="nums">
@@ -57,17 +63,17 @@ export function FoundStep({ found, inside, checkpointId, into }: FoundStepProps)
         <div className="max-w-36 truncate font-mono text-11 text-faint" title={visibleText(place)}>
           {name}
         </div>
+        <div className="sm:hidden">
+          <Tag tone={TONES[verdict]}>{verdict}</Tag>
+        </div>
+        <div className="text-12 text-soft md:hidden">{why}</div>
       </Cell>
-      <Cell>
+      <Cell from="sm">
         <Tag tone={TONES[verdict]}>{verdict}</Tag>
       </Cell>
       <Cell from="md" className="w-full max-w-0 text-soft">
         <span className="line-clamp-2" title={visibleText(found.reason)}>
-          {adopt.fault === null ? (
-            visibleText(found.reason)
-          ) : (
-            <span className="text-lost">{visibleText(wordsOf(adopt.fault).says)}</span>
-          )}
+          {why}
         </span>
       </Cell>
       <Cell from="lg" className="text-soft">

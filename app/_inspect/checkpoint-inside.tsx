@@ -53,8 +53,8 @@ export function CheckpointInside({ checkpointId }: { checkpointId: string }) {
           <Warnings warnings={data.warnings} />
           <FilesSaid data={data} />
           <p className="text-12 text-faint">
-            Of each file the hub reads at most {formatBytes(INSPECT_LIMITS.readBytes)}, and never a tensor's bytes.
-            Pickles are never unpickled.
+            Of each file the hub reads at most {formatBytes(INSPECT_LIMITS.readBytes)}, for what describes it: tensors
+            are not loaded, and pickles are never unpickled.
           </p>
         </div>
       </Panel>
@@ -73,7 +73,7 @@ function FilesSaid({ data }: { data: CheckpointInspection }) {
     <>
       <ul aria-label="Files with tensors" className="nums flex flex-col gap-0.5 text-soft">
         {[...faulty, ...telling].slice(0, 24).map((file) => (
-          <li key={file.path} className="flex flex-wrap gap-x-2">
+          <li key={file.path} className="flex flex-wrap items-baseline gap-x-2">
             <Link
               href={`${path}?file=${encodeURIComponent(file.path)}`}
               className="min-w-0 font-mono text-12 break-all text-ink hover:underline"

@@ -44,7 +44,7 @@ export function rangeOf(values: readonly (number | null)[]): Range | null {
 /** Three to six round numbers within a range. */
 export function ticksWithin({ low, high }: Range): number[] {
   if (!(high > low)) return [low];
-  const power = 10 ** Math.floor(Math.log10((high - low) / 2));
+  const power = 10 ** Math.floor(Math.log10((high - low) / 4));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => (high - low) / size <= 6) ?? 10 * power;
   const ticks: number[] = [];
   for (let index = Math.ceil(low / step); index * step <= high + step * 1e-9; index++)

@@ -51,7 +51,8 @@ export function readWords({ format, sizeBytes, readBytes, reads }: FileInspectio
       ? `All ${formatBytes(sizeBytes)} were read`
       : `${formatBytes(readBytes)} of ${formatBytes(sizeBytes)} were read in ${formatCount(reads)} ${reads === 1 ? "request" : "requests"}`;
   const never = PICKLED.has(format) ? " The pickle in it is never unpickled: its steps are followed as notes." : "";
-  return `${read}; the hub reads at most ${formatBytes(INSPECT_LIMITS.readBytes)} of an object and never a tensor's bytes.${never}`;
+  const most = formatBytes(INSPECT_LIMITS.readBytes);
+  return `${read}. The hub reads at most ${most} of an object, for what describes it: tensors are not loaded.${never}`;
 }
 
 export const TENSOR_ORDERS = ["file", "name", "size"] as const;

@@ -74,10 +74,8 @@ function LayerLine({ row, onGo }: { row: LayerRow; onGo: (path: readonly string[
           <rect width={`${Math.max(0.4, row.share * 100)}%`} height="6" rx="2" className="fill-edge" />
         </svg>
       </span>
-      <span className="text-right text-12 text-soft">
-        {formatBytes(row.sizeBytes)} · {parameterWords(row.parameters)}
-        <span className="max-sm:hidden"> · {formatCount(row.tensors)}</span>
-        <span className="sr-only"> tensors</span>
+      <span className="text-right text-12 text-soft" title={`${formatCount(row.tensors)} tensors`}>
+        {parameterWords(row.parameters)} parameters, {formatBytes(row.sizeBytes)}
       </span>
     </li>
   );

@@ -6,7 +6,7 @@ import { runName } from "#protocol/names.ts";
 import { readArchive } from "#storage/testing/real-files.ts";
 import type { Stage } from "../stage/open-stage.ts";
 import { waitUntil } from "../stage/wait-until.ts";
-import { hashFolder } from "../stage/write-checkpoint.ts";
+import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
 
 /** Looking inside checkpoints that real libraries wrote, comparing them, adopting what another tool left, and where a run has been. */
@@ -154,4 +154,52 @@ test("what another tool left is found, adopted, restored, and held to its checks
   await expect(page.getByText("Its objects are where they were.")).toBeVisible();
   await page.goto(`${stage.hub.url}/adopt`);
   await expect(page.getByRole("region", { name: "Found in old/llama tiny/" })).toBeVisible();
+});
+
+test("a run that moved shows who wrote it, what the move cost, and who was refused", async ({ page, stage }) => {
+  test.setTimeout(240_000);
+  const first = await stage.startNode({ name: "gpu-1", run: "moved", flags: ["--limit-up", "300KB"] });
+  const small = { modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 };
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 100, ...small });
+  await complete(stage, "moved", 100);
+  // Too large to be safe before its node is gone.
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 200, ...small, modelBytes: 64 * 1024 ** 2 });
+  await waitUntil("the hub knows of step 200", async () =>
+    (await stage.client.runs.get.query({ run: runName.parse("moved") })).checkpoints.some(({ step }) => step === 200),
+  );
+  await waitUntil("the node has said what it has", async () =>
+    (await stage.client.nodes.list.query()).some(({ runs }) => runs.some(({ localStep }) => localStep === 200)),
+  );
+  await first.stop("SIGKILL");
+  await stage.startNode({ name: "gpu-2", run: "moved" });
+  writeCheckpoint({ folder: stage.folderOf("gpu-2"), step: 150, ...small });
+  await complete(stage, "moved", 150);
+  // It comes back, and would go on with step 200.
+  await stage.startNode({ name: "gpu-1", run: "moved" });
+  await waitUntil(
+    "it was refused",
+    async () => (await stage.client.runs.lineage.query({ run: runName.parse("moved") })).refusals.total > 0,
+  );
+
+  await signInByPage(page, stage);
+  await page.goto(`${stage.hub.url}/runs/moved`);
+  const epochs = page.getByRole("list", { name: "Epochs, newest first" });
+  await expect(epochs.getByRole("listitem")).toHaveCount(2);
+  await expect(epochs.getByRole("listitem").first()).toContainText("gpu-2");
+  await expect(epochs.getByRole("listitem").first()).toContainText("from step 100 of epoch 1");
+  const lineage = page.getByRole("region", { name: "Lineage" });
+  await expect(lineage).toContainText("refused: another node had taken over");
+  const ledger = page.getByRole("region", { name: "Lost work" });
+  await expect(ledger.getByRole("table").getByRole("row").filter({ hasText: "gpu-1" })).toContainText("100");
+  await looksRight(page, "run");
+  await lineage.getByRole("button", { name: "Table" }).click();
+  await expect(page.getByRole("table", { name: "Epochs" }).getByRole("row")).toHaveCount(3);
+
+  await page.goto(`${stage.hub.url}/losses`);
+  await page.getByRole("button", { name: "Set a price…" }).click();
+  await page.getByLabel("A node-hour of any run costs").fill("3600");
+  await page.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("button", { name: "3600 USD per node-hour" })).toBeVisible();
+  await expect(page.getByRole("table", { name: "Lost work" })).toContainText("USD");
+  await looksRight(page, "losses");
 });

@@ -74,7 +74,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         about={
           <span className="nums">
             {view.isNewest ? "newest complete · " : ""}
-            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·
+            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·{" "}
             {view.adoption === null ? (
               <>
                 captured <Age at={view.capturedAt} /> on{" "}
