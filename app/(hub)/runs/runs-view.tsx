@@ -137,7 +137,7 @@ function RunRowView({ run }: { run: RunRow }) {
           first={
             run.writerNodeName === null ? <span className="text-faint">nobody</span> : visibleText(run.writerNodeName)
           }
-          second={`epoch ${run.writerEpoch}`}
+          second={run.writerEpoch === 0 ? "adopted" : `epoch ${run.writerEpoch}`}
         />
       </Cell>
       <Cell from="lg" align="right">
