@@ -174,7 +174,7 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
   await stage.startNode({ name: "gpu-2", run: "moved" });
   writeCheckpoint({ folder: stage.folderOf("gpu-2"), step: 150, ...small });
   await complete(stage, "moved", 150);
-  // It comes back, and would go on with step 200.
+  // It comes back: what it had captured is refused, and it goes on in an epoch of its own.
   await stage.startNode({ name: "gpu-1", run: "moved" });
   await waitUntil(
     "it was refused",
@@ -184,16 +184,17 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
   await signInByPage(page, stage);
   await page.goto(`${stage.hub.url}/runs/moved`);
   const epochs = page.getByRole("list", { name: "Epochs, newest first" });
-  await expect(epochs.getByRole("listitem")).toHaveCount(2);
-  await expect(epochs.getByRole("listitem").first()).toContainText("gpu-2");
-  await expect(epochs.getByRole("listitem").first()).toContainText("from step 100 of epoch 1");
+  await expect(epochs.getByRole("listitem")).toHaveCount(3);
+  await expect(epochs.getByRole("listitem").first()).toContainText("from step 150 of epoch 2");
+  await expect(epochs.getByRole("listitem").nth(1)).toContainText("gpu-2");
+  await expect(epochs.getByRole("listitem").nth(1)).toContainText("from step 100 of epoch 1");
   const lineage = page.getByRole("region", { name: "Lineage" });
   await expect(lineage).toContainText("refused: another node had taken over");
   const ledger = page.getByRole("region", { name: "Lost work" });
   await expect(ledger.getByRole("table").getByRole("row").filter({ hasText: "gpu-1" })).toContainText("100");
   await looksRight(page, "run");
   await lineage.getByRole("button", { name: "Table" }).click();
-  await expect(page.getByRole("table", { name: "Epochs" }).getByRole("row")).toHaveCount(3);
+  await expect(page.getByRole("table", { name: "Epochs" }).getByRole("row")).toHaveCount(4);
 
   await page.goto(`${stage.hub.url}/losses`);
   await page.getByRole("button", { name: "Set a price…" }).click();

@@ -73,7 +73,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         tag={<Tag tone={state.tone}>{state.text}</Tag>}
         about={
           <span className="nums">
-            {view.isNewest ? "newest complete · " : ""}
+            {view.isNewest ? (view.adoption === null ? "newest complete · " : "newest · ") : ""}
             {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·{" "}
             {view.adoption === null ? (
               <>
