@@ -150,8 +150,8 @@ function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
               {isPresent(epoch) && <Tag tone="moving">writes now</Tag>}
             </span>
             <span className="truncate text-12 text-faint">
-              {epoch.epoch > 0 && `from ${parentWords(epoch)} · `}
-              steps {stepWords(epoch)}
+              {epoch.epoch > 0 && (epoch.parent === null ? "started fresh · " : `from ${parentWords(epoch)} · `)}
+              {epoch.complete === 0 ? "nothing complete" : `steps ${stepWords(epoch)}`}
               {epoch.complete > 0 && ` · ${formatCount(epoch.complete)} complete, ${formatBytes(epoch.sizeBytes)}`}
               {epoch.unfinished > 0 && ` · ${formatCount(epoch.unfinished)} captured and lost`}
               {epoch.lost !== null && ` · ${lostWords(epoch)} done again`}
@@ -208,16 +208,18 @@ function Refusals({ refusals }: { refusals: LineageView["refusals"] }) {
   const names = [...new Set(refusals.newest.map(({ nodeName }) => visibleText(nodeName)))];
   const [newest] = refusals.newest;
   return (
-    <p className="nums flex flex-wrap items-center gap-x-2 border-t border-line px-4 py-2 text-soft">
-      <Mark tone="lost" />
-      {formatCount(refusals.total)} {refusals.total === 1 ? "upload" : "uploads"} of {names.slice(0, 3).join(", ")}
-      {names.length > 3 && " and others"} {refusals.total === 1 ? "was" : "were"} refused: another node had taken over
-      {newest !== undefined && (
-        <>
-          , last step {formatCount(newest.step)} <Age at={newest.at} />
-        </>
-      )}
-      .
+    <p className="nums flex gap-2 border-t border-line px-4 py-2 text-soft">
+      <Mark tone="lost" className="mt-[5px]" />
+      <span className="min-w-0">
+        {formatCount(refusals.total)} {refusals.total === 1 ? "upload" : "uploads"} of {names.slice(0, 3).join(", ")}
+        {names.length > 3 && " and others"} {refusals.total === 1 ? "was" : "were"} refused: another node had taken over
+        {newest !== undefined && (
+          <>
+            . The last was step {formatCount(newest.step)}, <Age at={newest.at} />
+          </>
+        )}
+        .
+      </span>
     </p>
   );
 }

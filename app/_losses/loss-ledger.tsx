@@ -28,7 +28,7 @@ const columnsOf = (run: string | null): readonly Column[] => [
   { key: "where", head: "Lost on", from: "sm" },
   { key: "by", head: "Goes on at", from: "md" },
   { key: "steps", head: "Steps", align: "right" },
-  { key: "time", head: "Time", align: "right" },
+  { key: "time", head: "Time", align: "right", edge: "narrow" },
   { key: "cost", head: "Cost", align: "right", from: "sm" },
 ];
 
@@ -138,7 +138,9 @@ function LossLine({ loss, show }: { loss: LossRow; show: "run" | "all of one run
         {formatCount(loss.lostSteps)}
         <div className="text-11 text-faint">to {formatCount(loss.lastStep)}</div>
       </Cell>
-      <Cell align="right">{formatDuration(loss.lostMs)}</Cell>
+      <Cell align="right" className="max-sm:pr-4">
+        {formatDuration(loss.lostMs)}
+      </Cell>
       <Cell from="sm" align="right">
         {loss.cost === null ? "–" : moneyWords(loss.cost)}
       </Cell>

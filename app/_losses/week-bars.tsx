@@ -2,7 +2,7 @@ import type { LossWeek } from "#protocol/losses.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { lossSentence } from "./loss-words.ts";
 
-const HEIGHT = 56;
+const HEIGHT = 40;
 
 const dayOf = (at: number): string =>
   new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
@@ -24,6 +24,7 @@ export function WeekBars({ weeks }: { weeks: readonly LossWeek[] }) {
               y={HEIGHT - height}
               height={height}
               className={lostMs === 0 ? "fill-line" : index === weeks.length - 1 ? "fill-lost" : "fill-edge"}
+              fillOpacity={index === weeks.length - 1 ? 0.6 : 1}
             >
               <title>{`week of ${dayOf(from)}: ${formatDuration(lostMs)}`}</title>
             </rect>

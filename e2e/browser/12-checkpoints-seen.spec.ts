@@ -46,13 +46,10 @@ const complete = (stage: Stage, run: string, step: number) =>
 
 async function looksRight(page: Page, name: string): Promise<void> {
   expect(await seriousFaults(page), name).toEqual([]);
-  const folder = process.env.TIDEMARK_SCREENSHOTS;
-  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}-wide.png`), fullPage: true });
   await page.emulateMedia({ colorScheme: "dark" });
   await page.setViewportSize({ width: 360, height: 800 });
   expect(await overflow(page), name).toBe(0);
   expect(await seriousFaults(page), `${name}, dark and narrow`).toEqual([]);
-  if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}-narrow.png`), fullPage: true });
   await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize({ width: 1440, height: 900 });
 }
