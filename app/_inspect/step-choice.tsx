@@ -4,8 +4,8 @@ import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { runsQuery } from "../_hub/queries.ts";
-import { Select } from "../_ui/select.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { PlainSelect } from "./plain-select.tsx";
 import { stepsQuery } from "./queries.ts";
 
 interface StepChoiceProps {
@@ -22,24 +22,22 @@ export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
   const steps = useQuery({ ...stepsQuery(run ?? ""), enabled: run !== null });
   const listed = (steps.data?.rows ?? []).map(({ id, step, writerEpoch }) => ({
     value: id,
-    label: `step ${formatCount(step)}`,
-    note: `epoch ${writerEpoch}`,
+    label: `step ${formatCount(step)}${writerEpoch === 0 ? ", adopted" : `, epoch ${writerEpoch}`}`,
   }));
   const isListed = chosen === undefined || chosen.run !== run || listed.some(({ value }) => value === chosen.id);
   return (
     <div className="grid grid-cols-2 gap-2">
-      <Select
+      <PlainSelect
         label={`${label}: run`}
         value={run}
         placeholder="Run"
         choices={(runs.data ?? []).map(({ name, complete }) => ({
           value: name,
-          label: visibleText(name),
-          note: `${formatCount(complete)} complete`,
+          label: `${visibleText(name)}, ${formatCount(complete)} complete`,
         }))}
         onChange={setOther}
       />
-      <Select
+      <PlainSelect
         label={`${label}: step`}
         value={chosen?.run === run ? (chosen?.id ?? null) : null}
         placeholder={steps.isFetching ? "Loading" : "Step"}
@@ -47,7 +45,7 @@ export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
         choices={
           isListed || chosen === undefined
             ? listed
-            : [...listed, { value: chosen.id, label: `step ${formatCount(chosen.step)}`, note: "" }]
+            : [...listed, { value: chosen.id, label: `step ${formatCount(chosen.step)}` }]
         }
         onChange={(id) => {
           setOther(null);

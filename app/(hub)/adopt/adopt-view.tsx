@@ -9,13 +9,13 @@ import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { profilesQuery } from "../../_hub/queries.ts";
+import { PlainSelect } from "../../_inspect/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
 import { Banner } from "../../_ui/banner.tsx";
 import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
-import { Select } from "../../_ui/select.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
 
@@ -74,13 +74,13 @@ export function AdoptView() {
       <Panel label="Where to look">
         <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2">
           <div className="w-full sm:w-64">
-            <Select
+            <PlainSelect
               label="Bucket"
               value={profile?.id ?? null}
+              placeholder="Bucket"
               choices={(profiles.data ?? []).map(({ id, profile: { name, bucket } }) => ({
                 value: id,
-                label: visibleText(name),
-                note: visibleText(bucket),
+                label: `${visibleText(name)} (${visibleText(bucket)})`,
               }))}
               onChange={setProfile}
             />

@@ -3,12 +3,17 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
-import { AdoptionActions, SummedWords } from "../../../_adopt/adoption-facts.tsx";
+import { SummedWords } from "../../../_adopt/summed-words.tsx";
 import { Age } from "../../../_hub/age.tsx";
 import { metricWords } from "../../../_runs/checkpoint-words.ts";
 import { Copy } from "../../../_ui/copy.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+const AdoptionActions = onDemand(() =>
+  import("../../../_adopt/adoption-actions.tsx").then((part) => part.AdoptionActions),
+);
 
 /** `21 Nov 2026, 13:19:04`, by the clock of the person who looks. */
 const momentWords = (at: number): string =>

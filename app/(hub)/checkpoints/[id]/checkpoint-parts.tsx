@@ -2,10 +2,14 @@
 import { usePathname, useSearchParams } from "next/navigation";
 import type { CheckpointView } from "#protocol/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
-import { CheckpointInside } from "../../../_inspect/checkpoint-inside.tsx";
-import { FileInside } from "../../../_inspect/file-inside.tsx";
 import { FileList } from "../../../_inspect/file-list.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
+
+const CheckpointInside = onDemand(() =>
+  import("../../../_inspect/checkpoint-inside.tsx").then((part) => part.CheckpointInside),
+);
+const FileInside = onDemand(() => import("../../../_inspect/file-inside.tsx").then((part) => part.FileInside));
 
 const PARTS = [
   { id: "files", label: "Files" },

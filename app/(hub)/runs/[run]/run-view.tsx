@@ -11,8 +11,6 @@ import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
-import { LineagePanel } from "../../../_lineage/lineage-panel.tsx";
-import { LossLedger } from "../../../_losses/loss-ledger.tsx";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
@@ -23,10 +21,15 @@ import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+// Below what people come for.
+const LineagePanel = onDemand(() => import("../../../_lineage/lineage-panel.tsx").then((part) => part.LineagePanel));
+const LossLedger = onDemand(() => import("../../../_losses/loss-ledger.tsx").then((part) => part.LossLedger));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
