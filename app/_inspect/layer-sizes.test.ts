@@ -1,23 +1,21 @@
 import { expect, it } from "vitest";
-import { sumUp } from "#storage/inspect/summarise.ts";
+import type { TensorTree } from "#protocol/inspect.ts";
 import { layerLevel } from "./layer-sizes.ts";
 
-const tensor = (name: string, elements: number) => ({
-  name,
-  dtype: "F32",
-  shape: [elements],
-  sizeBytes: 4 * elements,
-  offset: null,
-  role: "weights" as const,
-  crc32: null,
-});
-const { tree } = sumUp([
-  tensor("model.layers.0.w", 10),
-  tensor("model.layers.2.w", 20),
-  tensor("model.layers.10.attn.q", 30),
-  tensor("model.layers.10.bias", 5),
-  tensor("model.embed.w", 40),
-]);
+/** A part of a name with what lies below it; `own` tensors of so many elements, four bytes each, end here. */
+function part(name: string, own: readonly number[], children: readonly TensorTree[] = []): TensorTree {
+  const sum = (key: "tensors" | "parameters" | "sizeBytes") => children.reduce((total, child) => total + child[key], 0);
+  const parameters = own.reduce((total, elements) => total + elements, 0);
+  return {
+    name,
+    tensors: own.length + sum("tensors"),
+    parameters: parameters + sum("parameters"),
+    sizeBytes: 4 * parameters + sum("sizeBytes"),
+    children: [...children],
+  };
+}
+const layers = part("layers", [], [part("0", [10]), part("2", [20]), part("10", [5], [part("attn", [30])])]);
+const tree = part("", [], [part("model", [], [layers, part("embed", [40])])]);
 const names = (path: string[]) => layerLevel(tree, path).rows.map(({ name, sizeBytes }) => [name, sizeBytes]);
 
 it("goes down chains of a single part at once, and orders layers by number", () => {
