@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
+import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
 
 /**
@@ -77,7 +77,7 @@ export const manifest = z
     step,
     writerEpoch,
     /** Where this epoch started from; null when the run started fresh. */
-    parent: z.object({ epoch: writerEpoch, step }).nullable(),
+    parent: z.object({ epoch: anyEpoch, step }).nullable(),
     attempt: attemptId,
     node: z.object({ id, name: nodeName }),
     framework: z.string().max(64).nullable(),
@@ -94,23 +94,33 @@ export const manifest = z
     files: z.array(manifestFile).min(1).max(MAX_FILES),
   })
   .superRefine((value, context) => {
-    const complain = (message: string) => context.addIssue({ code: "custom", message });
-    let total = 0;
+    checkFiles(value, context);
     for (const file of value.files) {
-      total += file.sizeBytes;
-      const covered = file.extents.reduce((sum, piece) => sum + piece.length, 0);
-      if (covered !== file.sizeBytes)
-        complain(`the extents of ${file.path} cover ${covered} of ${file.sizeBytes} bytes`);
-      if (file.extents.some(({ stored }) => stored !== undefined)) {
-        const why = whyNoFrame(file, value.transform.kind);
-        if (why !== null) complain(`${file.path} cannot be compressed: ${why}`);
-      }
+      if (file.extents.every(({ stored }) => stored === undefined)) continue;
+      const why = whyNoFrame(file, value.transform.kind);
+      if (why !== null) context.addIssue({ code: "custom", message: `${file.path} cannot be compressed: ${why}` });
     }
-    if (total !== value.sizeBytes) complain(`the files add up to ${total}, not ${value.sizeBytes} bytes`);
-    const collision = findCollision(value.files.map((file) => file.path));
-    if (collision !== null) complain(`${collision[0]} and ${collision[1]} would land on the same file`);
   });
 export type Manifest = z.infer<typeof manifest>;
+
+interface FilesTogether {
+  sizeBytes: number;
+  files: readonly { path: string; sizeBytes: number; extents: readonly { length: number }[] }[];
+}
+
+/** What must be true of the files of a manifest together. Hoisted, because manifests above and elsewhere refer to it. */
+export function checkFiles(value: FilesTogether, context: z.RefinementCtx): void {
+  const complain = (message: string) => context.addIssue({ code: "custom", message });
+  let total = 0;
+  for (const file of value.files) {
+    total += file.sizeBytes;
+    const covered = file.extents.reduce((sum, piece) => sum + piece.length, 0);
+    if (covered !== file.sizeBytes) complain(`the extents of ${file.path} cover ${covered} of ${file.sizeBytes} bytes`);
+  }
+  if (total !== value.sizeBytes) complain(`the files add up to ${total}, not ${value.sizeBytes} bytes`);
+  const collision = findCollision(value.files.map((file) => file.path));
+  if (collision !== null) complain(`${collision[0]} and ${collision[1]} would land on the same file`);
+}
 
 /** The claim object of an epoch: who may write from now on, and where it starts. Immutable, written with if-none-match. */
 export const epochClaim = z.object({
@@ -118,7 +128,7 @@ export const epochClaim = z.object({
   version: z.literal(1),
   run: runName,
   epoch: writerEpoch,
-  parent: z.object({ epoch: writerEpoch, step }).nullable(),
+  parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
   claimedAt: z.number().int(),
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { byteCount } from "./checkpoint.ts";
-import { id, nodeName, runName, step, writerEpoch } from "./names.ts";
+import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
 
@@ -89,7 +89,7 @@ export type HelloAnswer =
   | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
 
 export const claimEpochInput = z.object({ run: runName });
-export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEpoch, step });
+export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEpoch: anyEpoch, step });
 export interface ClaimAnswer {
   epoch: number;
   parent: { epoch: number; step: number } | null;

@@ -9,17 +9,6 @@ import { filePath, id } from "./names.ts";
  * are in `name` of a tensor, so that two files can be compared.
  */
 
-/** What is read of one object at most, in bytes and in requests, and how much of it is kept. */
-export const INSPECT_LIMITS = {
-  readBytes: 16 * 1024 * 1024,
-  reads: 512,
-  tensors: 100_000,
-  dimensions: 64,
-  metadata: 512,
-  points: 2_000,
-  previewBytes: 4_096,
-} as const;
-
 export const FILE_FORMATS = [
   "safetensors",
   "safetensors-index",
@@ -174,9 +163,34 @@ export const inspectPlace = z.union([
   z.object({ profileId: id, key, etag: etag.nullable().default(null) }).strict(),
 ]);
 export type InspectPlace = z.infer<typeof inspectPlace>;
+/** As a page names it, before it was parsed. */
+export type PlaceAsked = z.input<typeof inspectPlace>;
 
 export const inspectFileInput = z.object({ place: inspectPlace, tensors: byteCount.max(20_000).default(5_000) });
 export const inspectCheckpointInput = z.object({ checkpointId: id });
 export const comparable = z.union([z.object({ checkpointId: id }).strict(), inspectPlace]);
 export type Comparable = z.infer<typeof comparable>;
 export const compareInput = z.object({ from: comparable, to: comparable });
+
+export interface FileChange {
+  path: string;
+  fromBytes: number;
+  toBytes: number;
+  /** Parts of which the checksums differ; null where the parts do not line up. */
+  changedParts: number | null;
+  parts: number;
+}
+
+/** The files of two checkpoints, by their sizes and the checksums of their parts. */
+export interface FilesCompared {
+  added: { path: string; sizeBytes: number }[];
+  removed: { path: string; sizeBytes: number }[];
+  changed: FileChange[];
+  same: number;
+  unknown: number;
+  /** Rows left out of the lists above. */
+  omitted: number;
+}
+
+/** `files` is null where single files were compared. */
+export type PlacesCompared = Comparison & { files: FilesCompared | null };

@@ -42,8 +42,15 @@ export const PACK_FOLDER = "_tidemark.packs";
 export const packPath = (number: number): FilePath =>
   filePath.parse(`${PACK_FOLDER}/${String(number).padStart(5, "0")}.pack`);
 
-/** The bytes of an extent as they lie in the object: `offset` and how many, and their CRC32. */
-export const storedBytes = ({ offset, length, crc32, stored }: Extent) => ({
+interface Lying<Sum extends string | null> {
+  offset: number;
+  length: number;
+  crc32: Sum;
+  stored?: Extent["stored"];
+}
+
+/** The bytes of an extent as they lie in the object: `offset` and how many, and their CRC32, where it is known. */
+export const storedBytes = <Sum extends string | null>({ offset, length, crc32, stored }: Lying<Sum>) => ({
   offset,
   length: stored?.length ?? length,
   crc32: stored?.crc32 ?? crc32,

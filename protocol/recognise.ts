@@ -43,6 +43,8 @@ export interface Recognised {
 }
 
 export interface RecognisedPage extends Recognised {
+  /** Places that were adopted already, with their checkpoint's id. */
+  adopted: Record<string, string>;
   /** Where to go on; null when the listing was complete. */
   cursor: string | null;
   warnings: string[];

@@ -1,8 +1,10 @@
+import type { AdoptionView } from "./adopted.ts";
 import type { CheckpointState } from "./checkpoint.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
+import type { Money } from "./losses.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
@@ -185,6 +187,8 @@ export interface CheckpointFileView {
 
 export interface CheckpointView extends CheckpointRow {
   attempt: string;
+  /** Null: Tidemark wrote it itself. */
+  adoption: AdoptionView | null;
   parent: { epoch: number; step: number } | null;
   manifestKey: string | null;
   manifestSha256: string | null;
@@ -229,7 +233,11 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
-  /** Newest first, at most 1,000. */
+  /** All of its checkpoints, also those that are not listed here. */
+  /** How many are kept by hand. */
+  kept: { pinned: number; tagged: number };
+  byState: Record<CheckpointState, number>;
+  /** Newest first, at most 100; `checkpoints.list` goes on. */
   checkpoints: CheckpointRow[];
 }
 
@@ -332,6 +340,8 @@ export interface LossRow {
   lastStep: number;
   lostSteps: number;
   lostMs: number;
+  /** Null where no node-hour of the run has a price. */
+  cost: Money | null;
 }
 
 /** One message of the browser's single stream. Everything first, then what changed. */

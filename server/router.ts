@@ -1,3 +1,4 @@
+import { adoptionsRouter } from "./adopt/router.ts";
 import { alertsRouter } from "./alerts/router.ts";
 import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
@@ -35,6 +36,7 @@ export const hubRouter = router({
   losses: lossesRouter,
   restores: restoresRouter,
   inspect: inspectRouter,
+  adoptions: adoptionsRouter,
   tokens: tokensRouter,
   history: historyRouter,
   node: nodeRouter,

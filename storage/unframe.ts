@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
-import type { Extent } from "#protocol/checkpoint.ts";
+import type { StoredExtent } from "#protocol/adopted.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import { Fault } from "#protocol/fault.ts";
 import { crc32Hex } from "./crc32.ts";
@@ -8,14 +8,15 @@ import { crc32Hex } from "./crc32.ts";
 const decompress = promisify(zstdDecompress);
 
 /**
- * The bytes of a file's piece from those that its object holds, held to the recorded sums. A frame that would unpack to
+ * The bytes of a file's piece from those that its object holds, held to the recorded sums where there are some. A frame that would unpack to
  * more than the manifest says is given up before it does. Without a frame they are the bytes as they came.
  * Faults: CHECKSUM_MISMATCH.
  */
-export async function unframe(stored: Uint8Array, extent: Extent): Promise<Uint8Array> {
+export async function unframe(stored: Uint8Array, extent: StoredExtent): Promise<Uint8Array> {
   const { key, offset, length, crc32 } = extent;
   const wrong = (detail: string) => new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: key, detail });
-  if (crc32Hex(stored) !== storedBytes(extent).crc32) throw wrong(`at byte ${offset}`);
+  const expected = storedBytes(extent).crc32;
+  if (expected !== null && crc32Hex(stored) !== expected) throw wrong(`at byte ${offset}`);
   if (extent.stored === undefined) return stored;
   const bytes = await decompress(stored, { maxOutputLength: length }).catch((error: unknown) => {
     throw new Fault("CHECKSUM_MISMATCH", {

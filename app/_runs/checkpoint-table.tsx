@@ -88,7 +88,8 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {age}
       </Cell>
       <Cell from="md" className="max-w-40 truncate">
-        {visibleText(row.nodeName)} <span className="nums text-12 text-faint">epoch {row.writerEpoch}</span>
+        {visibleText(row.nodeName)}{" "}
+        <span className="nums text-12 text-faint">{row.writerEpoch > 0 && `epoch ${row.writerEpoch}`}</span>
       </Cell>
       <Cell from="lg" className="nums max-w-48 truncate text-soft">
         {metricWords(row.metrics)}

@@ -4,13 +4,18 @@ import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 
 /** The state of a checkpoint in a word, with its shape. Only a complete one can be restored. */
-export function checkpointState(row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage">): {
+export function checkpointState(
+  row: Pick<CheckpointRow, "state" | "bytesDone" | "sizeBytes" | "damage" | "writerEpoch">,
+): {
   tone: Tone;
   text: string;
 } {
   switch (row.state) {
     case "complete":
-      return row.damage === null ? { tone: "safe", text: "complete" } : { tone: "lost", text: "damaged" };
+      if (row.damage !== null) return { tone: "lost", text: "damaged" };
+      // Another tool wrote it: nobody saw it become complete.
+      if (row.writerEpoch === 0) return { tone: "quiet", text: "adopted" };
+      return { tone: "safe", text: "complete" };
     case "uploading": {
       const percent = row.sizeBytes === 0 ? 0 : Math.min(99, Math.floor((100 * row.bytesDone) / row.sizeBytes));
       return { tone: "moving", text: `uploading ${percent} %` };

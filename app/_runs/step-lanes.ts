@@ -59,7 +59,8 @@ export function stepLanes({ epochs, checkpoints, most }: Input): StepLanes {
     const wentOnFrom = followers.get(row.writerEpoch);
     const over = row.writerEpoch < lastEpoch;
     const beyond = over && (wentOnFrom === undefined || row.step > wentOnFrom);
-    lane.marks.push({ id: row.id, step: row.step, ...markOf(row.state, beyond) });
+    const mark = row.writerEpoch === 0 ? ADOPTED : markOf(row.state, beyond);
+    lane.marks.push({ id: row.id, step: row.step, ...mark });
     lanes.set(row.writerEpoch, lane);
   }
   const steps = newest.map((row) => row.step);
@@ -78,6 +79,9 @@ export function lostIds(run: Pick<Input, "epochs" | "checkpoints">): ReadonlySet
   const { lanes } = stepLanes({ epochs: run.epochs, checkpoints: run.checkpoints, most: Infinity });
   return new Set(lanes.flatMap((lane) => lane.marks.filter((mark) => mark.tone === "lost").map((mark) => mark.id)));
 }
+
+/** What another tool wrote, before every epoch. */
+const ADOPTED = { tone: "quiet", word: "adopted" } as const;
 
 function markOf(state: CheckpointRow["state"], beyond: boolean): { tone: Tone; word: string } {
   switch (state) {

@@ -114,8 +114,7 @@ function LaneLabel({ lane, x, y, width }: { lane: StepLane; x: (step: number) =>
   const left = x(lane.marks[0]?.step ?? 0);
   const end = left > width * 0.6;
   const words = [
-    `epoch ${lane.epoch}`,
-    visibleText(lane.nodeName),
+    ...(lane.epoch === 0 ? ["adopted"] : [`epoch ${lane.epoch}`, visibleText(lane.nodeName)]),
     ...(lane.from === null ? [] : [`from step ${formatCount(lane.from.step)}`]),
   ];
   return (

@@ -15,7 +15,7 @@ export function Crumbs() {
   const id = second === undefined ? "" : decodeURIComponent(second);
   const node = useNode(first === "nodes" ? id : "");
   const place =
-    first === "checkpoints"
+    first === "checkpoints" || first === "compare" || first === "adopt" || first === "losses"
       ? PLACES.find((one) => one.href === "/runs")
       : PLACES.find((one) => one.href === `/${first}`);
   // The page itself asks for it; the crumbs only read what has come.

@@ -1,4 +1,4 @@
-import type { Extent, Manifest } from "#protocol/checkpoint.ts";
+import type { StoredExtent, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
 
@@ -15,9 +15,9 @@ const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit",
  * it belongs to one file and to no other, and all of them name the same ETag. Whether the object has that size, the bucket tells.
  * @throws Fault BAD_INPUT
  */
-export function wantedObjects({ files }: Pick<Manifest, "files">): Map<string, WantedObject> {
-  const byKey = new Map<string, Extent[]>();
-  for (const extent of files.flatMap(({ extents }) => extents)) {
+export function wantedObjects({ files }: Pick<StoredManifest, "files">): Map<string, WantedObject> {
+  const byKey = new Map<string, StoredExtent[]>();
+  for (const extent of files.flatMap(({ extents }): readonly StoredExtent[] => extents)) {
     const known = byKey.get(extent.key);
     if (known === undefined) byKey.set(extent.key, [extent]);
     else known.push(extent);
@@ -27,11 +27,11 @@ export function wantedObjects({ files }: Pick<Manifest, "files">): Map<string, W
   return wanted;
 }
 
-function objectOf(key: string, extents: readonly Extent[]): WantedObject {
+function objectOf(key: string, extents: readonly StoredExtent[]): WantedObject {
   const etag = extents[0]?.etag ?? "";
   if (extents.some((other) => other.etag !== etag)) throw refuse(`${key} is named with two ETags`);
   let sizeBytes = 0;
-  for (const { offset, length } of extents.map(storedBytes).sort((a, b) => a.offset - b.offset)) {
+  for (const { offset, length } of extents.map((extent) => storedBytes(extent)).sort((a, b) => a.offset - b.offset)) {
     if (offset < sizeBytes) throw refuse(`byte ${offset} of ${key} belongs to two pieces of files`);
     if (offset > sizeBytes) throw refuse(`byte ${sizeBytes} of ${key} belongs to no file`);
     sizeBytes += length;

@@ -1,3 +1,4 @@
+import type { StoredManifest } from "#protocol/adopted.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
@@ -72,11 +73,19 @@ const bare = (etag: string): string => etag.replace(/^W\//, "").replace(/^"|"$/g
  * ETag. One listing of the attempt's prefix; what lies there and is not named does not matter.
  * @throws Fault BAD_INPUT, NO_SUCH_KEY, SIZE_MISMATCH, OBJECT_CHANGED, and the faults of the store
  */
-export async function checkObjects(store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> {
+export const checkObjects = (store: OpenStore, manifest: Manifest, checkpoint: AttemptAt): Promise<void> =>
+  compareObjects(store, manifest, { bucket: checkpoint.bucket, prefix: prefixOf(checkpoint) });
+
+/** The same for objects below any prefix. */
+export async function compareObjects(
+  store: OpenStore,
+  manifest: Pick<StoredManifest, "files">,
+  at: { bucket: string; prefix: string },
+): Promise<void> {
   const wanted = wantedObjects(manifest);
   if (wanted.size === 0) return;
   const { client, access } = store;
-  for await (const found of listObjects(client, { bucket: checkpoint.bucket, prefix: prefixOf(checkpoint) })) {
+  for await (const found of listObjects(client, at)) {
     const want = wanted.get(found.key);
     if (want === undefined) continue;
     if (found.sizeBytes !== want.sizeBytes) {

@@ -3,6 +3,8 @@ import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
 import { damageReport } from "#protocol/damage.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
+import { FOREIGN_WRITER } from "../adopt/foreign-node.ts";
+import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import type { Live } from "../live/live.ts";
 
 /** Bytes of each checkpoint that the store has acknowledged, from the uploads that move now. */
@@ -49,7 +51,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     sizeBytes,
     fileCount: row.fileCount,
     nodeId: row.nodeId,
-    nodeName: row.node.name,
+    nodeName: isAdoptedRow(row) ? FOREIGN_WRITER : row.node.name,
     profileId: row.profileId,
     bucket: row.bucket,
     framework: row.framework,

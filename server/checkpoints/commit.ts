@@ -1,8 +1,7 @@
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
 import { manifestKey } from "#protocol/keys.ts";
 import { formatBytes } from "#protocol/units.ts";
-import { getObjectText, putObjectText } from "#storage/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -14,6 +13,7 @@ import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { announcedFiles, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { requireWriter } from "./require-writer.ts";
+import { writeOnce } from "./write-once.ts";
 
 /**
  * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every
@@ -21,8 +21,6 @@ import { requireWriter } from "./require-writer.ts";
  * records its digest. Only then the answer goes out. The same manifest again gives the same answer; another one for a
  * checkpoint that is complete is refused. A hub killed half-way finds its own manifest and goes on.
  */
-
-const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
 
 interface Commit {
   hub: Hub;
@@ -50,24 +48,11 @@ async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Prom
   return { epoch: row.parentEpoch, step: Number(row.parentStep) };
 }
 
-/** Writes the manifest once and reads it back. @throws Fault CONFLICT when another one lies there */
+/** @throws Fault CONFLICT when another one lies there */
 async function writeManifest({ store, text, manifest, checkpoint }: Commit): Promise<string> {
-  const { client, access } = store;
   const { run, step, writerEpoch: epoch, id: checkpointId, attempt } = manifest;
   const key = manifestKey(checkpoint.prefix, { run, step, epoch, checkpointId, attempt });
-  const at = { bucket: checkpoint.bucket, key };
-  const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
-  let existed = false;
-  try {
-    await putObjectText(client, { ...at, text, ...once });
-  } catch (error) {
-    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
-    existed = true;
-  }
-  const written = await getObjectText(client, { ...at, maxBytes: MOST_MANIFEST_BYTES });
-  if (written.text !== text) {
-    throw new Fault(existed ? "CONFLICT" : "CHECKSUM_MISMATCH", { op: "commit", subject: key });
-  }
+  await writeOnce(store, { bucket: checkpoint.bucket, key, text });
   return key;
 }
 

@@ -1,26 +1,18 @@
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
-import type { CheckpointFileView, CheckpointView } from "#protocol/views.ts";
+import type { CheckpointView } from "#protocol/views.ts";
+import { adoptionView } from "../adopt/adoption-view.ts";
 import type { Hub } from "../hub.ts";
 import { findKeeping } from "../keeping/find-keeping.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
-import { announcedFiles } from "./check-manifest.ts";
+import { filesOf } from "./checkpoint-files.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { newestComplete } from "./newest.ts";
 
 const FILES_LISTED = 1_000;
 const RESTORES_LISTED = 50;
 const CHECKS_LISTED = 10;
-
-const committedFile = ({ path, sizeBytes, extents }: Manifest["files"][number]): CheckpointFileView => ({
-  path,
-  sizeBytes,
-  // A file of one piece has that piece's checksum; several are not combined for display.
-  crc32: extents.length === 1 ? (extents[0]?.crc32 ?? null) : null,
-  parts: extents.length,
-});
 
 /**
  * One checkpoint with its files (the first 1,000) and its restores.
@@ -29,7 +21,7 @@ const committedFile = ({ path, sizeBytes, extents }: Manifest["files"][number]):
 export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointView> {
   const row = await hub.db.checkpoint.findUnique({
     where: { id },
-    include: { node: { select: { name: true } }, content: true },
+    include: { node: { select: { name: true } }, adoption: true },
   });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const newest = await newestComplete(hub.db, row.run);
@@ -47,11 +39,7 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
     orderBy: { createdAt: "desc" },
     take: CHECKS_LISTED,
   });
-  const text = row.content?.manifest ?? null;
-  const files =
-    text === null
-      ? announcedFiles.parse(JSON.parse(row.content?.files ?? "[]")).map((file) => ({ ...file, crc32: null, parts: 0 }))
-      : manifest.parse(JSON.parse(text)).files.map(committedFile);
+  const files = await filesOf(hub, row);
   const at = { run: runName.parse(row.run), epoch: row.writerEpoch, attempt: attemptId.parse(row.attempt) };
   return {
     ...checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live), keeping }),
@@ -62,7 +50,8 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
         : { epoch: epoch.parentEpoch, step: Number(epoch.parentStep) },
     manifestKey: row.manifestKey,
     manifestSha256: row.manifestSha256,
-    location: `s3://${row.bucket}/${attemptPrefix(row.prefix, at)}`,
+    location: `s3://${row.bucket}/${row.adoption?.place ?? attemptPrefix(row.prefix, at)}`,
+    adoption: row.adoption === null ? null : adoptionView(row.adoption),
     files: files.slice(0, FILES_LISTED),
     filesOmitted: Math.max(0, files.length - FILES_LISTED),
     restores: restores.map((one) => hub.live.transfers.get(one.id)?.row ?? transferRowOf(one, one.node.name)),

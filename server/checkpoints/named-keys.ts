@@ -1,4 +1,4 @@
-import { manifest } from "#protocol/checkpoint.ts";
+import { storedManifest } from "#protocol/adopted.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 
@@ -17,7 +17,7 @@ export async function namedKeys(hub: Pick<Hub, "db">, checkpoint: Checkpoint): P
   const known = kept.get(manifestSha256);
   if (known !== undefined) return known;
   const content = await hub.db.checkpointContent.findUnique({ where: { checkpointId } });
-  const named = content?.manifest == null ? null : manifest.parse(JSON.parse(content.manifest));
+  const named = content?.manifest == null ? null : storedManifest.parse(JSON.parse(content.manifest));
   const keys = new Set((named?.files ?? []).flatMap(({ extents }) => extents.map(({ key }) => key)));
   const oldest = kept.keys().next();
   if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);

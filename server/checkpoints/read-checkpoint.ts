@@ -1,9 +1,10 @@
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
+import type { StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
+import { readStored } from "./stored-manifest.ts";
 
 /**
  * The manifest of a checkpoint a node may restore, as it was committed. The hub's own record is the authority, not what
@@ -13,10 +14,10 @@ import { mayRead } from "./assigned.ts";
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
   input: { checkpointId: string },
-): Promise<{ manifest: Manifest; sha256: string }> {
+): Promise<{ manifest: StoredManifest; sha256: string }> {
   const node = liveNodeOf(hub, caller.nodeId);
   const where = { id: input.checkpointId };
-  const found = await hub.db.checkpoint.findUnique({ where, include: { content: true } });
+  const found = await hub.db.checkpoint.findUnique({ where, include: { content: true, adoption: true } });
   if (found === null || found.profileId !== node.profileId || !(await mayRead(hub.db, node, found))) {
     throw new Fault("NOT_THIS_NODES", { op: "readCheckpoint", subject: input.checkpointId });
   }
@@ -27,5 +28,5 @@ export async function readCheckpoint(
   if (hashOf(text) !== found.manifestSha256) {
     throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: input.checkpointId });
   }
-  return { manifest: manifest.parse(JSON.parse(text)), sha256: found.manifestSha256 };
+  return { manifest: readStored(text, found.adoption?.sums ?? null), sha256: found.manifestSha256 };
 }

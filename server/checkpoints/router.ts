@@ -1,18 +1,25 @@
+import { listCheckpointsInput, listFilesInput } from "#protocol/checkpoint-pages.ts";
 import { byId, byRun } from "#protocol/requests.ts";
 import { keepProcedures } from "../keeping/router.ts";
 import { verifyInput } from "#protocol/verifying.ts";
-import { operator, router, viewer } from "../trpc.ts";
 import { verifyCheckpoint } from "../verifying/verify.ts";
+import { operator, router, viewer } from "../trpc.ts";
+import { listFiles } from "./checkpoint-files.ts";
 import { getCheckpoint } from "./get.ts";
+import { readLineage } from "./lineage.ts";
+import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
 
 export const runsRouter = router({
   list: viewer.query(({ ctx }) => listRuns(ctx.hub)),
   get: viewer.input(byRun).query(({ ctx, input }) => getRun(ctx.hub, input.run)),
+  lineage: viewer.input(byRun).query(({ ctx, input }) => readLineage(ctx.hub, input.run)),
 });
 
 export const checkpointsRouter = router({
   get: viewer.input(byId).query(({ ctx, input }) => getCheckpoint(ctx.hub, input.id)),
   ...keepProcedures,
   verify: operator.input(verifyInput).mutation(({ ctx, input }) => verifyCheckpoint(ctx, input)),
+  list: viewer.input(listCheckpointsInput).query(({ ctx, input }) => listCheckpoints(ctx.hub, input)),
+  files: viewer.input(listFilesInput).query(({ ctx, input }) => listFiles(ctx.hub, input)),
 });

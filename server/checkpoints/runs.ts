@@ -1,4 +1,7 @@
+import { CHECKPOINTS_AT_FIRST } from "#protocol/checkpoint-pages.ts";
+import { CHECKPOINT_STATES, type CheckpointState } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
+import type { CheckpointKeeping } from "#protocol/keeping.ts";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts";
 import type { Profile, Run } from "#prisma/client/client.ts";
@@ -8,8 +11,6 @@ import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
 
-const CHECKPOINTS_LISTED = 1_000;
-
 /** What the run's present writer says about it; null when there is none or it has not spoken. */
 function writersView(hub: Hub, run: string): NodeRunView | null {
   const writer = hub.live.writers.get(run);
@@ -18,16 +19,28 @@ function writersView(hub: Hub, run: string): NodeRunView | null {
   return nodeRowOf(hub.live, node, hub.now()).runs.find((view) => view.run === run) ?? null;
 }
 
+type StateSums = Record<CheckpointState, { count: number; bytes: number }>;
+
+/** How many checkpoints of a run are in each state, and their bytes, added up by the database. */
+async function stateSums(hub: Pick<Hub, "db">, run: string): Promise<StateSums> {
+  const rows = await hub.db.checkpoint.groupBy({
+    by: ["state"],
+    where: { run },
+    _count: { id: true },
+    _sum: { sizeBytes: true },
+  });
+  const of = (state: CheckpointState) => {
+    const row = rows.find((one) => one.state === state);
+    return { count: row?._count.id ?? 0, bytes: Number(row?._sum.sizeBytes ?? 0n) };
+  };
+  return Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, of(state)])) as StateSums;
+}
+
 async function runRowOf(hub: Hub, run: Run & { profile: Profile }): Promise<RunRow> {
   const { name, profile } = run;
   const epoch = await currentEpoch(hub.db, name);
   const newest = await newestComplete(hub.db, name);
-  const uploading = await hub.db.checkpoint.count({ where: { run: name, state: "uploading" } });
-  const complete = await hub.db.checkpoint.aggregate({
-    where: { run: name, state: "complete" },
-    _count: { id: true },
-    _sum: { sizeBytes: true },
-  });
+  const sums = await stateSums(hub, name);
   const view = writersView(hub, name);
   return {
     name,
@@ -41,9 +54,9 @@ async function runRowOf(hub: Hub, run: Run & { profile: Profile }): Promise<RunR
     newestStep: newest === null ? null : Number(newest.step),
     newestAt: newest?.capturedAt.getTime() ?? null,
     newestCheckpointId: newest?.id ?? null,
-    uploading,
-    complete: complete._count.id,
-    totalBytes: Number(complete._sum.sizeBytes ?? 0n),
+    uploading: sums.uploading.count,
+    complete: sums.complete.count,
+    totalBytes: sums.complete.bytes,
     intervalMs: view?.intervalMs ?? null,
     createdAt: run.createdAt.getTime(),
     work: view?.work ?? "safe",
@@ -59,6 +72,15 @@ export async function listRuns(hub: Hub): Promise<RunRow[]> {
   return rows;
 }
 
+/** What is in the trash is not counted: it is not listed. */
+function countKept(keeping: ReadonlyMap<string, CheckpointKeeping>): RunView["kept"] {
+  const kept = [...keeping.values()].filter(({ trash }) => trash === null);
+  return {
+    pinned: kept.filter(({ isPinned }) => isPinned).length,
+    tagged: kept.filter(({ tags }) => tags.length > 0).length,
+  };
+}
+
 /** @throws Fault NOT_FOUND */
 export async function getRun(hub: Hub, name: string): Promise<RunView> {
   const run = await hub.db.run.findUnique({ where: { name }, include: { profile: true } });
@@ -72,13 +94,16 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
   const checkpoints = await hub.db.checkpoint.findMany({
     where: { run: name },
     include: { node: { select: { name: true } } },
-    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }],
-    take: CHECKPOINTS_LISTED,
+    orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
+    take: CHECKPOINTS_AT_FIRST,
   });
   const keeping = await findKeeping(hub.db, { run: name });
   const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live), keeping };
+  const sums = await stateSums(hub, name);
   return {
     ...row,
+    byState: Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, sums[state].count])) as RunView["byState"],
+    kept: countKept(keeping),
     epochs: epochs.map(({ epoch, parentEpoch, parentStep, nodeId, node, claimedAt }): EpochView => ({
       epoch,
       parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },

@@ -3,6 +3,7 @@ import { parseDataKey, parseProbeKey, type DataKey } from "#protocol/keys.ts";
 import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { KeyUse } from "../events/key-uses.ts";
+import { adoptedAround } from "../adopt/adopted-around.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -14,6 +15,7 @@ import { requireWriter } from "./require-writer.ts";
 /**
  * The fence. A node gets signatures for what it writes under an attempt it announced, while it is the writer and the
  * checkpoint is not complete; for taking back what it had not completed there; and for reading exactly the objects that the manifest of a checkpoint assigned to it names.
+ * What another tool left in the bucket is only ever read.
  * Below its own probe keys, where nothing is ever kept, it may do all that measuring a link needs, and only there delete.
  * Manifests and claims lie under keys that no operation of a node can even name. One refused operation refuses the batch.
  */
@@ -77,13 +79,33 @@ async function allowAbort(batch: Batch, operation: Operation, at: DataKey): Prom
   if (announced.nodeId !== batch.node.id) throw refuse(operation, "another node announced this attempt");
 }
 
+/** Null for a read of what may be another tool's. Faults: NOT_THIS_NODES for everything else that is no data key. */
+function dataKeyAt(prefix: string, operation: Operation): DataKey | null {
+  try {
+    return parseDataKey(prefix, operation.key);
+  } catch (error) {
+    if (operation.op === "get" || operation.op === "head") return null;
+    throw error;
+  }
+}
+
+/** A key of another tool is read, and never more, where an adopted checkpoint that is assigned to the node names it. */
+async function allowForeign(batch: Batch, operation: Operation): Promise<void> {
+  const profileId = batch.node.profileId ?? "";
+  for (const checkpoint of await adoptedAround(batch.hub, { profileId, key: operation.key })) {
+    if ((await readableKeys(batch, checkpoint)).has(operation.key)) return;
+  }
+  throw refuse(operation, "no checkpoint that is assigned to the node names it");
+}
+
 async function allow(batch: Batch, operation: Operation, prefix: string): Promise<void> {
   const probe = parseProbeKey(prefix, operation.key);
   if (probe !== null) {
     if (probe.nodeId !== batch.node.id) throw refuse(operation, "another node measures its link there");
     return;
   }
-  const at = parseDataKey(prefix, operation.key);
+  const at = dataKeyAt(prefix, operation);
+  if (at === null) return allowForeign(batch, operation);
   if (operation.op === "abort") return allowAbort(batch, operation, at);
   const checkpoint = await checkpointAt(batch, at);
   if (checkpoint === null || checkpoint.writerEpoch !== at.epoch || checkpoint.profileId !== batch.node.profileId) {

@@ -17,7 +17,7 @@ const MOST_CALLS = 20;
 const MOST_BODY_BYTES = 4 * 1024 * 1024;
 /** A manifest may name 50,000 files. Such a call stands alone, never in a batch. */
 const MOST_LARGE_BODY_BYTES = 64 * 1024 * 1024;
-const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`]);
+const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`, `${API_PATH}node.tellSums`]);
 
 const sayRefusal =
   (hub: Hub) =>

@@ -1,8 +1,10 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import type { Comparable, compareInput, Comparison, LossCurve } from "#protocol/inspect.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
+import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/inspect.ts";
 import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
 import type { Hub } from "../hub.ts";
+import { compareFiles } from "./compare-files.ts";
 import { inspectAt, inspectManifestFile, openCheckpoint } from "./find-file.ts";
 import { inspectFiles } from "./inspect-files.ts";
 
@@ -15,26 +17,28 @@ export async function comparePlaces(
   hub: Hub,
   input: z.infer<typeof compareInput>,
   signal: AbortSignal,
-): Promise<Comparison> {
+): Promise<PlacesCompared> {
   const [from, to] = [await filesOf(hub, input.from, signal), await filesOf(hub, input.to, signal)];
   const compared = compareTensors(from.files, to.files);
-  return { ...compared, warnings: [...from.warnings, ...to.warnings, ...compared.warnings] };
+  const files = from.all === null || to.all === null ? null : compareFiles(from.all, to.all);
+  return { ...compared, files, warnings: [...from.warnings, ...to.warnings, ...compared.warnings] };
 }
 
 async function filesOf(
   hub: Hub,
   place: Comparable,
   signal: AbortSignal,
-): Promise<{ files: ComparedFile[]; warnings: string[] }> {
+): Promise<{ files: ComparedFile[]; all: readonly StoredFile[] | null; warnings: string[] }> {
   if ("profileId" in place || "path" in place) {
     const { found, file } = await inspectAt(hub, place, signal);
     const warnings =
       found.fault === null
         ? []
         : [`${found.path}: ${new Fault(found.fault.code, { detail: found.fault.detail ?? "" }).message}`];
-    return { files: [{ path: found.path, tensors: found.tensors, parts: file?.extents ?? null }], warnings };
+    return { files: [{ path: found.path, tensors: found.tensors, parts: file?.extents ?? null }], all: null, warnings };
   }
-  const { files, omitted } = await inspectFiles(hub, await openCheckpoint(hub, place.checkpointId), signal);
+  const checkpoint = await openCheckpoint(hub, place.checkpointId);
+  const { files, omitted } = await inspectFiles(hub, checkpoint, signal);
   const warnings = files
     .filter(({ found, fault }) => fault !== null || (found?.fault ?? null) !== null)
     .map(({ file }) => `${file.path} could not be looked at whole`);
@@ -43,6 +47,7 @@ async function filesOf(
     files: files.flatMap(({ file, found }) =>
       found === null ? [] : [{ path: file.path, tensors: found.tensors, parts: file.extents }],
     ),
+    all: checkpoint.manifest.files,
     warnings,
   };
 }

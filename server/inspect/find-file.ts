@@ -1,4 +1,4 @@
-import { manifest, type Extent, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
@@ -6,6 +6,7 @@ import { inspectFile } from "#storage/inspect/inspect-file.ts";
 import type { ByteSource } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
 import { unframe } from "#storage/unframe.ts";
+import { readStored } from "../checkpoints/stored-manifest.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { hashOf } from "../random-id.ts";
@@ -14,7 +15,7 @@ import { hashOf } from "../random-id.ts";
 
 export interface ReadableCheckpoint {
   store: OpenStore;
-  manifest: Manifest;
+  manifest: StoredManifest;
 }
 
 /**
@@ -22,7 +23,10 @@ export interface ReadableCheckpoint {
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
  */
 export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<ReadableCheckpoint> {
-  const row = await hub.db.checkpoint.findUnique({ where: { id: checkpointId }, include: { content: true } });
+  const row = await hub.db.checkpoint.findUnique({
+    where: { id: checkpointId },
+    include: { content: true, adoption: true },
+  });
   if (row === null) throw new Fault("NOT_FOUND", { op: "inspect", subject: "this checkpoint" });
   const text = row.content?.manifest ?? null;
   if (row.state !== "complete" || text === null || row.manifestSha256 === null) {
@@ -30,7 +34,7 @@ export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<Re
   }
   if (hashOf(text) !== row.manifestSha256)
     throw new Fault("CHECKSUM_MISMATCH", { op: "inspect", subject: checkpointId });
-  return { store: await hub.stores.open(row.profileId), manifest: manifest.parse(JSON.parse(text)) };
+  return { store: await hub.stores.open(row.profileId), manifest: readStored(text, row.adoption?.sums ?? null) };
 }
 
 /** Where a store's ETags do not last, nothing can be held to them. */
@@ -39,7 +43,7 @@ const pinOf = ({ access }: OpenStore, etag: string): string | null => (access.tr
 /** Looks inside a file of a checkpoint, pinned to the ETags of its manifest. Faults: those of the store, OBJECT_CHANGED. */
 export function inspectManifestFile(
   hub: Hub,
-  about: { store: OpenStore; file: ManifestFile; signal: AbortSignal },
+  about: { store: OpenStore; file: StoredFile; signal: AbortSignal },
 ): Promise<FileInspection> {
   const { store, file } = about;
   const pins = file.extents.map(({ key, offset, etag }) => `${key} ${offset} ${etag}`);
@@ -48,9 +52,9 @@ export function inspectManifestFile(
 }
 
 /** The bytes of a file, which may lie in pieces of several objects, or as a frame among others in one. */
-function sourceOfExtents(about: { store: OpenStore; file: ManifestFile; signal: AbortSignal }): ByteSource {
+function sourceOfExtents(about: { store: OpenStore; file: StoredFile; signal: AbortSignal }): ByteSource {
   const { store, file, signal } = about;
-  const get = ({ key, etag }: Extent, range: { offset: number; length: number }) =>
+  const get = ({ key, etag }: StoredExtent, range: { offset: number; length: number }) =>
     getObjectRange(store.client, {
       bucket: store.access.bucket,
       key,
@@ -59,8 +63,8 @@ function sourceOfExtents(about: { store: OpenStore; file: ManifestFile; signal: 
       signal,
     });
   // A frame is read whole whatever is wanted of it, so it is kept while the file is looked at: at most one, and small.
-  const unpacked = new Map<Extent, Uint8Array>();
-  const readOf = async (extent: Extent, from: number, length: number) => {
+  const unpacked = new Map<StoredExtent, Uint8Array>();
+  const readOf = async (extent: StoredExtent, from: number, length: number) => {
     if (extent.stored === undefined) return get(extent, { offset: extent.offset + from, length });
     const known = unpacked.get(extent) ?? (await unframe(await get(extent, storedBytes(extent)), extent));
     unpacked.set(extent, known);
@@ -106,7 +110,7 @@ export async function inspectAt(
   hub: Hub,
   place: InspectPlace,
   signal: AbortSignal,
-): Promise<{ found: FileInspection; file: ManifestFile | null }> {
+): Promise<{ found: FileInspection; file: StoredFile | null }> {
   if ("profileId" in place) {
     const store = await hub.stores.open(place.profileId);
     return { found: await inspectObject(hub, { store, key: place.key, etag: place.etag, signal }), file: null };

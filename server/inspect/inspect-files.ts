@@ -1,4 +1,4 @@
-import type { ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FileInspection } from "#protocol/inspect.ts";
 import type { Hub } from "../hub.ts";
@@ -10,7 +10,7 @@ const LONGEST_MS = 60_000;
 const AT_A_TIME = 4;
 
 export interface InspectedFile {
-  file: ManifestFile;
+  file: StoredFile;
   /** Null when the store would not give it. */
   found: FileInspection | null;
   fault: Fault | null;

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
-import type { recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
+import type { Recognised, recogniseInput, RecognisedPage } from "#protocol/recognise.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import { createRecogniser, type Recogniser } from "#storage/recognise/recognise.ts";
@@ -13,6 +13,7 @@ const MOST_OF_ONE = 200_000;
 /** A store that does not sort is listed in one go, so far. */
 const MOST_UNSORTED = 1_000_000;
 const MOST_READ = 50;
+const MOST_ASKED = 500;
 const MOST_TRACKER_BYTES = 4_096;
 
 /**
@@ -30,7 +31,19 @@ export async function recogniseBucket(
   const warnings: string[] = [];
   const cursor = await listInto(recogniser, { store, input, signal, warnings });
   await readWanted(hub, { recogniser, store, signal, warnings });
-  return { ...recogniser.end(), cursor, warnings };
+  const found = recogniser.end();
+  return { ...found, adopted: await adoptedAmong(hub, input.profileId, found), cursor, warnings };
+}
+
+/** Which of them are checkpoints of Tidemark already: their ids by place. */
+async function adoptedAmong(hub: Hub, profileId: string, { runs }: Recognised): Promise<Record<string, string>> {
+  const places = runs.flatMap(({ steps }) => steps.map(({ place }) => place));
+  const known: Record<string, string> = {};
+  for (let first = 0; first < places.length; first += MOST_ASKED) {
+    const where = { profileId, place: { in: places.slice(first, first + MOST_ASKED) } };
+    for (const { place, checkpointId } of await hub.db.adoption.findMany({ where })) known[place] = checkpointId;
+  }
+  return known;
 }
 
 interface Listing {
@@ -87,7 +100,8 @@ async function listInto(recogniser: Recogniser, about: Listing): Promise<string 
 /** By UTF-8 bytes, as S3 sorts. */
 const comesAfter = (key: string, last: string): boolean => Buffer.compare(Buffer.from(key), Buffer.from(last)) > 0;
 
-async function readWanted(
+/** Reads the few small files whose words decide. What cannot be read is a warning. Faults: CANCELLED, those that are not of one object. */
+export async function readWanted(
   hub: Hub,
   about: { recogniser: Recogniser; store: OpenStore; signal: AbortSignal; warnings: string[] },
 ): Promise<void> {

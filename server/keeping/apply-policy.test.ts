@@ -79,6 +79,15 @@ describe("a policy", () => {
     expect(await stepsIn(test, "complete")).toEqual([500, 600]);
   });
 
+  it("never takes the last one that was read back and found right, but one that was found damaged since", async () => {
+    await set(LAST_TWO);
+    const { checkpoint } = test.hub.db;
+    await checkpoint.update({ where: { id: idOf(0) }, data: { verifiedAt: new Date(2), damagedAt: new Date(3) } });
+    await checkpoint.update({ where: { id: idOf(1) }, data: { verifiedAt: new Date(1) } });
+    await beat();
+    expect(await stepsIn(test, "trashed")).toEqual([100, 300]);
+  });
+
   it("is applied by the clock of the hub", async () => {
     await set(LAST_TWO);
     const upkeep = startUpkeep(test.hub);

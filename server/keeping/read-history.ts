@@ -3,6 +3,7 @@ import type { KeepHistory } from "#protocol/decide-keeping.ts";
 import { KEPT_NOWHERE } from "#protocol/keeping.ts";
 import type { Database } from "#prisma/open.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
+import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";
 import { findKeeping } from "./find-keeping.ts";
 
 type Db = Pick<Database, "checkpoint" | "keepRecord" | "epoch" | "command" | "transfer">;
@@ -14,7 +15,7 @@ async function restoring(db: Db, run: string): Promise<Set<string>> {
     select: { checkpointId: true },
   });
   const transfers = await db.transfer.findMany({
-    where: { run, direction: "download", endedAt: null },
+    where: { run, direction: { in: ["download", "verify", "drill"] }, endedAt: null },
     select: { checkpointId: true, state: true },
   });
   const going = transfers.filter(({ state }) => !isEnded(state as TransferState));
@@ -23,7 +24,9 @@ async function restoring(db: Db, run: string): Promise<Set<string>> {
 
 /** All that decides what of a run may go, as the database has it now. */
 export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
-  const rows = await db.checkpoint.findMany({ where: { run, state: { in: ["complete", "uploading"] } } });
+  const rows = await db.checkpoint.findMany({
+    where: { run, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
+  });
   const keeping = await findKeeping(db, { run });
   const reading = await restoring(db, run);
   const back = await db.keepRecord.findMany({
@@ -44,8 +47,8 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         sizeBytes: Number(row.sizeBytes),
         // Parsed when its manifest was committed.
         metrics: JSON.parse(row.metrics) as Record<string, number>,
-        // Nothing of this version reads a checkpoint again to compare it.
-        verifiedAt: null,
+        // One that was found damaged since is not what a verified one is kept for.
+        verifiedAt: row.damagedAt === null ? (row.verifiedAt?.getTime() ?? null) : null,
         isPinned,
         tags,
         isRestoring: reading.has(row.id),

@@ -3,6 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { USUAL_TRASH_MS } from "#protocol/keeping.ts";
 import { runName } from "#protocol/names.ts";
 import { formatBytes } from "#protocol/units.ts";
+import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -31,6 +32,9 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
     const subject = nameOf(known);
     if (known.state === "trashed") return false;
     if (known.state !== "complete") throw new Fault("CHECKPOINT_INCOMPLETE", { subject });
+    if (isAdoptedRow(known)) {
+      throw new Fault("CHECKPOINT_KEPT", { subject, detail: "another tool wrote it: release it instead" });
+    }
     const run = runName.parse(known.run);
     const store = await hub.stores.open(known.profileId);
     await readRecords(hub, store, { run, checkpointId: id, bucket: known.bucket, prefix: known.prefix });

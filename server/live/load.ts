@@ -1,6 +1,7 @@
 import { nodeFacts, type NodeFacts } from "#protocol/hello.ts";
 import { progressReport } from "#protocol/reports.ts";
 import type { Database } from "#prisma/open.ts";
+import { REAL_NODES } from "../adopt/foreign-node.ts";
 import { eventRowOf } from "../events/event-row.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { Live } from "./live.ts";
@@ -34,7 +35,11 @@ async function silentNodes(db: Database): Promise<Set<string>> {
 export async function loadLive(db: Database, now: number): Promise<Live> {
   const live = new Live();
   const silent = await silentNodes(db);
-  const nodes = await db.node.findMany({ include: { profile: { select: { name: true } } }, orderBy: { name: "asc" } });
+  const nodes = await db.node.findMany({
+    where: REAL_NODES,
+    include: { profile: { select: { name: true } } },
+    orderBy: { name: "asc" },
+  });
   for (const row of nodes) {
     const report = row.lastReport === null ? null : progressReport.safeParse(JSON.parse(row.lastReport));
     const facts = nodeFacts.safeParse(JSON.parse(row.facts));

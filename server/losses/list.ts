@@ -2,6 +2,7 @@ import type * as z from "zod";
 import type { listLossesInput } from "#protocol/requests.ts";
 import type { LossRow } from "#protocol/views.ts";
 import type { Hub } from "../hub.ts";
+import { readPrices } from "./prices.ts";
 
 /** What was lost, newest first. */
 export async function listLosses(hub: Hub, input: z.infer<typeof listLossesInput>): Promise<LossRow[]> {
@@ -14,6 +15,7 @@ export async function listLosses(hub: Hub, input: z.infer<typeof listLossesInput
     orderBy: [{ at: "desc" }, { id: "desc" }],
     take: input.limit,
   });
+  const prices = await readPrices(hub);
   return rows.map((row) => ({
     id: row.id,
     at: row.at.getTime(),
@@ -27,5 +29,6 @@ export async function listLosses(hub: Hub, input: z.infer<typeof listLossesInput
     lastStep: Number(row.lastStep),
     lostSteps: Number(row.lostSteps),
     lostMs: Number(row.lostMs),
+    cost: prices.costOf(row.run, Number(row.lostMs)),
   }));
 }

@@ -6,6 +6,8 @@ import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
 import { byId, createTokenInput } from "#protocol/requests.ts";
+import { tellSumsInput } from "#protocol/adopted.ts";
+import { tellSums } from "../adopt/tell-sums.ts";
 import { announce } from "../checkpoints/announce.ts";
 import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
@@ -62,6 +64,7 @@ export const nodeRouter = router({
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
   commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
   readCheckpoint: node.input(z.object({ checkpointId: id })).query(({ ctx, input }) => readCheckpoint(ctx, input)),
+  tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),

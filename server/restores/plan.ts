@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
@@ -129,7 +129,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
 }
 
 /** Each piece by itself, in requests of `partBytes`; files that share an object are read together. */
-function requestsFor(files: readonly ManifestFile[], partBytes: number): number {
+function requestsFor(files: readonly StoredFile[], partBytes: number): number {
   const bytes = new Map<string, { pieces: number; shared: Set<string>; total: number }>();
   for (const { path, extents } of files) {
     for (const extent of extents) {

@@ -1,4 +1,4 @@
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
+import { storedManifest, type StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { FilePath } from "#protocol/names.ts";
 import { MOST_CHOSEN } from "#protocol/orders.ts";
@@ -11,13 +11,13 @@ export interface Chosen {
   fileCount: number;
   sizeBytes: number;
   /** Of all files, to say what a request for a part costs. */
-  of: Manifest["files"];
+  of: StoredManifest["files"];
 }
 
 /** Which files of a manifest a choice means. @throws Fault NOT_FOUND for a name it does not hold, BAD_INPUT for a rank that cannot be told, TOO_LARGE */
 export function readChoice(text: string, choice: FileChoice): Chosen {
-  const { files, run, step } = manifest.parse(JSON.parse(text));
-  const sum = (some: Manifest["files"]) => some.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  const { files, run, step } = storedManifest.parse(JSON.parse(text));
+  const sum = (some: StoredManifest["files"]) => some.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   if (choice === null) return { files: null, fileCount: files.length, sizeBytes: sum(files), of: files };
   const names =
     "files" in choice

@@ -1,4 +1,4 @@
-import { manifest } from "#protocol/checkpoint.ts";
+import { storedManifest } from "#protocol/adopted.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { CredentialDraft, ProfileDraft } from "#protocol/requests.ts";
 import type { HistoryFound } from "#protocol/upkeep.ts";
@@ -57,7 +57,7 @@ async function findProfileId(tools: Tools, wish: { profile: ProfileDraft; creden
 
 function idIn(text: string, at: { bucket: string; prefix: string }): string | null {
   try {
-    const { homes } = manifest.parse(JSON.parse(text));
+    const { homes } = storedManifest.parse(JSON.parse(text));
     return homes.find(({ bucket, prefix }) => bucket === at.bucket && prefix === at.prefix)?.profileId ?? null;
   } catch {
     return null;

@@ -1,9 +1,10 @@
 import { nodeFacts } from "#protocol/hello.ts";
+import { REAL_NODES } from "../adopt/foreign-node.ts";
 import type { Hub } from "../hub.ts";
 
 /** Puts in view what was read from a bucket while the hub runs: nodes that are gone, and who writes each run. */
 export async function showHistory(hub: Pick<Hub, "db" | "live" | "now">): Promise<void> {
-  const nodes = await hub.db.node.findMany({ include: { profile: { select: { name: true } } } });
+  const nodes = await hub.db.node.findMany({ where: REAL_NODES, include: { profile: { select: { name: true } } } });
   for (const row of nodes) {
     if (hub.live.nodes.has(row.id)) continue;
     const { id, name, profileId } = row;

@@ -1,7 +1,10 @@
-import { manifest, type Manifest } from "#protocol/checkpoint.ts";
+import { isAdopted, storedManifest, type AdoptedManifest, type StoredManifest } from "#protocol/adopted.ts";
+import type { Manifest } from "#protocol/checkpoint.ts";
 import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/keys.ts";
 import type { Transaction } from "#prisma/open.ts";
-import { checkObjects } from "../checkpoints/check-manifest.ts";
+import { isOwnKey } from "#storage/recognise/is-own-key.ts";
+import { recordAdoption } from "../adopt/record-adoption.ts";
+import { checkObjects, compareObjects } from "../checkpoints/check-manifest.ts";
 import { hashOf } from "../random-id.ts";
 import { ensureNode } from "./ensure-node.ts";
 import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";
@@ -13,8 +16,8 @@ import { readJson, refused, type HistoryKind, type HistoryObject, type HistorySc
  */
 
 /** @throws Fault BAD_INPUT, NOT_THIS_NODES */
-function readManifest({ store, run }: HistoryScope, object: HistoryObject): Manifest {
-  const parsed = manifest.safeParse(readJson(object));
+function readManifest({ store, run }: HistoryScope, object: HistoryObject): StoredManifest {
+  const parsed = storedManifest.safeParse(readJson(object));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw refused(object, `${issue?.path.map(String).join(".") ?? ""}: ${issue?.message ?? "it is no manifest"}`);
@@ -27,6 +30,10 @@ function readManifest({ store, run }: HistoryScope, object: HistoryObject): Mani
   if (!read.homes.some(({ bucket, prefix }) => bucket === store.access.bucket && prefix === store.prefix)) {
     throw refused(object, "its objects lie elsewhere");
   }
+  if (isAdopted(read)) {
+    checkForeign(store.prefix, read, object);
+    return read;
+  }
   const own = attemptPrefix(store.prefix, { run, epoch, attempt });
   for (const file of read.files) {
     for (const { key } of file.extents) {
@@ -35,6 +42,28 @@ function readManifest({ store, run }: HistoryScope, object: HistoryObject): Mani
     }
   }
   return read;
+}
+
+/** An adopted checkpoint names what lies at its place, and nothing that is ours. @throws Fault BAD_INPUT */
+function checkForeign(prefix: string, { origin, files }: AdoptedManifest, object: HistoryObject): void {
+  for (const { key } of files.flatMap(({ extents }) => extents)) {
+    const isInside = origin.kind === "file" ? key === origin.place : key.startsWith(origin.place);
+    if (!isInside || isOwnKey(prefix, key)) throw refused(object, `it names ${key}, which is not of its place`);
+  }
+}
+
+async function recordForeign(
+  tx: Transaction,
+  { store, now }: HistoryScope,
+  { object, read }: { object: HistoryObject; read: AdoptedManifest },
+): Promise<boolean> {
+  const { profileId } = store;
+  const { place } = read.origin;
+  if ((await tx.checkpoint.count({ where: { id: read.id } })) > 0) return false;
+  if ((await tx.adoption.count({ where: { profileId, place } })) > 0) return false;
+  const { key, text } = object;
+  await recordAdoption(tx, { manifest: read, text, key, sha256: hashOf(text), store, now, by: "" });
+  return true;
 }
 
 async function recordManifest(
@@ -113,6 +142,10 @@ export const MANIFESTS: HistoryKind = {
     const read = readManifest(scope, object);
     const { store } = scope;
     const place = { bucket: store.access.bucket, prefix: store.prefix };
+    if (isAdopted(read)) {
+      await compareObjects(store, read, { bucket: store.access.bucket, prefix: read.origin.place });
+      return scope.db.$transaction((tx) => recordForeign(tx, scope, { object, read }));
+    }
     await checkObjects(store, read, { ...place, run: read.run, writerEpoch: read.writerEpoch, attempt: read.attempt });
     return scope.db.$transaction((tx) => recordManifest(tx, scope, { object, read }));
   },

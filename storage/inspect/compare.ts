@@ -4,7 +4,8 @@ import { visibleStart } from "#protocol/visible-text.ts";
 /** A run of bytes whose checksum is recorded; the parts of a file, in order, are the file. */
 export interface SummedPart {
   readonly length: number;
-  readonly crc32: string;
+  /** Null where nobody has read it. */
+  readonly crc32: string | null;
 }
 
 export interface ComparedFile {
@@ -111,6 +112,7 @@ function compareBytes(a: Placed, b: Placed): "same" | "differs" | "unknown" {
   for (const part of was) {
     const other = byStart.get(part.start);
     if (other === undefined || other.length !== part.length) isUnknown = true;
+    else if (part.crc32 === null || other.crc32 === null) isUnknown = true;
     else if (other.crc32 !== part.crc32) {
       // The difference may lie outside of the tensor, unless all of the part is inside.
       if (part.start >= 0 && part.start + part.length <= a.tensor.sizeBytes) return "differs";
@@ -121,10 +123,10 @@ function compareBytes(a: Placed, b: Placed): "same" | "differs" | "unknown" {
 }
 
 /** The parts that a tensor touches, by where they start counted from its first byte; null where they do not cover it. */
-function partsOver({ tensor, parts }: Placed): { start: number; length: number; crc32: string }[] | null {
+function partsOver({ tensor, parts }: Placed): { start: number; length: number; crc32: string | null }[] | null {
   if (tensor.offset === null || parts === null) return null;
   const end = tensor.offset + tensor.sizeBytes;
-  const touched: { start: number; length: number; crc32: string }[] = [];
+  const touched: { start: number; length: number; crc32: string | null }[] = [];
   let at = 0;
   for (const { length, crc32 } of parts) {
     if (at < end && at + length > tensor.offset) touched.push({ start: at - tensor.offset, length, crc32 });

@@ -1,10 +1,5 @@
-import {
-  INSPECT_LIMITS,
-  type FileFormat,
-  type LossCurve,
-  type MetadataEntry,
-  type TensorFacts,
-} from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import type { FileFormat, LossCurve, MetadataEntry, TensorFacts } from "#protocol/inspect.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { malformed, tooMuch, wholeNumber } from "./source.ts";
 

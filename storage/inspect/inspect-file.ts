@@ -1,5 +1,6 @@
 import { isFault, type Fault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS, type FileFormat, type FileInspection } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import type { FileFormat, FileInspection } from "#protocol/inspect.ts";
 import { visibleLines, visibleStart } from "#protocol/visible-text.ts";
 import { emptyFound, type Found, warn } from "./found.ts";
 import { readDcp } from "./read-dcp.ts";

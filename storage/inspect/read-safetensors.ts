@@ -1,4 +1,4 @@
-import { INSPECT_LIMITS } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { bytesOf } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 
 /**
  * The only way in which a reader sees a file. What is asked for is checked before it is fetched: it lies within the file

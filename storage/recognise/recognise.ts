@@ -1,6 +1,7 @@
 import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { Recognised, RecognisedRun } from "#protocol/recognise.ts";
 import { judgeUnit, type Told } from "./judge.ts";
+import { isOwnKey } from "./is-own-key.ts";
 import { placeOf } from "./place-of.ts";
 import { addToUnit, createUnit, type Room, type Unit } from "./unit.ts";
 
@@ -48,10 +49,7 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
   let [objects, others, own, omitted] = [0, 0, 0, 0];
   let lastPlace: string | null = null;
   let lastOmitted: string | null = null;
-  const ownPlaces =
-    ownPrefix === null ? [] : ["runs/", "manifests/", "epochs/", "_tidemark/"].map((name) => ownPrefix + name);
-  const isOwn = (key: string): boolean =>
-    ownPlaces.some((place) => key.startsWith(place)) && /\/e\d{6}(\/|\.json$)|\/_tidemark\/|^_tidemark\//.test(key);
+  const isOwn = (key: string): boolean => ownPrefix !== null && isOwnKey(ownPrefix, key);
   return {
     get lastPlace() {
       return lastPlace;

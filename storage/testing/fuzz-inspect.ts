@@ -1,5 +1,6 @@
 import { isFault } from "#protocol/fault.ts";
-import { INSPECT_LIMITS, type FileInspection } from "#protocol/inspect.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import type { FileInspection } from "#protocol/inspect.ts";
 import { inspectFile } from "../inspect/inspect-file.ts";
 import { ARCHIVES, readArchive } from "./real-files.ts";
 

@@ -15,6 +15,7 @@ import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";
 import { isFatal } from "../link/stream.ts";
 import { clearRestore, readManifest, restore } from "../restore/restore.ts";
+import { tellSums } from "../restore/tell-sums.ts";
 import { verify, verifyJournalOf } from "./verify.ts";
 
 /**
@@ -223,7 +224,7 @@ async function doCheck(
   const { hub, clock, state } = parts;
   if (command.kind === "verify") {
     const manifest = await readManifest(engine, { command, hub, signal: until });
-    return verify(engine, {
+    const found = await verify(engine, {
       manifest,
       transferId: command.transferId,
       journals: join(state, "verifies"),
@@ -234,6 +235,8 @@ async function doCheck(
       },
       rest: (tookMs) => clock.sleep(Math.min(LONGEST_REST_MS, (tookMs * (1 - SHARE)) / SHARE), until),
     });
+    if (found.damage === null) await tellSums({ hub, command }, manifest, found.sums);
+    return found;
   }
   const tally = await restore(engine, {
     command: drilledAs(parts, command),

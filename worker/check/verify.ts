@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Extent, Manifest, ManifestFile } from "#protocol/checkpoint.ts";
+import type { ExtentSums, StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#protocol/damage.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
@@ -16,7 +16,7 @@ import { createTally, type Tally } from "../engine/tally.ts";
  * in one place does not end it, so that one look tells all. What was right is in a journal: a killed one goes on from there.
  */
 export interface VerifyJob {
-  manifest: Manifest;
+  manifest: StoredManifest;
   /** Names its journal. */
   transferId: string;
   /** Folder of journals. */
@@ -29,13 +29,19 @@ export interface VerifyJob {
   rest(tookMs: number): Promise<void>;
 }
 
+export interface Verified {
+  tally: Tally;
+  damage: DamageReport | null;
+  sums: ExtentSums;
+}
+
 const EXTENTS_AT_A_TIME = 2;
 
 export const verifyJournalOf = (job: Pick<VerifyJob, "journals" | "transferId">): string =>
   join(job.journals, `${job.transferId}.jsonl`);
 
 interface Item {
-  file: ManifestFile;
+  file: StoredFile;
   fileIndex: number;
   partIndex: number;
   /** As it lies in the object. */
@@ -44,8 +50,11 @@ interface Item {
   bytes: number;
 }
 
-/** Null when all of it is as it was committed. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED. */
-export async function verify(engine: Engine, job: VerifyJob): Promise<{ tally: Tally; damage: DamageReport | null }> {
+/** No damage: all of it is as it was committed. `sums` are those of the pieces that were read, by file. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED. */
+export async function verify(
+  engine: Engine,
+  job: VerifyJob,
+): Promise<{ tally: Tally; damage: DamageReport | null; sums: ExtentSums }> {
   const { manifest, signal } = job;
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
@@ -55,11 +64,13 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<{ tally: T
   const memory = await openReceiveJournal(verifyJournalOf(job));
   const patience = createPatience(engine.retrier.clock);
   const found: DamagedRange[] = [];
+  const items = itemsOf(manifest);
+  const sums = new Map<Piece, string>();
   const left = manifest.files.map(({ extents }) => extents.length);
   for (const count of left) if (count === 0) tally.fileDone();
   try {
-    await forEachOf(itemsOf(manifest), EXTENTS_AT_A_TIME, async (item) => {
-      const range = await readOne(engine, job, { item, memory, patience, tally });
+    await forEachOf(items, EXTENTS_AT_A_TIME, async (item) => {
+      const range = await readOne(engine, job, { item, memory, patience, tally, sums });
       if (range !== null) found.push(range);
       left[item.fileIndex] = (left[item.fileIndex] ?? 1) - 1;
       if (left[item.fileIndex] === 0) tally.fileDone();
@@ -70,13 +81,25 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<{ tally: T
   }
   if (signal.aborted) throw new Fault("CANCELLED");
   await memory.remove();
-  return { tally, damage: reportOf(manifest, found) };
+  return { tally, damage: reportOf(manifest, found), sums: sumsOf(manifest, items, sums) };
 }
 
-function itemsOf(manifest: Manifest): Item[] {
+/** Null for a file that was not read whole. */
+function sumsOf(manifest: StoredManifest, items: readonly Item[], sums: ReadonlyMap<Piece, string>): ExtentSums {
+  const found: string[][] = manifest.files.map(() => []);
+  for (const { fileIndex, piece } of items) {
+    const sum = sums.get(piece);
+    if (sum !== undefined) found[fileIndex]?.push(sum);
+  }
+  return manifest.files.map(({ extents }, index) =>
+    found[index]?.length === extents.length ? (found[index] ?? null) : null,
+  );
+}
+
+function itemsOf(manifest: StoredManifest): Item[] {
   return manifest.files.flatMap((file, fileIndex) => {
     let fileOffset = 0;
-    return file.extents.map((extent: Extent, partIndex) => {
+    return file.extents.map((extent, partIndex) => {
       const { key, length: bytes, etag } = extent;
       // What is compressed is compared as it lies there: its own sum says as much as that of what it unpacks to.
       const { offset, length, crc32 } = storedBytes(extent);
@@ -91,12 +114,14 @@ function itemsOf(manifest: Manifest): Item[] {
 async function readOne(
   engine: Engine,
   job: VerifyJob,
-  about: { item: Item; memory: ReceiveMemory; patience: Patience; tally: Tally },
+  about: { item: Item; memory: ReceiveMemory; patience: Patience; tally: Tally; sums: Map<Piece, string> },
 ): Promise<DamagedRange | null> {
-  const { item, memory, patience, tally } = about;
+  const { item, memory, patience, tally, sums } = about;
   const { file, piece } = item;
   const at = { fileIndex: item.fileIndex, partIndex: item.partIndex, length: item.bytes, movedBytes: piece.length };
-  if (memory.sumOf(file.path, piece) === piece.crc32) {
+  const known = memory.sumOf(file.path, piece);
+  if (known !== null && (piece.crc32 === null || known === piece.crc32)) {
+    sums.set(piece, known);
     tally.part(at, "kept");
     return null;
   }
@@ -117,12 +142,14 @@ async function readOne(
         tally.moved(bytes);
       },
       onPiece: (_, state) => tally.part(at, state),
-      onDone: async () => undefined,
+      onDone: async (_, crc32) => {
+        sums.set(piece, crc32);
+        await memory.done(file.path, piece, crc32);
+      },
       onPartly: async () => undefined,
       onWrong: async () => undefined,
       onRetry: tally.retried,
     });
-    await memory.done(file.path, piece, piece.crc32 ?? "");
     tally.part(at, "done");
   } catch (error) {
     if (job.signal.aborted || !isFault(error) || !isDamage(error.code)) throw error;
@@ -141,7 +168,7 @@ async function readOne(
 }
 
 /** Neighbours are one range; in the order of the manifest. */
-function reportOf(manifest: Manifest, found: readonly DamagedRange[]): DamageReport | null {
+function reportOf(manifest: StoredManifest, found: readonly DamagedRange[]): DamageReport | null {
   const order = new Map(manifest.files.map(({ path }, index) => [path, index]));
   const sorted = found.toSorted((a, b) => (order.get(a.path) ?? 0) - (order.get(b.path) ?? 0) || a.from - b.from);
   const joined: DamagedRange[] = [];

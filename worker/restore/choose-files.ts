@@ -1,8 +1,11 @@
-import type { Manifest } from "#protocol/checkpoint.ts";
+import type { StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 
 /** The manifest as if it held nothing but these files; null or left out: as it is. @throws Fault NOT_FOUND for a name that it does not hold */
-export function chooseFiles(manifest: Manifest, wanted: readonly string[] | null | undefined): Manifest {
+export function chooseFiles<M extends Pick<StoredManifest, "files" | "run" | "step" | "sizeBytes">>(
+  manifest: M,
+  wanted: readonly string[] | null | undefined,
+): M {
   if (wanted == null) return manifest;
   const names = new Set(wanted);
   const files = manifest.files.filter(({ path }) => names.delete(path));

@@ -1,9 +1,9 @@
-import type { ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import { isDamage, MOST_RANGES, type DamageReport } from "#protocol/damage.ts";
 import { isFault } from "#protocol/fault.ts";
 
 /** What a fault that ended the transfer of a file says of the checkpoint: the bytes of it that lie in the object it names. Null when it says nothing. */
-export function damageOf(error: unknown, file: ManifestFile): DamageReport | null {
+export function damageOf(error: unknown, file: StoredFile): DamageReport | null {
   if (!isFault(error) || !isDamage(error.code)) return null;
   const { subject } = error.context;
   let fileOffset = 0;
@@ -20,7 +20,7 @@ export function damageOf(error: unknown, file: ManifestFile): DamageReport | nul
 }
 
 /** The same of files that were fetched together, each of which is one piece. */
-export function damageOfFiles(error: unknown, files: readonly ManifestFile[]): DamageReport | null {
+export function damageOfFiles(error: unknown, files: readonly StoredFile[]): DamageReport | null {
   const found = files.flatMap((file) => damageOf(error, file)?.ranges ?? []);
   if (found.length === 0) return null;
   return { ranges: found.slice(0, MOST_RANGES), more: Math.max(0, found.length - MOST_RANGES) };

@@ -1,4 +1,5 @@
-import type { Extent, ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
+import type { Extent } from "#protocol/checkpoint.ts";
 import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { combineCrc32 } from "#storage/crc32.ts";
 
@@ -28,7 +29,7 @@ const MOST_GAP_BYTES = 64 * 1024;
 
 /** The batches of these files, and the indexes of those that are in none; files of `has` are there already. */
 export function planBatches(
-  files: readonly Pick<ManifestFile, "extents">[],
+  files: readonly Pick<StoredFile, "extents">[],
   has: ReadonlySet<number> = new Set(),
 ): { batches: Batch[]; alone: number[] } {
   const byObject = new Map<string, BatchMember[]>();
@@ -36,14 +37,17 @@ export function planBatches(
   for (const [index, { extents }] of files.entries()) {
     if (has.has(index)) continue;
     const [extent, ...more] = extents;
-    if (extent === undefined || more.length > 0 || extent.length > MOST_PACKED_FILE_BYTES) {
+    const crc32 = extent?.crc32 ?? null;
+    // One whose sum nobody knows yet can be neither compared nor found again after a kill.
+    if (extent === undefined || crc32 === null || more.length > 0 || extent.length > MOST_PACKED_FILE_BYTES) {
       alone.push(index);
       continue;
     }
+    const member: BatchMember = { index, extent: { ...extent, crc32 } };
     const name = `${extent.etag} ${extent.key}`;
     const members = byObject.get(name);
-    if (members === undefined) byObject.set(name, [{ index, extent }]);
-    else members.push({ index, extent });
+    if (members === undefined) byObject.set(name, [member]);
+    else members.push(member);
   }
   const batches: Batch[] = [];
   for (const members of byObject.values()) {
@@ -80,9 +84,9 @@ function batchOf(members: readonly BatchMember[]): Batch {
   let end = offset;
   let crc32: string | null = "00000000";
   for (const { extent } of members) {
-    const stored = storedBytes(extent);
-    crc32 = crc32 === null || stored.offset !== end ? null : combineCrc32(crc32, stored.crc32, stored.length);
-    end = Math.max(end, stored.offset + stored.length);
+    const { offset: from, length, crc32: sum } = storedBytes(extent);
+    crc32 = crc32 === null || from !== end ? null : combineCrc32(crc32, sum, length);
+    end = Math.max(end, from + length);
   }
   return { key, etag, offset, length: end - offset, crc32, members };
 }

@@ -1,4 +1,4 @@
-import type { ManifestFile } from "#protocol/checkpoint.ts";
+import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { isFault } from "#protocol/fault.ts";
 import { unframe } from "#storage/unframe.ts";
@@ -21,7 +21,7 @@ export interface BatchWatch extends Pick<ReceiveJob, "signal" | "patience" | "on
 }
 
 export interface BatchFile {
-  file: ManifestFile;
+  file: StoredFile;
   /** A temporary place, whose folder is there. */
   place: string;
 }

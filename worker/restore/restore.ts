@@ -1,6 +1,6 @@
 import { access, constants, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { manifest as manifestSchema, type Manifest, type ManifestFile } from "#protocol/checkpoint.ts";
+import { storedManifest, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
@@ -20,6 +20,7 @@ import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { assertRoom } from "./room.ts";
 import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
+import { tellSums } from "./tell-sums.ts";
 
 /**
  * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
@@ -56,7 +57,8 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
   await mendPlaces(places);
   await job.mayPlace?.(target);
-  const manifest = chooseFiles(await readManifest(engine, job), command.files);
+  const whole = await readManifest(engine, job);
+  const manifest = chooseFiles(whole, command.files);
   const files = manifest.files.map((file) => ({ file, place: placeUnder(places.staging, file.path) }));
   await prepareFolder(target);
   if (command.files != null) await assertFree(target, manifest.files);
@@ -65,6 +67,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     engine.retrier.clock.now,
   );
   job.onStart(tally);
+  const sums = new Map<string, string[]>();
   const memory = await openReceiveJournal(journalOf(job));
   try {
     const split = await splitFiles(places.staging, files);
@@ -84,11 +87,13 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
       }),
       forEachFile(alone, isSmall, async ([fileIndex, { file, place }]) => {
         await makeParents(staging, place);
-        await receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally }).catch((error: unknown) => {
+        const received = receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+        const found = await received.catch((error: unknown) => {
           const damage = damageOf(error, file);
           if (damage !== null) job.onDamage?.(damage);
           throw error;
         });
+        sums.set(file.path, found);
         await setDate(place, file.mtimeMs);
         tally.fileDone();
       }),
@@ -101,6 +106,11 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     throw error;
   }
   await memory.remove();
+  await tellSums(
+    job,
+    whole,
+    whole.files.map(({ path }) => sums.get(path) ?? null),
+  );
   return tally;
 }
 
@@ -119,7 +129,7 @@ export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">
 export async function readManifest(
   engine: Engine,
   job: Pick<RestoreJob, "hub" | "signal"> & { command: Pick<RestoreCommand, "checkpointId"> },
-): Promise<Manifest> {
+): Promise<StoredManifest> {
   const { command, signal } = job;
   const { clock } = engine.retrier;
   for (let tries = 0; ; tries++) {
@@ -136,8 +146,8 @@ export async function readManifest(
 }
 
 /** The hub parsed it too; names are checked again where they touch the disk. */
-function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): Manifest {
-  const parsed = manifestSchema.safeParse(value);
+function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): StoredManifest {
+  const parsed = storedManifest.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
   const isName = issue?.path.includes("path") === true;
@@ -159,11 +169,11 @@ async function prepareFolder(target: string): Promise<void> {
 }
 
 interface Placed {
-  file: ManifestFile;
+  file: StoredFile;
   place: string;
 }
 
-const piecesOf = (file: ManifestFile): Piece[] => {
+const piecesOf = (file: StoredFile): Piece[] => {
   let fileOffset = 0;
   return file.extents.map(({ key, offset, length, crc32, etag }) => {
     const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
@@ -189,11 +199,11 @@ async function receiveOne(
   engine: Engine,
   job: RestoreJob,
   about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; tally: Tally },
-): Promise<void> {
+): Promise<string[]> {
   const { file, place, fileIndex, memory, patience, tally } = about;
   const pieces = piecesOf(file);
   const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
-  await receiveFile(
+  return receiveFile(
     engine,
     { path: place, sizeBytes: file.sizeBytes, pieces },
     {

@@ -12,7 +12,7 @@ import { workWords } from "../../_hub/risk-words.ts";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
-import { Button } from "../../_ui/button.tsx";
+import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
@@ -64,6 +64,12 @@ export function RunsView() {
           runs.data === undefined
             ? ""
             : `${formatCount(all.length)} ${all.length === 1 ? "run" : "runs"}, ${formatBytes(all.reduce((sum, run) => sum + run.totalBytes, 0))} stored`
+        }
+        actions={
+          <>
+            <ButtonLink href="/losses">Lost work</ButtonLink>
+            <ButtonLink href="/adopt">Found in the bucket</ButtonLink>
+          </>
         }
       />
       <Panel label="Runs">
@@ -131,7 +137,7 @@ function RunRowView({ run }: { run: RunRow }) {
           first={
             run.writerNodeName === null ? <span className="text-faint">nobody</span> : visibleText(run.writerNodeName)
           }
-          second={`epoch ${run.writerEpoch}`}
+          second={run.writerEpoch === 0 ? "adopted" : `epoch ${run.writerEpoch}`}
         />
       </Cell>
       <Cell from="lg" align="right">

@@ -3,10 +3,17 @@ import Link from "next/link";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { SummedWords } from "../../../_adopt/summed-words.tsx";
+import { Age } from "../../../_hub/age.tsx";
 import { metricWords } from "../../../_runs/checkpoint-words.ts";
 import { Copy } from "../../../_ui/copy.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+const AdoptionActions = onDemand(() =>
+  import("../../../_adopt/adoption-actions.tsx").then((part) => part.AdoptionActions),
+);
 
 /** `21 Nov 2026, 13:19:04`, by the clock of the person who looks. */
 const momentWords = (at: number): string =>
@@ -35,26 +42,43 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
             <Mono text={view.manifestSha256} label="Copy the digest" prefix="sha256 " />
           </Fact>
         )}
-        <Fact name="Lineage">
-          <span className="nums">
-            epoch {view.writerEpoch}, attempt <span className="font-mono text-12">{visibleText(view.attempt)}</span>
-            {view.parent === null ? (
-              ", the run started fresh in this epoch"
-            ) : (
-              <>
-                , went on from{" "}
-                <Link href={`/runs/${encodeURIComponent(view.run)}`} className="font-mid hover:underline">
-                  step {formatCount(view.parent.step)}
-                </Link>{" "}
-                of epoch {view.parent.epoch}
-              </>
-            )}
-          </span>
-        </Fact>
-        <Fact name="Captured">
+        {view.adoption !== null && (
+          <>
+            <Fact name="Adopted">
+              <Age at={view.adoption.adoptedAt} />
+              {view.adoption.adoptedBy !== "" && ` by ${visibleText(view.adoption.adoptedBy)}`}: {view.adoption.verdict}
+              , {visibleText(view.adoption.reason)}. Its objects are another tool's, and never changed or deleted here.
+            </Fact>
+            <Fact name="Checksums">
+              <SummedWords adoption={view.adoption} fileCount={view.fileCount} />{" "}
+              <AdoptionActions view={view} adoption={view.adoption} />
+            </Fact>
+          </>
+        )}
+        {view.adoption === null && (
+          <Fact name="Lineage">
+            <span className="nums">
+              epoch {view.writerEpoch}, attempt <span className="font-mono text-12">{visibleText(view.attempt)}</span>
+              {view.parent === null ? (
+                ", the run started fresh in this epoch"
+              ) : (
+                <>
+                  , went on from{" "}
+                  <Link href={`/runs/${encodeURIComponent(view.run)}`} className="font-mid hover:underline">
+                    step {formatCount(view.parent.step)}
+                  </Link>{" "}
+                  of epoch {view.parent.epoch}
+                </>
+              )}
+            </span>
+          </Fact>
+        )}
+        <Fact name={view.adoption === null ? "Captured" : "Written"}>
           <span className="nums">
             {momentWords(view.capturedAt)}
-            {view.committedAt !== null && `, safe ${formatDuration(view.committedAt - view.capturedAt)} later`}
+            {view.committedAt !== null &&
+              view.adoption === null &&
+              `, safe ${formatDuration(view.committedAt - view.capturedAt)} later`}
           </span>
         </Fact>
         {metrics !== "" && <Fact name="Metrics">{metrics}</Fact>}

@@ -23,7 +23,7 @@ import { visibleText } from "../../../_ui/visible-text.ts";
 import { VerifyButton } from "../../../_verifying/verify-button.tsx";
 import { VerifyPanel } from "../../../_verifying/verify-panel.tsx";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
-import { CheckpointFiles } from "./checkpoint-files.tsx";
+import { CheckpointParts } from "./checkpoint-parts.tsx";
 
 export function CheckpointPageView({ id }: { id: string }) {
   const checkpoint = useQuery({
@@ -76,18 +76,29 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         tag={<Tag tone={state.tone}>{state.text}</Tag>}
         about={
           <span className="nums">
-            {view.isNewest ? "newest complete · " : ""}
-            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·
-            captured <Age at={view.capturedAt} /> on{" "}
-            <Link href={`/nodes/${encodeURIComponent(view.nodeId)}`} className="font-mid text-ink hover:underline">
-              {visibleText(view.nodeName)}
-            </Link>
+            {view.isNewest ? (view.adoption === null ? "newest complete · " : "newest · ") : ""}
+            {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·{" "}
+            {view.adoption === null ? (
+              <>
+                captured <Age at={view.capturedAt} /> on{" "}
+                <Link href={`/nodes/${encodeURIComponent(view.nodeId)}`} className="font-mid text-ink hover:underline">
+                  {visibleText(view.nodeName)}
+                </Link>
+              </>
+            ) : (
+              <>
+                written <Age at={view.capturedAt} /> by another tool
+              </>
+            )}
             {view.framework !== null && ` · ${visibleText(view.framework)}`}
           </span>
         }
         actions={
           <>
             <VerifyButton view={view} />
+            {view.state === "complete" && (
+              <ButtonLink href={`/compare?to=${encodeURIComponent(view.id)}`}>Compare</ButtonLink>
+            )}
             <Button
               look="main"
               disabled={notComplete !== null || whyNot !== null}
@@ -111,7 +122,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           </ul>
         </Panel>
       )}
-      <CheckpointFiles view={view} />
+      <CheckpointParts view={view} />
     </>
   );
 }

@@ -1,9 +1,9 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
-import type { CheckpointState } from "#protocol/checkpoint.ts";
+
 import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow, RunView } from "#protocol/views.ts";
+import type { RunView } from "#protocol/views.ts";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
@@ -15,6 +15,7 @@ import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
+import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
 import { StepTimeline } from "../../../_runs/step-timeline.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
@@ -27,6 +28,10 @@ import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { DrillPanel } from "../../../_verifying/drill-panel.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+// Below what people come for.
+const LineagePanel = onDemand(() => import("../../../_lineage/lineage-panel.tsx").then((part) => part.LineagePanel));
+const LossLedger = onDemand(() => import("../../../_losses/loss-ledger.tsx").then((part) => part.LossLedger));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
@@ -56,28 +61,26 @@ const RetentionPanel = onDemand(() =>
 );
 const TrashPanel = onDemand(() => import("../../../_keeping/trash-panel.tsx").then((module) => module.TrashPanel));
 
-const inState =
-  (state: CheckpointState) =>
-  (row: CheckpointRow): boolean =>
-    row.state === state;
-const FILTERS: readonly { id: string; label: string; fits: (row: CheckpointRow) => boolean }[] = [
-  { id: "all", label: "All", fits: () => true },
-  { id: "complete", label: "Complete", fits: inState("complete") },
-  { id: "pinned", label: "Pinned", fits: ({ keeping }) => keeping.isPinned },
-  { id: "tagged", label: "Tagged", fits: ({ keeping }) => keeping.tags.length > 0 },
-  { id: "uploading", label: "Uploading", fits: inState("uploading") },
-  { id: "torn", label: "Torn", fits: inState("torn") },
-  { id: "replaced", label: "Replaced", fits: inState("superseded") },
+/** What is in the trash stands there. */
+const ALL: CheckpointFilter = { states: ["uploading", "complete", "torn", "superseded"], kept: null };
+const FILTERS: readonly ({ id: string; label: string } & CheckpointFilter)[] = [
+  { id: "all", label: "All", ...ALL },
+  { id: "complete", label: "Complete", states: ["complete"], kept: null },
+  { id: "pinned", label: "Pinned", ...ALL, kept: "pinned" },
+  { id: "tagged", label: "Tagged", ...ALL, kept: "tagged" },
+  { id: "uploading", label: "Uploading", states: ["uploading"], kept: null },
+  { id: "torn", label: "Torn", states: ["torn"], kept: null },
+  { id: "replaced", label: "Replaced", states: ["superseded"], kept: null },
 ];
 
 function RunBody({ run }: { run: RunView }) {
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
-  // What is in the trash stands there.
-  const checkpoints = run.checkpoints.filter(({ state }) => state !== "trashed");
-  const filter = FILTERS.find((one) => one.id === show);
-  const rows = checkpoints.filter(filter?.fits ?? (() => true));
+  const filter = FILTERS.find((one) => one.id === show) ?? { id: "all", label: "All", ...ALL };
+  const pages = useCheckpointPages(run, filter);
+  const { rows } = pages;
+  const whole = countCheckpoints(run, ALL);
   const state = workWords(run.work, run.risk);
   return (
     <>
@@ -109,10 +112,13 @@ function RunBody({ run }: { run: RunView }) {
         }
       >
         <div className="px-4 py-3">
-          {checkpoints.length === 0 ? (
+          {whole === 0 ? (
             <p className="text-soft">No checkpoint was captured yet.</p>
           ) : (
-            <StepTimeline epochs={run.epochs} checkpoints={checkpoints} />
+            <StepTimeline
+              epochs={run.epochs}
+              checkpoints={run.checkpoints.filter(({ state }) => state !== "trashed")}
+            />
           )}
         </div>
       </Panel>
@@ -127,19 +133,29 @@ function RunBody({ run }: { run: RunView }) {
               words={FILTERS.map((one) => ({
                 id: one.id,
                 label: one.label,
-                count: checkpoints.filter(one.fits).length,
-              })).filter((word) => word.id === "all" || word.id === filter?.id || word.count > 0)}
+                count: countCheckpoints(run, one),
+              })).filter((word) => word.id === "all" || word.id === filter.id || word.count > 0)}
             />
           }
         >
           {rows.length === 0 ? (
-            <Empty title={checkpoints.length === 0 ? "No checkpoint yet" : "None like this"}>
-              {checkpoints.length === 0
+            <Empty title={whole === 0 ? "No checkpoint yet" : "None like this"}>
+              {whole === 0
                 ? "The first one appears here as soon as the program has finished writing it."
-                : `${formatCount(checkpoints.length)} checkpoints are not.`}
+                : `${formatCount(whole)} checkpoints are not.`}
             </Empty>
           ) : (
-            <CheckpointTable rows={rows} lost={lostIds(run)} />
+            <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
+          )}
+          {pages.more !== null && (
+            <div className="flex items-center gap-3 border-t border-line px-3 py-2">
+              <Button look="quiet" size="small" disabled={pages.isLoading} onClick={pages.more}>
+                {pages.isLoading ? "Loading" : "Older"}
+              </Button>
+              <span className="nums text-12 text-faint">
+                {formatCount(rows.length)} of {formatCount(pages.count)} shown
+              </span>
+            </div>
           )}
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
@@ -147,6 +163,8 @@ function RunBody({ run }: { run: RunView }) {
       <RetentionPanel run={run.name} />
       <TrashPanel run={run.name} />
       <DrillPanel run={run.name} />
+      <LineagePanel run={run.name} />
+      <LossLedger run={run.name} />
     </>
   );
 }

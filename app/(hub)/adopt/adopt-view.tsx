@@ -1,0 +1,149 @@
+"use client";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { formatCount } from "#protocol/units.ts";
+import { FoundRun } from "../../_adopt/found-run.tsx";
+import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
+import { useAddressWord } from "../../_hub/address.ts";
+import { hub } from "../../_hub/client.ts";
+import { FaultNote } from "../../_hub/fault-note.tsx";
+import { faultOf } from "../../_hub/fault-of.ts";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { profilesQuery } from "../../_hub/queries.ts";
+import { PlainSelect } from "../../_inspect/plain-select.tsx";
+import { Warnings } from "../../_inspect/warnings.tsx";
+import { PageHead, SearchField } from "../../_shell/page-head.tsx";
+import { Banner } from "../../_ui/banner.tsx";
+import { Button, ButtonLink } from "../../_ui/button.tsx";
+import { FilterWords } from "../../_ui/filter-words.tsx";
+import { Empty, Panel } from "../../_ui/panel.tsx";
+import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { visibleText } from "../../_ui/visible-text.ts";
+
+const first = (): string | null => null;
+
+/** Which checkpoints of other tools lie in a bucket, and making them Tidemark's to restore. */
+export function AdoptView() {
+  const whyNot = useWhyNot("operator");
+  const profiles = useQuery(profilesQuery());
+  const [chosen, setProfile] = useAddressWord("bucket", "");
+  const [prefix, setPrefix] = useAddressWord("prefix", "");
+  const [show, setShow] = useAddressWord("show", "all");
+  const profile = profiles.data?.find(({ id }) => id === chosen) ?? profiles.data?.[0];
+  const profileId = profile?.id ?? "";
+  const found = useInfiniteQuery({
+    queryKey: ["checkpoints", "found", profileId, prefix],
+    queryFn: ({ pageParam, signal }) =>
+      hub.inspect.recognise.query({ profileId, prefix, cursor: pageParam }, { signal }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.cursor,
+    enabled: profileId !== "" && whyNot === null,
+    retry: false,
+    refetchOnWindowFocus: false,
+  });
+  const pages = found.data?.pages ?? [];
+  const runs = mergeRuns(pages);
+  const steps = runs.flatMap((run) => run.steps);
+  const adopted = Object.assign({}, ...pages.map((page) => page.adopted)) as Record<string, string>;
+  const sum = (key: "objects" | "others" | "own" | "omitted") => pages.reduce((total, page) => total + page[key], 0);
+  const filter = VERDICT_FILTERS.find(({ id }) => id === show) ?? VERDICT_FILTERS[0];
+  const shown = runs
+    .map((run) => ({ ...run, steps: run.steps.filter(({ verdict }) => filter.id === "all" || verdict === filter.id) }))
+    .filter((run) => run.steps.length > 0);
+  if (profiles.data?.length === 0)
+    return (
+      <>
+        <PageHead title="Found in the bucket" />
+        <Panel>
+          <Empty title="No bucket yet" action={<ButtonLink href="/buckets">Buckets</ButtonLink>}>
+            Add a bucket first; then what other tools left in it can be adopted.
+          </Empty>
+        </Panel>
+      </>
+    );
+  return (
+    <>
+      <PageHead
+        title="Found in the bucket"
+        about="Checkpoints that other tools wrote, told by the names of their objects alone. Adopted ones can be restored; their objects stay where they are, and Tidemark never changes or deletes them."
+      />
+      {whyNot !== null && (
+        <Banner tone="quiet" title="Looking through a bucket takes an operator.">
+          {whyNot}
+        </Banner>
+      )}
+      <Panel label="Where to look">
+        <div className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-2">
+          <div className="w-full sm:w-64">
+            <PlainSelect
+              label="Bucket"
+              value={profile?.id ?? null}
+              placeholder="Bucket"
+              choices={(profiles.data ?? []).map(({ id, profile: { name, bucket } }) => ({
+                value: id,
+                label: `${visibleText(name)} (${visibleText(bucket)})`,
+              }))}
+              onChange={setProfile}
+            />
+          </div>
+          <SearchField
+            label="Keys beginning with"
+            value={prefix}
+            onChange={setPrefix}
+            placeholder="Keys beginning with"
+          />
+          <FilterWords
+            label="Show"
+            value={filter.id}
+            onChange={setShow}
+            words={VERDICT_FILTERS.map((one) => ({
+              ...one,
+              count: one.id === "all" ? steps.length : steps.filter(({ verdict }) => verdict === one.id).length,
+            }))}
+          />
+          {found.data !== undefined && (
+            <span className="nums ml-auto text-12 text-faint">
+              {formatCount(sum("objects"))} objects looked at, {formatCount(sum("own"))} of them Tidemark's,{" "}
+              {formatCount(sum("others"))} no checkpoint's
+              {sum("omitted") > 0 && `, ${formatCount(sum("omitted"))} checkpoints left out`}
+            </span>
+          )}
+        </div>
+        <div className="px-4 empty:hidden">
+          <Warnings warnings={pages.flatMap(({ warnings }) => warnings)} />
+        </div>
+      </Panel>
+      {found.isError && <FaultNote fault={faultOf(found.error)} onRetry={() => void found.refetch()} />}
+      {found.isPending && whyNot === null && !found.isError && (
+        <Panel label="Found">
+          <SkeletonRows rows={6} label="Looking through the bucket" />
+        </Panel>
+      )}
+      {found.data !== undefined && shown.length === 0 && (
+        <Panel label="Found">
+          <Empty title={found.hasNextPage ? "Nothing in what was looked at so far" : "No checkpoint of another tool"}>
+            {steps.length > 0
+              ? `${formatCount(steps.length)} were found; none is ${filter.label.toLowerCase()}.`
+              : found.hasNextPage
+                ? "The bucket has more objects than fit into one look."
+                : "No name in the bucket is one that the known tools give their checkpoints."}
+          </Empty>
+        </Panel>
+      )}
+      {shown.map((run) => (
+        <FoundRun
+          key={`${profileId} ${run.place}`}
+          run={run}
+          adopted={adopted}
+          at={{ profileId, bucket: profile?.profile.bucket ?? "" }}
+        />
+      ))}
+      {found.hasNextPage && (
+        <div>
+          <Button disabled={found.isFetchingNextPage} onClick={() => void found.fetchNextPage()}>
+            {found.isFetchingNextPage ? "Looking" : "Look further"}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}

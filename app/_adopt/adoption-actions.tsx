@@ -1,0 +1,69 @@
+"use client";
+import { useState } from "react";
+import type { AdoptionView } from "#protocol/adopted.ts";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointView } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { Button } from "../_ui/button.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+type Asked = "release" | "sums" | null;
+
+/** What can be done about an adopted checkpoint. */
+export function AdoptionActions({ view, adoption }: { view: CheckpointView; adoption: AdoptionView }) {
+  const whyNot = useWhyNot("operator");
+  const [asked, setAsked] = useState<Asked>(null);
+  const close = () => setAsked(null);
+  return (
+    <>
+      {adoption.summed !== null && (
+        <Button
+          look="quiet"
+          size="small"
+          disabled={whyNot !== null}
+          title={whyNot ?? undefined}
+          onClick={() => setAsked("sums")}
+        >
+          Forget checksums…
+        </Button>
+      )}
+      <Button
+        look="quiet"
+        size="small"
+        disabled={whyNot !== null}
+        title={whyNot ?? undefined}
+        onClick={() => setAsked("release")}
+      >
+        Release…
+      </Button>
+      {asked === "release" && (
+        <ConfirmDialog
+          title={`Release step ${formatCount(view.step)} of ${visibleText(view.run)}?`}
+          words={{ button: "Release", busy: "Releasing", keep: "Keep it" }}
+          run={() => hub.adoptions.release.mutate({ id: view.id })}
+          onDone={() => say("safe", "It was released. Its objects are where they were.")}
+          onClose={close}
+        >
+          Tidemark forgets it and removes the manifest that it wrote. The objects at{" "}
+          <span className="font-mono text-12 break-all">{visibleText(adoption.place)}</span> are not touched, and it can
+          be adopted again.
+        </ConfirmDialog>
+      )}
+      {asked === "sums" && (
+        <ConfirmDialog
+          title="Forget the checksums?"
+          words={{ button: "Forget", busy: "Forgetting", keep: "Keep them" }}
+          run={() => hub.adoptions.forgetSums.mutate({ id: view.id })}
+          onDone={() => say("safe", "The next restore takes checksums anew.")}
+          onClose={close}
+        >
+          Only where restores fail although the objects are right: a node that read them wrongly told wrong checksums.
+          The next restore takes them anew.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import type { AdoptionView } from "#protocol/adopted.ts";
+import { formatCount } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/** Whether anything but its ETags vouches for what was adopted. */
+export function SummedWords({ adoption, fileCount }: { adoption: AdoptionView; fileCount: number }) {
+  const { summed } = adoption;
+  if (summed === null)
+    return (
+      <>
+        not verified yet: every object is pinned to its size and ETag; the first restore takes checksums, and later ones
+        are held to them
+      </>
+    );
+  return (
+    <>
+      checksums of {summed.files === fileCount ? "all" : `${formatCount(summed.files)} of ${formatCount(fileCount)}`}{" "}
+      files were taken by {visibleText(summed.by)} <Age at={summed.at} />; restores are held to them
+    </>
+  );
+}

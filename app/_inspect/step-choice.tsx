@@ -1,0 +1,57 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { formatCount } from "#protocol/units.ts";
+import type { CheckpointRow } from "#protocol/views.ts";
+import { runsQuery } from "../_hub/queries.ts";
+import { visibleText } from "../_ui/visible-text.ts";
+import { PlainSelect } from "./plain-select.tsx";
+import { stepsQuery } from "./queries.ts";
+
+interface StepChoiceProps {
+  label: string;
+  chosen: Pick<CheckpointRow, "id" | "run" | "step"> | undefined;
+  onChoose: (checkpointId: string) => void;
+}
+
+/** A run and one of its newest complete steps. */
+export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
+  const [other, setOther] = useState<string | null>(null);
+  const runs = useQuery(runsQuery());
+  const run = other ?? chosen?.run ?? null;
+  const steps = useQuery({ ...stepsQuery(run ?? ""), enabled: run !== null });
+  const listed = (steps.data?.rows ?? []).map(({ id, step, writerEpoch }) => ({
+    value: id,
+    label: `step ${formatCount(step)}${writerEpoch === 0 ? ", adopted" : `, epoch ${writerEpoch}`}`,
+  }));
+  const isListed = chosen === undefined || chosen.run !== run || listed.some(({ value }) => value === chosen.id);
+  return (
+    <div className="grid grid-cols-2 gap-2">
+      <PlainSelect
+        label={`${label}: run`}
+        value={run}
+        placeholder="Run"
+        choices={(runs.data ?? []).map(({ name, complete }) => ({
+          value: name,
+          label: `${visibleText(name)}, ${formatCount(complete)} complete`,
+        }))}
+        onChange={setOther}
+      />
+      <PlainSelect
+        label={`${label}: step`}
+        value={chosen?.run === run ? (chosen?.id ?? null) : null}
+        placeholder={steps.isFetching ? "Loading" : "Step"}
+        disabled={run === null}
+        choices={
+          isListed || chosen === undefined
+            ? listed
+            : [...listed, { value: chosen.id, label: `step ${formatCount(chosen.step)}` }]
+        }
+        onChange={(id) => {
+          setOther(null);
+          onChoose(id);
+        }}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import type { LineageEpoch } from "#protocol/lineage.ts";
+
+/** A run's epochs as the rows of a graph: one lane per node, one row per epoch, newest first. */
+
+export const ROW = 46;
+export const LANE = 16;
+/** More nodes than these share the last lane. */
+export const MOST_LANES = 8;
+
+export interface GraphRow {
+  epoch: LineageEpoch;
+  lane: number;
+  /** The row that it went on from; null when that is not shown, or when it started fresh. */
+  parentRow: number | null;
+}
+
+export interface Graph {
+  rows: GraphRow[];
+  lanes: number;
+}
+
+/** Nodes get their lanes in the order in which they first wrote, so that the beginning stays at the left. */
+export function lineageGraph(epochs: readonly LineageEpoch[]): Graph {
+  const lanes = new Map<string, number>();
+  for (const { nodeId } of epochs.toReversed()) {
+    const name = nodeId ?? "";
+    if (!lanes.has(name)) lanes.set(name, Math.min(lanes.size, MOST_LANES - 1));
+  }
+  const rowOf = new Map(epochs.map(({ epoch }, row) => [epoch, row]));
+  return {
+    rows: epochs.map((epoch) => ({
+      epoch,
+      lane: lanes.get(epoch.nodeId ?? "") ?? 0,
+      parentRow: epoch.parent === null ? null : (rowOf.get(epoch.parent.epoch) ?? null),
+    })),
+    lanes: Math.max(1, Math.min(lanes.size, MOST_LANES)),
+  };
+}
+
+export const dotAt = ({ lane }: Pick<GraphRow, "lane">, row: number): { x: number; y: number } => ({
+  x: 16 + lane * LANE,
+  y: row * ROW + ROW / 2,
+});
+
+/** From an epoch down to the one that it went on from. */
+export function edgePath(from: { x: number; y: number }, to: { x: number; y: number }): string {
+  if (from.x === to.x) return `M${from.x} ${from.y}V${to.y}`;
+  const bend = Math.min(ROW, to.y - from.y) * 0.9;
+  return `M${from.x} ${from.y}C${from.x} ${from.y + bend} ${to.x} ${from.y} ${to.x} ${from.y + bend}V${to.y}`;
+}

@@ -1,0 +1,225 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import Link from "next/link";
+import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { useAddressWord } from "../_hub/address.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { MarkShape, Mark } from "../_ui/mark.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { dotAt, edgePath, LANE, lineageGraph, ROW } from "./lineage-graph.ts";
+
+const COLUMNS: readonly Column[] = [
+  { key: "epoch", head: "Epoch" },
+  { key: "node", head: "Node" },
+  { key: "from", head: "Went on from", from: "sm" },
+  { key: "steps", head: "Complete steps", align: "right" },
+  { key: "count", head: "Checkpoints", align: "right", from: "md" },
+  { key: "size", head: "Stored", align: "right", from: "md" },
+  { key: "lost", head: "Done again", align: "right", from: "lg" },
+  { key: "began", head: "Began", align: "right", from: "sm" },
+];
+
+/** Who wrote which steps of a run, where it moved, and who was refused: a graph, and the same as a table. */
+export function LineagePanel({ run }: { run: string }) {
+  const [as, setAs] = useAddressWord("lineage", "graph");
+  const lineage = useQuery({
+    queryKey: ["runs", run, "lineage"],
+    queryFn: () => hub.runs.lineage.query({ run }),
+    refetchInterval: 30_000,
+  });
+  const { data } = lineage;
+  return (
+    <Panel
+      label="Lineage"
+      title="Lineage"
+      note={data !== undefined && <LineageNote view={data} />}
+      side={
+        <FilterWords
+          label="Lineage as"
+          words={[
+            { id: "graph", label: "Graph" },
+            { id: "table", label: "Table" },
+          ]}
+          value={as === "table" ? "table" : "graph"}
+          onChange={setAs}
+        />
+      }
+    >
+      {lineage.isError && data === undefined ? (
+        <div className="p-3">
+          <FaultNote fault={faultOf(lineage.error)} onRetry={() => void lineage.refetch()} />
+        </div>
+      ) : data === undefined ? (
+        <SkeletonRows rows={2} label="Loading the lineage" />
+      ) : data.epochs.length === 0 ? (
+        <p className="px-4 py-4 text-soft">Nobody has written this run yet.</p>
+      ) : as === "table" ? (
+        <LineageTable epochs={data.epochs} />
+      ) : (
+        <LineageGraph epochs={data.epochs} />
+      )}
+      {data !== undefined && data.omitted > 0 && (
+        <p className="nums border-t border-line px-4 py-2 text-soft">{formatCount(data.omitted)} earlier epochs.</p>
+      )}
+      {data !== undefined && data.refusals.total > 0 && <Refusals refusals={data.refusals} />}
+    </Panel>
+  );
+}
+
+function LineageNote({ view }: { view: LineageView }) {
+  const nodes = new Set(view.epochs.flatMap(({ nodeId }) => nodeId ?? [])).size;
+  const writers = view.epochs.filter(({ epoch }) => epoch > 0).length + view.omitted;
+  return (
+    <span className="nums">
+      {formatCount(writers)} {writers === 1 ? "epoch" : "epochs"} on {formatCount(nodes)}{" "}
+      {nodes === 1 ? "node" : "nodes"}
+    </span>
+  );
+}
+
+const stepWords = ({ firstStep, lastStep }: LineageEpoch): string =>
+  firstStep === null || lastStep === null
+    ? "none"
+    : firstStep === lastStep
+      ? formatCount(firstStep)
+      : `${formatCount(firstStep)} to ${formatCount(lastStep)}`;
+
+const parentWords = ({ parent }: LineageEpoch): string =>
+  parent === null
+    ? "fresh"
+    : `step ${formatCount(parent.step)} of ${parent.epoch === 0 ? "what was adopted" : `epoch ${parent.epoch}`}`;
+
+const lostWords = ({ lost }: LineageEpoch): string | null =>
+  lost === null ? null : `${formatCount(lost.steps)} steps, ${formatDuration(lost.ms)}`;
+
+function NodeName({ epoch }: { epoch: LineageEpoch }) {
+  if (epoch.nodeId === null) return <span className="text-soft">{epoch.nodeName}</span>;
+  return (
+    <Link href={`/nodes/${encodeURIComponent(epoch.nodeId)}`} className="font-mid hover:underline">
+      {visibleText(epoch.nodeName)}
+    </Link>
+  );
+}
+
+const isPresent = ({ epoch, endedAt }: LineageEpoch): boolean => epoch > 0 && endedAt === null;
+
+function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
+  const { rows, lanes } = lineageGraph(epochs);
+  const width = 32 + (lanes - 1) * LANE;
+  return (
+    <div className="relative">
+      <svg aria-hidden width={width} height={rows.length * ROW} className="pointer-events-none absolute top-0 left-0">
+        {rows.map((row, index) => {
+          const parent = row.parentRow === null ? undefined : rows[row.parentRow];
+          if (parent === undefined || row.parentRow === null) return null;
+          const path = edgePath(dotAt(row, index), dotAt(parent, row.parentRow));
+          return <path key={row.epoch.epoch} d={path} className="stroke-edge" strokeWidth="1.5" fill="none" />;
+        })}
+        {rows.map((row, index) => {
+          const { x, y } = dotAt(row, index);
+          const tone = isPresent(row.epoch) ? "moving" : row.epoch.complete > 0 ? "safe" : "quiet";
+          return (
+            <g key={row.epoch.epoch} transform={`translate(${x - 5},${y - 5})`}>
+              <rect x="-2" y="-2" width="14" height="14" className="fill-panel" />
+              <MarkShape tone={row.epoch.epoch === 0 ? "quiet" : tone} />
+            </g>
+          );
+        })}
+      </svg>
+      <ol aria-label="Epochs, newest first">
+        {rows.map(({ epoch }) => (
+          <li
+            key={epoch.epoch}
+            className="nums flex flex-col justify-center border-b border-line pr-4 last:border-b-0"
+            style={{ height: ROW, paddingLeft: width + 4 }}
+          >
+            <span className="flex min-w-0 items-center gap-2 whitespace-nowrap">
+              <span className="text-soft">{epoch.epoch === 0 ? "adopted" : `epoch ${epoch.epoch}`}</span>
+              <span className="truncate">
+                <NodeName epoch={epoch} />
+              </span>
+              {isPresent(epoch) && <Tag tone="moving">writes now</Tag>}
+            </span>
+            <span className="truncate text-12 text-faint">
+              {epoch.epoch > 0 && (epoch.parent === null ? "started fresh · " : `from ${parentWords(epoch)} · `)}
+              {epoch.complete === 0 ? "nothing complete" : `steps ${stepWords(epoch)}`}
+              {epoch.complete > 0 && ` · ${formatCount(epoch.complete)} complete, ${formatBytes(epoch.sizeBytes)}`}
+              {epoch.unfinished > 0 && ` · ${formatCount(epoch.unfinished)} captured and lost`}
+              {epoch.lost !== null && ` · ${lostWords(epoch)} done again`}
+              {epoch.claimedAt !== null && (
+                <>
+                  {" · "}
+                  <Age at={epoch.claimedAt} />
+                </>
+              )}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function LineageTable({ epochs }: { epochs: readonly LineageEpoch[] }) {
+  return (
+    <Table label="Epochs" columns={COLUMNS}>
+      {epochs.map((epoch) => (
+        <Row key={epoch.epoch}>
+          <Cell className="nums whitespace-nowrap">
+            {epoch.epoch === 0 ? "adopted" : epoch.epoch}
+            {isPresent(epoch) && <span className="ml-2 text-12 text-faint">now</span>}
+          </Cell>
+          <Cell className="max-w-40 truncate">
+            <NodeName epoch={epoch} />
+          </Cell>
+          <Cell from="sm" className="nums text-soft">
+            {epoch.epoch === 0 ? "–" : parentWords(epoch)}
+          </Cell>
+          <Cell align="right">{stepWords(epoch)}</Cell>
+          <Cell from="md" align="right">
+            {formatCount(epoch.complete)}
+          </Cell>
+          <Cell from="md" align="right">
+            {formatBytes(epoch.sizeBytes)}
+          </Cell>
+          <Cell from="lg" align="right">
+            {lostWords(epoch) ?? "–"}
+          </Cell>
+          <Cell from="sm" align="right" className="text-soft">
+            {epoch.claimedAt === null ? "–" : <Age at={epoch.claimedAt} />}
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}
+
+/** Nodes that came back after another had taken over. */
+function Refusals({ refusals }: { refusals: LineageView["refusals"] }) {
+  const names = [...new Set(refusals.newest.map(({ nodeName }) => visibleText(nodeName)))];
+  const [newest] = refusals.newest;
+  return (
+    <p className="nums flex gap-2 border-t border-line px-4 py-2 text-soft">
+      <Mark tone="lost" className="mt-[5px]" />
+      <span className="min-w-0">
+        {formatCount(refusals.total)} {refusals.total === 1 ? "upload" : "uploads"} of {names.slice(0, 3).join(", ")}
+        {names.length > 3 && " and others"} {refusals.total === 1 ? "was" : "were"} refused: another node had taken over
+        {newest !== undefined && (
+          <>
+            . The last was step {formatCount(newest.step)}, <Age at={newest.at} />
+          </>
+        )}
+        .
+      </span>
+    </p>
+  );
+}

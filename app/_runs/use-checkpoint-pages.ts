@@ -1,0 +1,58 @@
+"use client";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import type { CheckpointState } from "#protocol/checkpoint.ts";
+import type { CheckpointRow, RunView } from "#protocol/views.ts";
+import { hub } from "../_hub/client.ts";
+
+interface CheckpointPages {
+  rows: readonly CheckpointRow[];
+  /** Of these states, loaded or not. */
+  count: number;
+  isLoading: boolean;
+  /** Null when all are there. */
+  more: (() => void) | null;
+}
+
+/** Which checkpoints of a run are meant: in one of these states, and if it says so, kept by hand. */
+export interface CheckpointFilter {
+  states: readonly CheckpointState[];
+  kept: "pinned" | "tagged" | null;
+}
+
+const first = (): string | null => null;
+
+/** The checkpoints of a run that are meant, newest first. The newest come with the run itself, the others a page at a time. */
+export function useCheckpointPages(run: RunView, { states, kept }: CheckpointFilter): CheckpointPages {
+  const isKept = ({ keeping }: CheckpointRow) =>
+    kept === null || (kept === "pinned" ? keeping.isPinned : keeping.tags.length > 0);
+  const fits = (row: CheckpointRow) => states.includes(row.state) && isKept(row);
+  const count = countCheckpoints(run, { states, kept });
+  const newest = run.checkpoints.filter(fits);
+  const isWhole = newest.length >= count;
+  const older = useInfiniteQuery({
+    queryKey: ["runs", run.name, "checkpoints", states, kept],
+    queryFn: ({ pageParam }) =>
+      hub.checkpoints.list.query({ run: run.name, states: [...states], kept, cursor: pageParam, limit: 100 }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
+    enabled: !isWhole,
+  });
+  const pages = isWhole ? [] : (older.data?.pages.flatMap((page) => page.rows) ?? []);
+  // What comes with the run is asked for more often, and so is fresher.
+  const byId = new Map([...newest, ...pages.filter(fits)].map((row) => [row.id, row]));
+  for (const row of newest) byId.set(row.id, row);
+  const rows = [...byId.values()].sort((a, b) => b.writerEpoch - a.writerEpoch || b.step - a.step);
+  return {
+    rows,
+    count: Math.max(count, rows.length),
+    isLoading: older.isFetchingNextPage,
+    more: !isWhole && older.hasNextPage ? () => void older.fetchNextPage() : null,
+  };
+}
+
+/** How many checkpoints of a run are meant, listed or not. */
+export const countCheckpoints = (
+  { byState, kept: byHand }: Pick<RunView, "byState" | "kept">,
+  { states, kept }: CheckpointFilter,
+): number => (kept === null ? states.reduce((sum, state) => sum + byState[state], 0) : byHand[kept]);

@@ -1,0 +1,45 @@
+import * as z from "zod";
+import { runName } from "./names.ts";
+
+/** What interruptions cost, added up by weeks that begin on Mondays (UTC), and in money where a node-hour has a price. */
+
+export const lossSummaryInput = z.object({
+  run: runName.nullable(),
+  weeks: z.number().int().min(1).max(52).default(12),
+});
+
+export const nodePrice = z.object({
+  /** Of one node for an hour. */
+  perHour: z.number().min(0).max(10_000),
+  currency: z.string().regex(/^[A-Z]{3}$/, "a currency is three capital letters, for example USD"),
+});
+export type NodePriceView = z.infer<typeof nodePrice>;
+
+/** `run: null`: of all runs that have none of their own. `price: null` takes it away. */
+export const setNodePriceInput = z.object({ run: runName.nullable(), price: nodePrice.nullable() });
+
+export interface Money {
+  currency: string;
+  amount: number;
+}
+
+export interface LossSum {
+  interruptions: number;
+  lostSteps: number;
+  lostMs: number;
+  /** By currency; none where no node-hour has a price. */
+  costs: Money[];
+}
+
+export interface LossWeek extends LossSum {
+  /** Epoch ms of its Monday. */
+  from: number;
+}
+
+export interface LossSummary {
+  /** What counts for this run, or for all; null without one. */
+  price: (NodePriceView & { of: "run" | "fleet" }) | null;
+  /** Oldest first, the present one last. */
+  weeks: LossWeek[];
+  total: LossSum;
+}

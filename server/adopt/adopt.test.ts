@@ -1,0 +1,269 @@
+import { PutObjectCommand } from "@aws-sdk/client-s3";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { StoredManifest } from "#protocol/adopted.ts";
+import { runName } from "#protocol/names.ts";
+import type { Operation } from "#protocol/operations.ts";
+import type { Verdict } from "#protocol/recognise.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { deleteObject } from "#storage/objects.ts";
+import { readArchive } from "#storage/testing/real-files.ts";
+import { run as ownRun, makeSafe } from "../checkpoints/stage-checkpoint.ts";
+import { keysOf, openPair } from "../checkpoints/test-bucket.ts";
+import { fault } from "../hub/match-fault.ts";
+import { callAs, openTestStore, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { newId } from "../random-id.ts";
+import { isAdoptedRow, WRITTEN_BY_NODES } from "./is-adopted.ts";
+
+const real = readArchive("real-checkpoints");
+const formats = readArchive("inspect-formats");
+const run = runName.parse("foreign");
+let store: TestStore;
+let pair: Awaited<ReturnType<typeof openPair>>;
+beforeAll(async () => {
+  store = await openTestStore();
+});
+beforeEach(async () => {
+  pair = await openPair(store);
+});
+afterEach(() => pair.test.close());
+afterAll(() => store.close());
+
+async function put(key: string, body: Buffer | string): Promise<void> {
+  const { client } = await pair.test.hub.stores.open(pair.profileId);
+  await client.send(new PutObjectCommand({ Bucket: "training", Key: key, Body: body }));
+}
+
+/** Copies a folder of the fixtures as a tool does that knows nothing of checkpoints. */
+async function copy(files: ReadonlyMap<string, Buffer>, from: string, to: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (const [path, bytes] of files) {
+    if (!path.startsWith(from)) continue;
+    keys.push(to + path.slice(from.length));
+    await put(to + path.slice(from.length), bytes);
+  }
+  return keys;
+}
+
+const hub = () => callAs(pair.test.hub, "operator");
+const recognise = () => hub().inspect.recognise({ profileId: pair.profileId, prefix: "", cursor: null, limit: 20_000 });
+const adopt = (
+  place: string,
+  more: Partial<{ step: number; verdict: Verdict; kind: "folder" | "file"; run: string }> = {},
+) =>
+  hub().adoptions.adopt({
+    profileId: pair.profileId,
+    run,
+    place,
+    kind: "folder",
+    step: 4,
+    verdict: "assumed complete",
+    ...more,
+  });
+const viewOf = (id: string) => callAs(pair.test.hub, "viewer").checkpoints.get({ id });
+const asNode = (node: TestNode) => callAs(pair.test.hub, node.caller).node;
+
+const TRAINER = "transformers-trainer/checkpoint-4/";
+async function adoptTrainer() {
+  const keys = await copy(real, TRAINER, "old/exp/checkpoint-4/");
+  return { keys, ...(await adopt("old/exp/checkpoint-4/")) };
+}
+async function assign(checkpointId: string, node: TestNode) {
+  return hub().restores.create({ requestId: newId(), checkpointId, nodeId: node.nodeId, targetPath: "/out/c" });
+}
+const getOf = (manifest: StoredManifest): Operation[] =>
+  manifest.files.flatMap(({ extents }) =>
+    extents.map(({ key, offset, length, etag }): Operation => ({ op: "get", key, offset, length, etag })),
+  );
+
+describe("what another tool left", () => {
+  it.each([
+    { by: "transformers", from: TRAINER, place: "old/exp/checkpoint-4/", step: 4 },
+    { by: "sharded transformers", from: "transformers-shards/step_2/", place: "shards/step_2/", step: 2 },
+    { by: "PyTorch DCP of two ranks", from: "torch-dcp-2-ranks/step_2/", place: "dcp/step_2/", step: 2 },
+  ])("by $by becomes a checkpoint, file by file", async ({ from, place, step }) => {
+    const keys = await copy(real, from, place);
+    const found = await recognise();
+    const [shown] = found.runs.flatMap(({ steps }) => steps);
+    expect(shown).toMatchObject({ place, step });
+    const { checkpointId } = await adopt(place, { step, verdict: shown?.verdict ?? "incomplete" });
+    const view = await viewOf(checkpointId);
+    expect(view).toMatchObject({
+      state: "complete",
+      run,
+      step,
+      fileCount: keys.length,
+      writerEpoch: 0,
+      nodeName: "another tool",
+    });
+    expect(view.files.map((file) => place + file.path).sort()).toEqual(keys.sort());
+    expect(view.adoption).toMatchObject({ place, verdict: shown?.verdict, summed: null });
+    expect((await recognise()).adopted).toEqual({ [place]: checkpointId });
+  });
+
+  it("as one file, or as a model with what lies beside it, becomes one too", async () => {
+    await copy(real, "lightning/", "lit/");
+    const one = await adopt("lit/epoch=0-step=4.ckpt", { kind: "file" });
+    expect((await viewOf(one.checkpointId)).files.map(({ path }) => path)).toEqual(["epoch=0-step=4.ckpt"]);
+    const keys = await copy(formats, "shards/model/", "models/llama/");
+    const model = await adopt("models/llama/", { step: 0, run: "exported" });
+    expect((await viewOf(model.checkpointId)).fileCount).toBe(keys.length);
+  });
+
+  it("is refused while a shard is missing, or when it is not what was shown", async () => {
+    await copy(real, "transformers-shards/step_2/", "shards/step_2/");
+    await expect(adopt("shards/step_2/", { verdict: "unknown" })).rejects.toEqual(fault("CONFLICT"));
+    const { client } = await pair.test.hub.stores.open(pair.profileId);
+    await deleteObject(client, { bucket: "training", key: "shards/step_2/model-00003-of-00004.safetensors" });
+    await expect(adopt("shards/step_2/")).rejects.toMatchObject({
+      message: expect.stringContaining("missing shard 3 of 4"),
+    });
+    await expect(adopt("nothing/here/")).rejects.toEqual(fault("NO_SUCH_KEY"));
+  });
+
+  it("is the same checkpoint when it is adopted twice, also at the same moment, and no other step's", async () => {
+    await copy(real, TRAINER, "old/exp/checkpoint-4/");
+    const answers = await Promise.all([adopt("old/exp/checkpoint-4/"), adopt("old/exp/checkpoint-4/")]);
+    expect(new Set(answers.map(({ checkpointId }) => checkpointId)).size).toBe(1);
+    await expect(adopt("old/exp/checkpoint-4/", { step: 5 })).rejects.toEqual(fault("CONFLICT"));
+    await copy(real, TRAINER, "other/checkpoint-4/");
+    await expect(adopt("other/checkpoint-4/")).rejects.toEqual(fault("CONFLICT"));
+  });
+
+  it("cannot be what Tidemark wrote itself, nor a name that is no file's", async () => {
+    await asNode(pair.node).claimEpoch({ run: ownRun });
+    await makeSafe(pair.test.hub, pair.node, { epoch: 1, step: 10 });
+    const [key = ""] = await keysOf(pair.test.hub, pair.profileId, "team/runs/");
+    const place = key.slice(0, key.lastIndexOf("/") + 1);
+    await expect(adopt(place)).rejects.toEqual(fault("BAD_INPUT"));
+    await copy(real, TRAINER, "bad/checkpoint-4/");
+    await put("bad/checkpoint-4/con", "reserved");
+    await expect(adopt("bad/checkpoint-4/")).rejects.toMatchObject({
+      message: expect.stringContaining("reserved name"),
+    });
+    expect(await pair.test.hub.db.adoption.count()).toBe(0);
+  });
+});
+
+describe("an adopted checkpoint", () => {
+  it("is read by the node it is assigned to, and nothing of it is ever signed for writing", async () => {
+    const { checkpointId, keys } = await adoptTrainer();
+    await put("old/exp/secret.txt", "not of the checkpoint");
+    const read = () => asNode(pair.node).readCheckpoint({ checkpointId });
+    await expect(read()).rejects.toEqual(fault("NOT_THIS_NODES"));
+    await assign(checkpointId, pair.node);
+    const { manifest } = await read();
+    const operations = getOf(manifest);
+    const { requests } = await asNode(pair.node).sign({ operations });
+    for (const [index, { url, headers }] of requests.entries()) {
+      const range = operations[index];
+      if (range?.op !== "get") throw new Error("no get");
+      const end = range.offset + range.length - 1;
+      const answer = await fetch(url, { headers: { ...headers, range: `bytes=${range.offset}-${end}` } });
+      const key = range.key.replace("old/exp/checkpoint-4/", TRAINER);
+      expect(Buffer.from(await answer.arrayBuffer()).equals(real.get(key) ?? Buffer.alloc(0))).toBe(true);
+    }
+    await expect(asNode(pair.other).sign({ operations })).rejects.toEqual(fault("NOT_THIS_NODES"));
+    const [key = ""] = keys;
+    const refused: Operation[] = [
+      { op: "get", key: "old/exp/secret.txt", offset: 0, length: 1, etag: null },
+      { op: "put", key, sizeBytes: 1, crc32: "00000000", nonce: "n" },
+      { op: "create", key, nonce: "n" },
+      { op: "delete", key },
+    ];
+    for (const operation of refused)
+      await expect(asNode(pair.node).sign({ operations: [operation] }), operation.op).rejects.toEqual(
+        fault("NOT_THIS_NODES"),
+      );
+  });
+
+  it("is what a new node goes on from, until the run has written something itself", async () => {
+    const { checkpointId } = await adoptTrainer();
+    const claim = await asNode(pair.node).claimEpoch({ run });
+    expect(claim).toMatchObject({ epoch: 1, parent: { epoch: 0, step: 4 }, newest: { checkpointId, writerEpoch: 0 } });
+    expect((await asNode(pair.node).findCheckpoint({ run }))?.checkpointId).toBe(checkpointId);
+  });
+
+  it("takes the checksums of the first restore, and holds later ones to them until they are forgotten", async () => {
+    const { checkpointId } = await adoptTrainer();
+    await assign(checkpointId, pair.node);
+    await assign(checkpointId, pair.other);
+    const { manifest } = await asNode(pair.node).readCheckpoint({ checkpointId });
+    expect(manifest.files.flatMap(({ extents }) => extents.map(({ crc32 }) => crc32))).toEqual(
+      manifest.files.map(() => null),
+    );
+    const sums = manifest.files.map(({ path }) => [crc32Hex(real.get(TRAINER + path) ?? Buffer.alloc(0))]);
+    await expect(asNode(pair.node).tellSums({ checkpointId, sums: [["00000000"]] })).rejects.toEqual(
+      fault("BAD_INPUT"),
+    );
+    await asNode(pair.node).tellSums({ checkpointId, sums });
+    await asNode(pair.other).tellSums({ checkpointId, sums: sums.map(() => ["00000000"]) });
+    const after = await asNode(pair.other).readCheckpoint({ checkpointId });
+    expect(after.manifest.files.map(({ extents }) => extents[0]?.crc32)).toEqual(sums.map(([sum]) => sum));
+    expect((await viewOf(checkpointId)).adoption?.summed).toMatchObject({ files: sums.length });
+    expect((await viewOf(checkpointId)).files[0]?.crc32).toBe(sums[0]?.[0]);
+    await hub().adoptions.forgetSums({ id: checkpointId });
+    expect((await viewOf(checkpointId)).adoption?.summed).toBeNull();
+    expect((await viewOf(checkpointId)).files[0]?.crc32).toBeNull();
+  });
+
+  it("takes no checksums from a node that it is not assigned to", async () => {
+    const { checkpointId, keys } = await adoptTrainer();
+    const sums = keys.map(() => ["00000000"]);
+    await expect(asNode(pair.node).tellSums({ checkpointId, sums })).rejects.toEqual(fault("NOT_THIS_NODES"));
+  });
+
+  it("can be looked into and compared, as far as its files say", async () => {
+    const { checkpointId } = await adoptTrainer();
+    const whole = await callAs(pair.test.hub, "viewer").inspect.checkpoint({ checkpointId });
+    expect(whole).toMatchObject({ framework: "transformers", files: expect.any(Array) });
+    expect(whole.weights).toBeGreaterThan(0);
+    await copy(real, TRAINER, "copy/checkpoint-5/");
+    const other = await adopt("copy/checkpoint-5/", { step: 5 });
+    const compared = await callAs(pair.test.hub, "viewer").inspect.compare({
+      from: { checkpointId },
+      to: { checkpointId: other.checkpointId },
+    });
+    // Nobody has read either: only what the files say of themselves is known.
+    expect(compared).toMatchObject({ added: [], removed: [], changed: [], files: { same: 0, changed: [] } });
+    expect(compared.files?.unknown).toBe(whole.files.length);
+  });
+
+  it("is in no list of the fleet, and no list of what may be emptied", async () => {
+    const { checkpointId } = await adoptTrainer();
+    await pair.test.restart();
+    expect((await callAs(pair.test.hub, "viewer").nodes.list()).map(({ name }) => name).sort()).toEqual([
+      "gpu-1",
+      "gpu-2",
+    ]);
+    const row = await pair.test.hub.db.checkpoint.findUniqueOrThrow({ where: { id: checkpointId } });
+    expect(isAdoptedRow(row)).toBe(true);
+    expect(await pair.test.hub.db.checkpoint.count({ where: WRITTEN_BY_NODES })).toBe(0);
+    const moved = callAs(pair.test.hub, "operator").checkpoints.trash({ id: checkpointId });
+    await expect(moved).rejects.toThrow(fault("CHECKPOINT_KEPT"));
+  });
+
+  it("is there again after a rebuild from the bucket", async () => {
+    const { checkpointId } = await adoptTrainer();
+    const { db } = pair.test.hub;
+    await db.checkpoint.deleteMany();
+    await db.run.update({ where: { name: run }, data: { highestSeen: null } });
+    await asNode(pair.node).claimEpoch({ run });
+    expect(await viewOf(checkpointId)).toMatchObject({
+      state: "complete",
+      adoption: { place: "old/exp/checkpoint-4/" },
+    });
+  });
+
+  it("is released without touching what is not ours, unless its run goes on from it", async () => {
+    const { checkpointId, keys } = await adoptTrainer();
+    expect(await keysOf(pair.test.hub, pair.profileId, "team/manifests/")).toHaveLength(1);
+    await asNode(pair.node).claimEpoch({ run });
+    await expect(hub().adoptions.release({ id: checkpointId })).rejects.toEqual(fault("IN_USE"));
+    await copy(real, TRAINER, "copy/checkpoint-4/");
+    const other = await adopt("copy/checkpoint-4/", { run: "second" });
+    await hub().adoptions.release({ id: other.checkpointId });
+    await expect(viewOf(other.checkpointId)).rejects.toEqual(fault("NOT_FOUND"));
+    expect(await keysOf(pair.test.hub, pair.profileId, "copy/")).toHaveLength(keys.length);
+    expect(await keysOf(pair.test.hub, pair.profileId, "team/manifests/second/")).toEqual([]);
+  });
+});

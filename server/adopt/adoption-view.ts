@@ -1,0 +1,23 @@
+import { extentSums, type AdoptionView } from "#protocol/adopted.ts";
+import { VERDICTS } from "#protocol/recognise.ts";
+import type { Adoption } from "#prisma/client/client.ts";
+
+/** How an adopted checkpoint came here, for people. */
+export function adoptionView(row: Adoption): AdoptionView {
+  const sums = row.sums === null ? null : extentSums.parse(JSON.parse(row.sums));
+  return {
+    place: row.place,
+    verdict: VERDICTS.find((one) => one === row.verdict) ?? "unknown",
+    reason: row.reason,
+    adoptedAt: row.adoptedAt.getTime(),
+    adoptedBy: row.adoptedBy,
+    summed:
+      sums === null || row.summedAt === null
+        ? null
+        : {
+            at: row.summedAt.getTime(),
+            by: row.summedBy ?? "",
+            files: sums.filter((own) => own !== null).length,
+          },
+  };
+}

@@ -1,0 +1,47 @@
+import { Fault } from "#protocol/fault.ts";
+import { MAX_FILES } from "#protocol/checkpoint.ts";
+import { listObjects, type ListedObject } from "#storage/listing.ts";
+import { isOwnKey } from "#storage/recognise/is-own-key.ts";
+import { placeOf } from "#storage/recognise/place-of.ts";
+import type { Hub } from "../hub.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+
+const MOST_LISTED = 200_000;
+
+const refuse = (place: string, detail: string): Fault =>
+  new Fault("BAD_INPUT", { op: "adopt", subject: place, detail });
+
+/**
+ * The objects of a checkpoint that another tool left, by its place: those that its names say belong to it and, where only its
+ * files tell that the folder is a model, what else lies directly in it (configuration, tokenizer).
+ * @throws Fault BAD_INPUT when it is Tidemark's own, or too much; NO_SUCH_KEY when nothing is there; those of the listing
+ */
+export async function findObjects(
+  hub: Pick<Hub, "db">,
+  { store, place, kind, signal }: { store: OpenStore; place: string; kind: "folder" | "file"; signal: AbortSignal },
+): Promise<ListedObject[]> {
+  const { bucket } = store.access;
+  const prefixes = await hub.db.profile.findMany({ where: { bucket }, select: { prefix: true } });
+  const found: ListedObject[] = [];
+  let listed = 0;
+  for await (const object of listObjects(store.client, { bucket, prefix: place })) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op: "adopt" });
+    if (++listed > MOST_LISTED) throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
+    if (!belongs(object.key, { place, kind })) continue;
+    if (prefixes.some(({ prefix }) => isOwnKey(prefix, object.key)))
+      throw refuse(place, "Tidemark wrote it itself; rebuild the hub's record to have it back");
+    if (found.length >= MAX_FILES) throw refuse(place, `it has more than ${MAX_FILES} files`);
+    found.push(object);
+  }
+  if (found.length === 0) throw new Fault("NO_SUCH_KEY", { op: "adopt", subject: place });
+  return found;
+}
+
+function belongs(key: string, { place, kind }: { place: string; kind: "folder" | "file" }): boolean {
+  if (kind === "file") return key === place;
+  const inside = key.slice(place.length);
+  // What stands for the folder itself in consoles that show folders.
+  if (inside === "" || inside.endsWith("/")) return false;
+  const at = placeOf(key);
+  return at === null ? !inside.includes("/") : at.place === place;
+}

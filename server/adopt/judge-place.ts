@@ -1,0 +1,28 @@
+import { Fault } from "#protocol/fault.ts";
+import type { RecognisedStep } from "#protocol/recognise.ts";
+import type { ListedObject } from "#storage/listing.ts";
+import { createRecogniser } from "#storage/recognise/recognise.ts";
+import type { Hub } from "../hub.ts";
+import { readWanted } from "../inspect/recognise-bucket.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+
+/**
+ * What is thought of a checkpoint by its objects as they are now.
+ * @throws Fault NOT_FOUND when they are no checkpoint
+ */
+export async function judgePlace(
+  hub: Hub,
+  about: { store: OpenStore; place: string; objects: readonly ListedObject[]; signal: AbortSignal },
+): Promise<RecognisedStep> {
+  const { store, place, objects, signal } = about;
+  const recogniser = createRecogniser(null);
+  for (const { key, sizeBytes, modifiedAt } of objects) recogniser.add({ key, sizeBytes, modifiedAt });
+  await readWanted(hub, { recogniser, store, signal, warnings: [] });
+  const judged = recogniser
+    .end()
+    .runs.flatMap(({ steps }) => steps)
+    .find((step) => step.place === place);
+  if (judged === undefined)
+    throw new Fault("NOT_FOUND", { op: "adopt", subject: place, detail: "no checkpoint is there" });
+  return judged;
+}
