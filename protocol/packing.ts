@@ -50,8 +50,8 @@ interface Lying<Sum extends string | null> {
 }
 
 /** The bytes of an extent as they lie in the object: `offset` and how many, and their CRC32, where it is known. */
-export const storedBytes = <Sum extends string | null>({ offset, length, crc32, stored }: Lying<Sum>) => ({
-  offset,
-  length: stored?.length ?? length,
-  crc32: stored?.crc32 ?? crc32,
+export const storedBytes = <Sum extends string | null>(extent: Lying<Sum>): Omit<Lying<Sum>, "stored"> => ({
+  offset: extent.offset,
+  length: extent.stored?.length ?? extent.length,
+  crc32: extent.stored === undefined ? extent.crc32 : (extent.stored.crc32 as Sum),
 });

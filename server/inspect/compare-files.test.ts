@@ -8,7 +8,13 @@ const file = (path: string, parts: [length: number, crc32: string][]): ManifestF
   sizeBytes: parts.reduce((sum, [length]) => sum + length, 0),
   mtimeMs: 1,
   sha256: null,
-  extents: parts.map(([length, crc32]) => ({ key: `key of ${path}`, offset: 0, length, crc32, etag: '"e"' })),
+  extents: parts.map(([length, crc32]) => ({
+    key: `key of ${path}`,
+    offset: 0,
+    length,
+    crc32,
+    etag: `"${crc32} was here"`,
+  })),
 });
 
 it("tells files that came, went, kept their bytes or changed in some of their parts", () => {
