@@ -2,6 +2,7 @@ import { alertsRouter } from "./alerts/router.ts";
 import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { sessionsRouter } from "./auth/sessions.ts";
+import { browserTransfersRouter } from "./browser-transfers/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
@@ -42,6 +43,7 @@ export const hubRouter = router({
   apiTokens: apiTokensRouter,
   audit: auditRouter,
   upkeep: upkeepRouter,
+  browserTransfers: browserTransfersRouter,
 });
 
 export type HubRouter = typeof hubRouter;

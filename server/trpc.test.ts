@@ -40,6 +40,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.channels.list",
     "alerts.active",
     "alerts.history",
+    ...["lookAt", "signReads", "folder", "cors"].map((name) => `browserTransfers.${name}`),
   ],
   operator: [
     "inspect.recognise",
@@ -53,6 +54,7 @@ const EXPECTED: Record<Who, string[]> = {
     "commands.cancel",
     "alerts.acknowledge",
     "alerts.mute",
+    ...["start", "sign", "parts", "finish", "giveUp", "open"].map((name) => `browserTransfers.${name}`),
   ],
   admin: [
     "profiles.create",
