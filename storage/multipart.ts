@@ -6,7 +6,8 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
-import { quoteEtag, type ListedPart } from "./answers.ts";
+import type { ListedPart } from "./answers.ts";
+import { quoteEtag } from "./check-range.ts";
 import { crc32FromBase64, crc32ToBase64, readObjectSum, type ObjectSum } from "./crc32.ts";
 import { faultOfSdk } from "./faults.ts";
 import { NONCE_METADATA } from "./signing.ts";

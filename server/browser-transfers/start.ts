@@ -31,7 +31,13 @@ interface Batch {
   prefixes: readonly string[];
 }
 
-export const factsOf = (key: string, { nonce: _, ...state }: ObjectState): ObjectFacts => ({ key, ...state });
+export const factsOf = (key: string, { sizeBytes, etag, modifiedAt, sum }: ObjectState): ObjectFacts => ({
+  key,
+  sizeBytes,
+  etag,
+  modifiedAt,
+  sum,
+});
 
 const startedOf = (row: Parameters<typeof ownUploadOf>[0], store: OpenStore): StartedUpload => {
   const { partBytes, parts } = ownUploadOf(row, store);

@@ -18,7 +18,7 @@ import {
 import { newId } from "../random-id.ts";
 
 const PART = 5 * 1024 * 1024;
-const bytes = (length: number): Buffer => Buffer.alloc(length, "tide");
+const bytes = (length: number) => Buffer.alloc(length, "tide");
 
 let store: TestStore;
 let test: TestHub;
@@ -48,7 +48,7 @@ async function start(name: string, sizeBytes: number, ifThere: "keep" | "replace
   return started;
 }
 
-async function send(request: SignedRequest | undefined, body: Buffer<ArrayBuffer>): Promise<Response> {
+async function send(request: SignedRequest | undefined, body: Uint8Array<ArrayBuffer>): Promise<Response> {
   if (request === undefined) throw new Error("nothing was signed");
   const { "content-length": _, ...headers } = request.headers;
   return fetch(request.url, { method: request.method, headers, body });
@@ -70,6 +70,13 @@ async function sendParts(id: string, whole: Buffer<ArrayBuffer>, numbers: readon
     expect((await send(requests[0], part)).status).toBe(200);
   }
   return sums;
+}
+
+async function leftAt(name: string): Promise<string[]> {
+  const { client, access } = await test.hub.stores.open(profileId);
+  const keys: string[] = [];
+  for await (const { key: left } of listUploads(client, { bucket: access.bucket, prefix: name })) keys.push(left);
+  return keys;
 }
 
 describe("an upload from a browser", () => {
@@ -195,11 +202,9 @@ describe("an upload from a browser", () => {
     const files = [{ id: newId(), key: key("twice"), sizeBytes: PART * 2 }];
     const [one] = await asAda().start({ profileId, ifThere: "keep", files });
     expect(await asAda().start({ profileId, ifThere: "keep", files })).toEqual([one]);
-    const { client, access } = await test.hub.stores.open(profileId);
-    const uploads = () => Array.fromAsync(listUploads(client, { bucket: access.bucket, prefix: key("twice") }));
-    expect(await uploads()).toHaveLength(1);
+    expect(await leftAt(key("twice"))).toHaveLength(1);
     await asAda().giveUp({ ids: [files[0]?.id ?? ""] });
-    expect(await uploads()).toHaveLength(0);
+    expect(await leftAt(key("twice"))).toHaveLength(0);
     expect(await asAda().open()).toEqual([]);
   });
 
@@ -208,8 +213,7 @@ describe("an upload from a browser", () => {
     test.advance(8 * 86_400_000);
     await start(key("next"), 1);
     await expect(asAda().parts({ id })).rejects.toEqual(fault("NOT_FOUND"));
-    const { client, access } = await test.hub.stores.open(profileId);
-    expect(await Array.fromAsync(listUploads(client, { bucket: access.bucket, prefix: key("left") }))).toEqual([]);
+    expect(await leftAt(key("left"))).toEqual([]);
   });
 
   it("stands in the record, with the use of the key", async () => {
