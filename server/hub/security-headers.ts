@@ -19,6 +19,7 @@ export const policyWith = (nonce: string, connectTo: readonly string[]): string 
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data: blob:",
     "font-src 'self'",
+    "worker-src 'self'",
     ["connect-src 'self'", ...connectTo].join(" "),
     "object-src 'none'",
     "base-uri 'none'",

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
+import { UploadButton } from "../../_browser-transfers/upload-button.tsx";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/age.tsx";
 import { hub } from "../../_hub/client.ts";
@@ -46,7 +47,8 @@ export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) 
         )
       }
       side={
-        <span className="flex items-center gap-1.5">
+        <span className="flex flex-wrap items-center gap-1.5">
+          <UploadButton profileId={view.id} label={`Upload to ${profile.name}`} />
           <Button
             size="small"
             disabled={test.busy || whyNot !== null}

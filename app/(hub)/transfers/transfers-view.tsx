@@ -3,9 +3,14 @@ import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
-/** Everything that moves, waits or has moved between nodes and buckets. */
+const ThisBrowserPanel = onDemand(() =>
+  import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),
+);
+
+/** Everything that moves, waits or has moved between nodes and buckets, and between this browser and them. */
 export function TransfersView() {
   const fleet = useFleet();
   const rate = useRate();
@@ -27,6 +32,7 @@ export function TransfersView() {
         }
       />
       <TransfersPanel nodeId={null} />
+      <ThisBrowserPanel />
     </>
   );
 }

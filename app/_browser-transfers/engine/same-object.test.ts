@@ -14,7 +14,7 @@ const object = (sizeBytes: number, kept: { crc32: string; partCount: number | nu
 
 it("is the same by the checksum of the whole, or by that of its parts, however it was cut", async () => {
   expect(await isSameObject(file, object(bytes.length, { crc32: crc32Hex(bytes), partCount: null }), sum)).toBe(true);
-  for (const part of [5 * MIB, 6 * MIB, 12 * MIB]) {
+  for (const part of [2 * MIB, 5 * MIB, 12 * MIB]) {
     const sums = [];
     for (let at = 0; at < bytes.length; at += part) sums.push(crc32Hex(bytes.subarray(at, at + part)));
     const kept = { crc32: compositeCrc32(sums), partCount: sums.length };

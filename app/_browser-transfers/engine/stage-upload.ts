@@ -1,5 +1,5 @@
 import type { FinishedUpload } from "#protocol/browser-transfers.ts";
-import { toFault, Fault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/fault.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { createControlClient } from "#storage/client.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
