@@ -60,9 +60,10 @@ export class BatchLife {
 
   /** Goes on by itself where nobody has to be asked. */
   async start(): Promise<void> {
-    if (this.batch.isPaused) return;
-    if (await mayRead(this.batch.roots)) this.#go();
-    else await this.#pause();
+    if (!this.batch.isPaused) {
+      if (await mayRead(this.batch.roots)) this.#go();
+      else await this.#pause();
+    }
     this.#parts.onChange();
   }
 

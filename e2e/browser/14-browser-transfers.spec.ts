@@ -1,7 +1,13 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "@playwright/test";
+import { runName } from "#protocol/names.ts";
 import { armFault, clearFaults, readCounters, resetCounters } from "../stage/store-control.ts";
 import type { Stage } from "../stage/open-stage.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
 
 /**
@@ -178,4 +184,61 @@ test.describe("a bucket that lets no page in", () => {
     await line.getByRole("button", { name: "Try again" }).click();
     await expect(line).toContainText("done", { timeout: 30_000 });
   });
+});
+
+test("a file comes in parallel ranges to the disk and a folder as tar, byte for byte, and it is said how", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(240_000);
+  await standInPickers(page);
+  await letPagesIn(stage);
+  const run = runName.parse("llama-8b");
+  await stage.startNode({ name: "gpu-1", run });
+  const folder = writeCheckpoint({
+    folder: stage.folderOf("gpu-1"),
+    step: 500,
+    modelBytes: 40 * MIB,
+    optimizerBytes: 1 * MIB,
+    loss: 1.5,
+  });
+  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
+    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
+  );
+  await signInByPage(page, stage);
+  await page.goto(`${stage.hub.url}/checkpoints/${checkpoint.id}`);
+  await page.getByRole("button", { name: "Download", exact: true }).click();
+  await page.getByRole("button", { name: "Download model.safetensors" }).click();
+  await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
+  const panel = page.getByRole("region", { name: "This browser" });
+  const whole = panel.getByRole("listitem", { name: "download of llama-8b-step-500.tar" });
+  const one = panel.getByRole("listitem", { name: "download of model.safetensors" });
+  for (const line of [whole, one]) {
+    await expect(line).toContainText("checksums agree", { timeout: 60_000 });
+    await expect(line).toContainText("straight to the disk");
+  }
+  expect(await seriousFaults(page)).toEqual([]);
+  const saved = (name: string) =>
+    page.evaluate(async (asked) => {
+      const file = await (await (await navigator.storage.getDirectory()).getFileHandle(asked)).getFile();
+      return Array.from(new Uint8Array(await crypto.subtle.digest("SHA-256", await file.arrayBuffer())), (byte) =>
+        byte.toString(16).padStart(2, "0"),
+      ).join("");
+    }, name);
+  const model = readFileSync(join(folder, "model.safetensors"));
+  expect(await saved("saved-model.safetensors")).toBe(createHash("sha256").update(model).digest("hex"));
+  // The archive as the tar of the system reads it.
+  const archive = await page.evaluate(async () => {
+    const file = await (
+      await (await navigator.storage.getDirectory()).getFileHandle("saved-llama-8b-step-500.tar")
+    ).getFile();
+    const reader = new FileReader();
+    return new Promise<string>((resolve) => {
+      reader.addEventListener("load", () => resolve(String(reader.result).split(",", 2)[1] ?? ""));
+      reader.readAsDataURL(file);
+    });
+  });
+  const out = mkdtempSync(join(stage.dir, "tar-"));
+  execFileSync("tar", ["-x", "-C", out], { input: Buffer.from(archive, "base64") });
+  expect(hashFolder(out)).toEqual(hashFolder(folder));
 });

@@ -51,7 +51,7 @@ function header({ name, prefix, sizeBytes, modifiedAt, type }: Header): Uint8Arr
   put(136, `${octal(Math.max(0, Math.floor((modifiedAt ?? 0) / 1000)), 12)}\0`);
   put(148, "        ");
   put(156, type);
-  put(257, "ustar\0" + "00");
+  put(257, "ustar\u000000");
   block.set(prefix, 345);
   const sum = block.reduce((total, byte) => total + byte, 0);
   put(148, `${sum.toString(8).padStart(6, "0")}\0 `);

@@ -2,6 +2,7 @@
 import { useRef, useState } from "react";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { SearchField } from "../../../_shell/page-head.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Cell, Row, SpacerRow, Table, type Column } from "../../../_ui/table.tsx";
@@ -13,6 +14,7 @@ const COLUMNS: readonly Column[] = [
   { key: "parts", head: "Parts", align: "right", from: "sm" },
   { key: "crc", head: "CRC32", align: "right", from: "md" },
   { key: "size", head: "Size", align: "right" },
+  { key: "download", head: "", label: "Download", align: "right", from: "sm" },
 ];
 const HEIGHT = 35;
 
@@ -48,6 +50,13 @@ export function CheckpointFiles({ view }: { view: CheckpointView }) {
                   {file.crc32 ?? "–"}
                 </Cell>
                 <Cell align="right">{formatBytes(file.sizeBytes)}</Cell>
+                <Cell from="sm" align="right" className="py-[4px]">
+                  <DownloadButton
+                    label={`Download ${visibleText(file.path)}`}
+                    disabled={view.state !== "complete"}
+                    wanted={{ kind: "checkpoint file", checkpointId: view.id, path: file.path }}
+                  />
+                </Cell>
               </Row>
             ))}
             {shown.after > 0 && <SpacerRow columns={COLUMNS.length} height={shown.after} />}

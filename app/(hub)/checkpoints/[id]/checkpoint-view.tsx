@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { Age } from "../../../_hub/age.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
@@ -83,14 +84,21 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
           </span>
         }
         actions={
-          <Button
-            look="main"
-            disabled={notComplete !== null || whyNot !== null}
-            title={notComplete ?? whyNot ?? undefined}
-            onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
-          >
-            Restore
-          </Button>
+          <>
+            <DownloadButton
+              size="usual"
+              disabled={notComplete !== null}
+              wanted={{ kind: "checkpoint", checkpointId: view.id, name: `${view.run}-step-${view.step}` }}
+            />
+            <Button
+              look="main"
+              disabled={notComplete !== null || whyNot !== null}
+              title={notComplete ?? whyNot ?? undefined}
+              onClick={() => dialogs.restore({ checkpointId: view.id, nodeId: null })}
+            >
+              Restore
+            </Button>
+          </>
         }
       />
       <CheckpointFacts view={view} />
