@@ -1,13 +1,14 @@
 import { Fault } from "#protocol/fault.ts";
 import { pickTarget } from "./file-access.ts";
+import { openStream } from "./stream-target.ts";
 
 /**
- * Where a download goes: straight to the disk at any position where the browser can do that, otherwise into memory until
- * it is whole. Which one it is, is told.
+ * Where a download goes: straight to the disk at any position where the browser can do that, otherwise in order through
+ * the browser's own downloads, otherwise into memory until it is whole. Which one it is, is told.
  */
 
 export interface Target {
-  mode: "disk" | "memory";
+  mode: "disk" | "stream" | "memory";
   /** Null where only the next bytes can be written. */
   writeAt: ((at: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>) | null;
   write: (bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
@@ -21,7 +22,8 @@ export interface Target {
 
 export const MODE_WORDS: Record<Target["mode"], string> = {
   disk: "in parallel ranges straight to the disk",
-  memory: "through memory, because this browser lets no page write files",
+  stream: "in order through the browser's own downloads, because it lets no page write files",
+  memory: "through memory, because this browser lets no page write files and runs no service worker here",
 };
 
 /** A page that holds more than this is ended by some browsers. */
@@ -88,5 +90,6 @@ function inMemory(name: string): Target {
 export async function openTarget(name: string): Promise<Target | null> {
   const handle = await pickTarget(name);
   if (handle === null) return null;
-  return handle === undefined ? inMemory(name) : onDisk(handle);
+  if (handle !== undefined) return onDisk(handle);
+  return (await openStream(name)) ?? inMemory(name);
 }

@@ -234,11 +234,47 @@ test("a file comes in parallel ranges to the disk and a folder as tar, byte for 
     ).getFile();
     const reader = new FileReader();
     return new Promise<string>((resolve) => {
-      reader.addEventListener("load", () => resolve(String(reader.result).split(",", 2)[1] ?? ""));
+      reader.addEventListener("load", () =>
+        resolve(typeof reader.result === "string" ? (reader.result.split(",", 2)[1] ?? "") : ""),
+      );
       reader.readAsDataURL(file);
     });
   });
   const out = mkdtempSync(join(stage.dir, "tar-"));
   execFileSync("tar", ["-x", "-C", out], { input: Buffer.from(archive, "base64") });
+  expect(hashFolder(out)).toEqual(hashFolder(folder));
+});
+
+test("where no page may write files, the browser's own downloads take the stream, and it is said", async ({
+  page,
+  stage,
+}) => {
+  test.setTimeout(180_000);
+  await page.addInitScript(() => Reflect.deleteProperty(globalThis, "showSaveFilePicker"));
+  await letPagesIn(stage);
+  const run = runName.parse("llama-8b");
+  await stage.startNode({ name: "gpu-1", run });
+  const folder = writeCheckpoint({
+    folder: stage.folderOf("gpu-1"),
+    step: 500,
+    modelBytes: 24 * MIB,
+    optimizerBytes: 1 * MIB,
+    loss: 1.5,
+  });
+  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
+    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
+  );
+  await signInByPage(page, stage);
+  await page.goto(`${stage.hub.url}/checkpoints/${checkpoint.id}`);
+  const coming = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download", exact: true }).click();
+  const download = await coming;
+  expect(download.suggestedFilename()).toBe("llama-8b-step-500.tar");
+  await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
+  const line = page.getByRole("listitem", { name: "download of llama-8b-step-500.tar" });
+  await expect(line).toContainText("checksums agree", { timeout: 60_000 });
+  await expect(line).toContainText("in order through the browser's own downloads");
+  const out = mkdtempSync(join(stage.dir, "tar-"));
+  execFileSync("tar", ["-xf", await download.path(), "-C", out]);
   expect(hashFolder(out)).toEqual(hashFolder(folder));
 });

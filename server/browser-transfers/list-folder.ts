@@ -58,7 +58,7 @@ async function listPrefix(
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
     const piece = { key, offset: 0, length: sizeBytes, etag, crc32: null };
     const pieces = sizeBytes === 0 ? [] : [piece];
-    files.push({ path: key.slice(folder.length), profileId, sizeBytes, modifiedAt, pieces });
+    files.push({ path: key.slice(folder.length).replace(/^\/+/, ""), profileId, sizeBytes, modifiedAt, pieces });
   }
   return { name, files, cursor: null };
 }

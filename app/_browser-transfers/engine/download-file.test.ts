@@ -5,10 +5,11 @@ import { crc32Hex } from "#storage/crc32.ts";
 import { statObject, type ObjectState } from "#storage/multipart.ts";
 import { presignOperation } from "#storage/signing.ts";
 import { openStore, type OpenedStore } from "#storage/testing/open-store.ts";
+import { stageUpload } from "#storage/testing/stage-upload.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./download-file.ts";
 import { createGate } from "./gate.ts";
 import { planRanges } from "./plan-ranges.ts";
-import { stageUpload } from "./stage-upload.ts";
+import { sumBlob } from "./sum-blob.ts";
 import { uploadFile } from "./upload-file.ts";
 
 const PART = 5 * 1024 * 1024;
@@ -37,7 +38,13 @@ beforeAll(async () => {
       assertSame: async () => undefined,
       onChange: () => undefined,
     },
-    stage.tools,
+    {
+      ...stage.tools,
+      sum: sumBlob,
+      gate: createGate(Date.now),
+      patience: { now: Date.now, wait: async () => undefined, random: () => 0, lastMovedAt: () => 0 },
+      onFault: async () => undefined,
+    },
   );
   const client = createControlClient({ access: store.access, credential: store.credential });
   const found = await statObject(client, { bucket: store.access.bucket, key, checksum: "crc32" });

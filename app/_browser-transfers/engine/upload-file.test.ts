@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { openStore, type OpenedStore } from "#storage/testing/open-store.ts";
-import { stageUpload, type UploadStage } from "./stage-upload.ts";
-import { uploadFile, type UploadInput, type UploadProgress } from "./upload-file.ts";
+import { stageUpload, type UploadStage } from "#storage/testing/stage-upload.ts";
+import { createGate } from "./gate.ts";
+import { sumBlob } from "./sum-blob.ts";
+import { uploadFile, type UploadInput, type UploadProgress, type UploadTools } from "./upload-file.ts";
 
 const PART = 5 * 1024 * 1024;
 const SIZE = 3 * PART + 11;
@@ -10,7 +12,20 @@ const whole = Uint8Array.from({ length: SIZE }, (_, index) => (index * 31 + (ind
 const file = new Blob([whole]);
 
 let store: OpenedStore;
-let stage: UploadStage;
+let stage: Omit<UploadStage, "tools"> & { tools: UploadTools; faults: Fault[] };
+
+function stageTools(at: { key: string; partBytes: number }): typeof stage {
+  const staged = stageUpload(store, at);
+  const faults: Fault[] = [];
+  const tools: UploadTools = {
+    ...staged.tools,
+    sum: sumBlob,
+    gate: createGate(Date.now),
+    patience: { now: Date.now, wait: async () => undefined, random: () => 0, lastMovedAt: () => 0 },
+    onFault: async (fault) => void faults.push(fault),
+  };
+  return { ...staged, tools, faults };
+}
 let count = 0;
 beforeAll(async () => {
   store = await openStore();
@@ -18,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => store.close());
 beforeEach(async () => {
   await store.resetCounters();
-  stage = stageUpload(store, { key: `up/${count++}`, partBytes: PART });
+  stage = stageTools({ key: `up/${count++}`, partBytes: PART });
 });
 
 let last: UploadProgress = { parts: [], bytesDone: 0, reused: 0 };
@@ -52,7 +67,7 @@ describe("one file from a browser to a bucket", () => {
 
   it("is one PUT when it fits in a part, also without any bytes", async () => {
     for (const size of [0, 1, PART]) {
-      stage = stageUpload(store, { key: `small/${size}`, partBytes: PART });
+      stage = stageTools({ key: `small/${size}`, partBytes: PART });
       await send(await stage.begin(size), { file: file.slice(0, size) });
       expect((await stage.read()).length).toBe(size);
     }

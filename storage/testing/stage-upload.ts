@@ -1,24 +1,31 @@
 import type { FinishedUpload } from "#protocol/browser-transfers.ts";
-import { toFault, type Fault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
-import { createControlClient } from "#storage/client.ts";
-import { faultOfNetwork } from "#storage/faults.ts";
-import { completeUpload, createUpload, listParts, statObject } from "#storage/multipart.ts";
-import { cutEvenly } from "#storage/plan.ts";
-import { presignOperation } from "#storage/signing.ts";
-import type { OpenedStore } from "#storage/testing/open-store.ts";
-import { createGate } from "./gate.ts";
-import { sumBlob } from "./sum-blob.ts";
-import type { UploadTools } from "./upload-file.ts";
+import { toFault } from "#protocol/fault.ts";
+import type { Operation, SignedRequest } from "#protocol/operations.ts";
+import type { ListedPart } from "../answers.ts";
+import { createControlClient } from "../client.ts";
+import { faultOfNetwork, type PlainAnswer } from "../faults.ts";
+import { completeUpload, createUpload, listParts, statObject } from "../multipart.ts";
+import { cutEvenly } from "../plan.ts";
+import { presignOperation } from "../signing.ts";
+import type { OpenedStore } from "./open-store.ts";
 
 /** For tests: the real store, and in the place of the hub as much of it as an upload needs, with the same answers. */
 export interface UploadStage {
   key: string;
   partBytes: number;
-  tools: UploadTools;
+  /** What of a page's tools speaks to the hub and to the store. */
+  tools: {
+    sign: (id: string, parts: { partNumber: number; crc32: string }[]) => Promise<SignedRequest[]>;
+    listParts: (id: string) => Promise<ListedPart[]>;
+    finish: (id: string) => Promise<FinishedUpload>;
+    put: (
+      request: SignedRequest,
+      body: Blob,
+      watch: { onSent: (bytes: number) => void; signal: AbortSignal },
+    ) => Promise<PlainAnswer>;
+  };
   /** Begins an upload of so many bytes; returns its id. */
   begin: (sizeBytes: number) => Promise<string>;
-  faults: Fault[];
   /** How long ago what is signed next was signed. */
   signing: { agoMs: number };
   read: () => Promise<Uint8Array>;
@@ -32,7 +39,6 @@ export function stageUpload(store: OpenedStore, at: { key: string; partBytes: nu
   const client = createControlClient({ access, credential });
   const where = { bucket: access.bucket, key };
   const sizes = new Map<string, number>();
-  const faults: Fault[] = [];
   const signing = { agoMs: 0 };
   const presign = (operation: Operation, lifetimeMs: number) =>
     presignOperation({ access, credential, operation, nowMs: Date.now() - signing.agoMs, lifetimeMs });
@@ -50,7 +56,7 @@ export function stageUpload(store: OpenedStore, at: { key: string; partBytes: nu
     if (found?.nonce !== NONCE || found.sizeBytes !== sizeBytes) return { id, outcome: "missing", partNumbers: [1] };
     return { id, outcome: "done", etag: found.etag, sizeBytes };
   };
-  const tools: UploadTools = {
+  const tools: UploadStage["tools"] = {
     sign: async (id, parts) =>
       parts.map(({ partNumber, crc32 }) => {
         const sizeBytes = lengthOf(id, partNumber);
@@ -72,18 +78,11 @@ export function stageUpload(store: OpenedStore, at: { key: string; partBytes: nu
         throw faultOfNetwork(error, { op: "UploadPart", subject: key });
       }
     },
-    sum: sumBlob,
-    gate: createGate(Date.now),
-    patience: { now: Date.now, wait: async () => undefined, random: () => 0, lastMovedAt: () => 0 },
-    onFault: async (fault) => {
-      faults.push(fault);
-    },
   };
   return {
     key,
     partBytes,
     tools,
-    faults,
     signing,
     begin: async (sizeBytes) => {
       const id =
