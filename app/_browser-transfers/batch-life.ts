@@ -1,4 +1,4 @@
-import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
+import { Fault, toFault } from "#protocol/fault.ts";
 import { newRequestId } from "../_hub/use-action.ts";
 import { countStates, isSettled, piecesOf, type BatchState, type BatchView, type FileView } from "./batch-view.ts";
 import { giveUp } from "./calls.ts";
@@ -39,7 +39,6 @@ export class BatchLife {
   readonly #chosen = new Map<number, File>();
   readonly #progress = new Map<number, UploadProgress>();
   #run: { stop: AbortController; ended: Promise<void> } | null = null;
-  #fault: FaultData | null = null;
   #retries = 0;
   #reused = 0;
   #hasAnswered = false;
@@ -134,7 +133,7 @@ export class BatchLife {
   async #resume(): Promise<void> {
     await this.#run?.ended;
     this.batch.isPaused = false;
-    this.#fault = null;
+    this.batch.fault = null;
     await this.#parts.kept.putBatch(this.batch);
     this.#go();
   }
@@ -160,7 +159,7 @@ export class BatchLife {
       .catch(async (error: unknown) => {
         const fault = toFault(error);
         if (fault.code === "CANCELLED") return;
-        this.#fault = fault.toData();
+        batch.fault = fault.toData();
         batch.isPaused = true;
         await kept.putBatch(batch);
       })
@@ -270,7 +269,7 @@ export class BatchLife {
       retries: this.#retries,
       reusedParts: this.#reused,
       pieces: piecesOf(files, this.#progress.get(0)?.parts ?? null),
-      fault: this.#fault,
+      fault: batch.fault,
     };
   }
 

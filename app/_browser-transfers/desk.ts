@@ -120,6 +120,7 @@ export class TransferDesk {
       ifThere,
       createdAt: Date.now(),
       isPaused: false,
+      fault: null,
       roots: chosen.roots,
     };
     const files = chosen.files.map(({ path, file, handle }, index): KeptFile => ({

@@ -38,6 +38,8 @@ export interface KeptBatch {
   createdAt: number;
   /** By the person, or by what stopped all of it. */
   isPaused: boolean;
+  /** What stopped all of it; null when it was a person. */
+  fault: FaultData | null;
   roots: FileSystemHandle[];
 }
 
