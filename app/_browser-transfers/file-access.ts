@@ -31,8 +31,6 @@ function opener(name: string): Opener | null {
     : null;
 }
 
-export const canPickFolders = (): boolean => opener("showDirectoryPicker") !== null;
-
 async function readHandle(handle: FileSystemHandle, path: string, into: ChosenFile[]): Promise<void> {
   if (isFileHandle(handle)) into.push({ path, file: await handle.getFile(), handle });
   else if (isFolderHandle(handle)) {
