@@ -21,7 +21,7 @@ export async function signReads(
   const { profileId, profileName } = store;
   const times = operations.length;
   await hub.keyUses.note({ caller, profileId, profileName, action: "sign reads", times });
-  const requests = await store.signForBrowser(operations, { lifetimeMs: SIGNED_FOR_MS, ifThere: "keep" });
+  const requests = await store.signForBrowser(operations, { lifetimeMs: SIGNED_FOR_MS });
   hub.counters.signatures += times;
   return requests.map((request, index) => ({ key: keys[index] ?? "", request }));
 }

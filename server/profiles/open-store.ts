@@ -28,10 +28,10 @@ export interface OpenStore {
   readonly client: S3Client;
   /** Signs for a node. */
   signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
-  /** Signs for a page, at the endpoint browsers use. `keep` makes writes conditional where the store honours that. */
+  /** Signs for a page, at the endpoint browsers use. Writes are conditional where the store honours that, except to `replace`. */
   signForBrowser(
     operations: readonly Operation[],
-    terms: { lifetimeMs: number; ifThere: "keep" | "replace" },
+    terms: { lifetimeMs: number; ifThere?: "keep" | "replace" },
   ): Promise<SignedRequest[]>;
 }
 
@@ -172,7 +172,7 @@ export function createStores(
       },
       signForBrowser: async (operations, { lifetimeMs, ifThere }) => {
         const { traits } = browserAccess;
-        const conditionalWrites = traits.conditionalWrites && ifThere === "keep";
+        const conditionalWrites = traits.conditionalWrites && ifThere !== "replace";
         const terms = { ...browserAccess, traits: { ...traits, conditionalWrites } };
         return (await keeper.sign({ place, sealed, access: terms, operations: [...operations], lifetimeMs })).requests;
       },
