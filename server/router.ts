@@ -2,6 +2,7 @@ import { alertsRouter } from "./alerts/router.ts";
 import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { sessionsRouter } from "./auth/sessions.ts";
+import { bucketRouter } from "./bucket/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
@@ -25,6 +26,7 @@ export const hubRouter = router({
   fleet: fleetRouter,
   nodes: nodesRouter,
   profiles: profilesRouter,
+  bucket: bucketRouter,
   runs: runsRouter,
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,

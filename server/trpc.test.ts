@@ -40,8 +40,10 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.channels.list",
     "alerts.active",
     "alerts.history",
+    ...["list", "walk", "versions", "describe", "orphans"].map((name) => `bucket.${name}`),
   ],
   operator: [
+    ...["image", "share"].map((name) => `bucket.${name}`),
     "inspect.recognise",
     "history.setRegions",
     "restores.create",
@@ -55,6 +57,7 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.mute",
   ],
   admin: [
+    "bucket.abortOrphans",
     "profiles.create",
     "profiles.update",
     "profiles.test",

@@ -28,6 +28,8 @@ export interface OpenStore {
   readonly client: S3Client;
   /** Signs for a node. */
   signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
+  /** Signs for somebody's browser. */
+  signForBrowser(operations: readonly Operation[], about: { lifetimeMs: number }): Promise<SignedRequest[]>;
 }
 
 export interface Stores {
@@ -38,14 +40,22 @@ export interface Stores {
   close(): void;
 }
 
-type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
+type Endpoints = Pick<
+  ProfileDraft,
+  "endpoint" | "workerEndpoint" | "browserEndpoint" | "region" | "bucket" | "addressing" | "provider"
+>;
 
-/** `worker` gives the access nodes use; `found` is what tests of this store found out, null where none counts. */
+const endpointOf = (profile: Endpoints, side: "hub" | "worker" | "browser"): string => {
+  const own = { hub: null, worker: profile.workerEndpoint, browser: profile.browserEndpoint }[side];
+  return own ?? profile.endpoint;
+};
+
+/** `worker` gives the access nodes use, `browser` that of people's browsers; `found` is what tests of this store found out, null where none counts. */
 export const accessOf = (
   profile: Endpoints,
-  { side, found }: { side: "hub" | "worker"; found: FoundTraits | null },
+  { side, found }: { side: "hub" | "worker" | "browser"; found: FoundTraits | null },
 ): StoreAccess => ({
-  endpoint: (side === "worker" ? profile.workerEndpoint : null) ?? profile.endpoint,
+  endpoint: endpointOf(profile, side),
   region: profile.region,
   bucket: profile.bucket,
   addressing: profile.addressing,
@@ -154,6 +164,11 @@ export function createStores(
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
+      },
+      signForBrowser: async (operations, { lifetimeMs }) => {
+        const browserAccess = accessOf(draft, { side: "browser", found });
+        const input = { place, sealed, access: browserAccess, operations: [...operations] };
+        return (await keeper.sign({ ...input, lifetimeMs })).requests;
       },
     };
   };
