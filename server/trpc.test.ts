@@ -40,10 +40,10 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.channels.list",
     "alerts.active",
     "alerts.history",
-    ...["list", "walk", "versions", "describe", "orphans"].map((name) => `bucket.${name}`),
+    ...["list", "walk", "versions", "describe", "orphans", "job", "jobs"].map((name) => `bucket.${name}`),
   ],
   operator: [
-    ...["image", "share"].map((name) => `bucket.${name}`),
+    ...["image", "share", "plan", "start", "cancel"].map((name) => `bucket.${name}`),
     "inspect.recognise",
     "history.setRegions",
     "restores.create",

@@ -28,7 +28,7 @@ interface BrowseToolsProps {
 /** What is shown of a folder, and how. */
 export function BrowseTools({ place, go, children }: BrowseToolsProps) {
   return (
-    <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2.5">
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
       <SearchField
         label="Names in this folder that begin with"
         value={place.filter}
@@ -75,7 +75,9 @@ export function SelectionBar({ selection, onClear, children }: SelectionBarProps
   if (objects + folders === 0) return null;
   const words = [
     ...(objects > 0 ? [`${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(bytes)}`] : []),
-    ...(folders > 0 ? [`${formatCount(folders)} ${folders === 1 ? "folder" : "folders"} with all that is below`] : []),
+    ...(folders > 0
+      ? [`${formatCount(folders)} ${folders === 1 ? "prefix" : "prefixes"} with all that begins so`]
+      : []),
   ];
   return (
     <section

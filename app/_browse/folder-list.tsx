@@ -30,7 +30,7 @@ export function FolderList({ folder, state, place, selection, onSelect, onOpen, 
     // The state changes whenever what is held does.
     [folder, place.sort, state],
   );
-  const rowAt = (index: number): BucketRow | null => (sorted === null ? folder.row(index) : (sorted[index] ?? null));
+  const rowAt = sorted === null ? state.rowAt : (index: number): BucketRow | null => sorted[index] ?? null;
   if (count === 0 && fault !== null)
     return (
       <div className="p-3">

@@ -54,13 +54,13 @@ describe("a folder", () => {
     }
     expect(folder.state()).toMatchObject({ count: 1_000_000, isWhole: false, objects: 1_000_000, bytes: 1_000_000 });
     expect(most).toBeLessThanOrEqual(40_000);
-    expect(folder.row(5)).toBeNull();
+    expect(folder.state().rowAt(5)).toBeNull();
     folder.need(0, 40);
     await settle(() => !folder.state().isLoading);
-    expect(folder.row(5)?.key).toBe(nameOf(5));
+    expect(folder.state().rowAt(5)?.key).toBe(nameOf(5));
     folder.need(999_990, 1_000_000);
     await settle(() => !folder.state().isLoading);
-    expect(folder.row(999_999)?.key).toBe(nameOf(999_999));
+    expect(folder.state().rowAt(999_999)?.key).toBe(nameOf(999_999));
   });
 
   it("goes on from the last key when the hub knows the place no more", async () => {

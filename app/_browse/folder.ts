@@ -32,13 +32,13 @@ export interface FolderState {
   bytes: number;
   /** All rows known are held, so they can be put in another order. */
   isWhole: boolean;
+  /** Null: not here at the moment; asked for with `need`. Another function whenever another row may come of it. */
+  rowAt: (index: number) => BucketRow | null;
 }
 
 export interface Folder {
   subscribe: (listener: () => void) => () => void;
   state: () => FolderState;
-  /** Null: not here at the moment; asked for with `need`. */
-  row: (index: number) => BucketRow | null;
   /** Rows from `first` on until `end` are looked at. */
   need: (first: number, end: number) => void;
   /** All rows that are held, in their order. */
@@ -81,6 +81,20 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
   let next: { cursor: string | null; after: string | null } | null = { cursor: null, after: null };
   let loading: number | null = null;
   let wanted = { first: 0, end: 1 };
+  const place = (index: number): { page: number; at: number } | null => {
+    let start = 0;
+    for (const [number, { count }] of pages.entries()) {
+      if (index < start + count) return { page: number, at: index - start };
+      start += count;
+    }
+    return null;
+  };
+
+  const rowAt = (index: number): BucketRow | null => {
+    const found = place(index);
+    return found === null ? null : (pages[found.page]?.rows?.[found.at] ?? null);
+  };
+
   let state: FolderState = {
     count: 0,
     isComplete: false,
@@ -89,20 +103,13 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
     objects: 0,
     bytes: 0,
     isWhole: true,
+    rowAt,
   };
 
   const change = (to: Partial<FolderState>): void => {
     state = { ...state, isWhole: pages.every(({ rows }) => rows !== null), ...to };
+    state.rowAt = (index) => rowAt(index);
     for (const listener of listeners) listener();
-  };
-
-  const place = (index: number): { page: number; at: number } | null => {
-    let start = 0;
-    for (const [number, { count }] of pages.entries()) {
-      if (index < start + count) return { page: number, at: index - start };
-      start += count;
-    }
-    return null;
   };
 
   /** The page to fetch now for what is looked at; null when all of it is here. */
@@ -187,10 +194,6 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       return () => listeners.delete(listener);
     },
     state: () => state,
-    row: (index) => {
-      const found = place(index);
-      return found === null ? null : (pages[found.page]?.rows?.[found.at] ?? null);
-    },
     need: (first, end) => {
       // Somebody looks again.
       if (closing.signal.aborted) closing = new AbortController();

@@ -143,7 +143,7 @@ export function ObjectGrid(props: ObjectGridProps) {
     },
   };
   return (
-    <div ref={area} className="h-[calc(100dvh-330px)] min-h-64 overflow-y-auto overscroll-contain">
+    <div ref={area} className="max-h-[calc(100dvh-330px)] min-h-40 overflow-y-auto overscroll-contain">
       <table
         {...grid}
         aria-label={label}

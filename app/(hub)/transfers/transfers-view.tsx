@@ -2,6 +2,7 @@
 import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
+import { JobsPanel } from "../../_browse/jobs-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
@@ -27,6 +28,7 @@ export function TransfersView() {
         }
       />
       <TransfersPanel nodeId={null} />
+      <JobsPanel profileId={null} />
     </>
   );
 }

@@ -1,8 +1,10 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import type { BucketAction } from "#protocol/bucket-jobs.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
+import { useWhyNot } from "../../../_hub/person.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf } from "../../../_hub/fault-of.ts";
 import { profilesQuery } from "../../../_hub/queries.ts";
@@ -14,6 +16,7 @@ import { FolderList } from "../../../_browse/folder-list.tsx";
 import { OrphansPanel } from "../../../_browse/orphans-panel.tsx";
 import { PlacePath } from "../../../_browse/place-path.tsx";
 import { SearchList } from "../../../_browse/search-list.tsx";
+import { JobsPanel } from "../../../_browse/jobs-panel.tsx";
 import { NOTHING_CHOSEN } from "../../../_browse/selection.ts";
 import { SumUp } from "../../../_browse/sum-up.tsx";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
@@ -21,9 +24,12 @@ import { useFolder } from "../../../_browse/use-folder.ts";
 import { VersionsList } from "../../../_browse/versions-list.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+
+const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 /** One bucket from the inside. */
 export function BucketPageView({ id }: { id: string }) {
@@ -63,6 +69,15 @@ function BucketBody({ view }: { view: ProfileView }) {
   const up = above === null ? null : () => go({ folder: above, filter: "", words: "", key: "" }, "step");
   const folderHref = (to: string): string => href({ folder: to, filter: "", words: "", key: "" });
   const { profile } = view;
+  const [planning, setPlanning] = useState<BucketAction | null>(null);
+  const whyNotCopy = useWhyNot("operator");
+  const whyNotChange = useWhyNot("admin");
+  const items = [...selection.chosen].map(([key, sizeBytes]) => (sizeBytes === null ? { prefix: key } : { key }));
+  const changes: readonly { action: BucketAction; label: string; whyNot: string | null }[] = [
+    { action: "copy", label: "Copy…", whyNot: whyNotCopy },
+    { action: "move", label: "Move…", whyNot: whyNotChange },
+    { action: "delete", label: "Delete…", whyNot: whyNotChange },
+  ];
   const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
   return (
     <>
@@ -95,6 +110,15 @@ function BucketBody({ view }: { view: ProfileView }) {
         )}
         <Panel label="Folder">
           <BrowseTools place={place} go={go}>
+            {place.show === "objects" && place.words === "" && state.count > 0 && (
+              <Button
+                size="small"
+                title="Everything that this list has or will have, folders with all that is below"
+                onClick={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
+              >
+                Choose all
+              </Button>
+            )}
             <Button size="small" onClick={() => setSumming(place.folder)}>
               Sum up
             </Button>
@@ -114,9 +138,34 @@ function BucketBody({ view }: { view: ProfileView }) {
           ) : (
             <SearchList profileId={view.id} {...lists} />
           )}
-          {place.show === "objects" && <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)} />}
+          {place.show === "objects" && (
+            <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)}>
+              {changes.map(({ action, label, whyNot }) => (
+                <Button
+                  key={action}
+                  size="small"
+                  disabled={whyNot !== null}
+                  title={whyNot ?? undefined}
+                  onClick={() => setPlanning(action)}
+                >
+                  {label}
+                </Button>
+              ))}
+            </SelectionBar>
+          )}
         </Panel>
       </div>
+      <JobsPanel profileId={view.id} />
+      {planning !== null && items.length > 0 && (
+        <PlanDialog
+          profileId={view.id}
+          action={planning}
+          from={place.folder}
+          items={items}
+          onClose={() => setPlanning(null)}
+          onStarted={() => select(NOTHING_CHOSEN)}
+        />
+      )}
     </>
   );
 }
