@@ -90,6 +90,8 @@ export interface ObjectVersion {
 }
 
 export interface VersionsPage {
+  /** False where the store does not know of versions. */
+  isSupported: boolean;
   folders: string[];
   versions: ObjectVersion[];
   nextCursor: string | null;

@@ -46,17 +46,15 @@ export function VersionsList({
   const pages = list.data?.pages ?? [];
   const folders = pages.flatMap((page) => page.folders);
   const versions = pages.flatMap((page) => page.versions);
-  if (list.isError) {
-    const fault = faultOf(list.error);
-    if (fault.code === "UNSUPPORTED")
-      return <Empty title="This store keeps no versions">It does not answer when it is asked for them.</Empty>;
+  if (list.isError)
     return (
       <div className="p-3">
-        <FaultNote fault={fault} onRetry={() => void list.refetch()} />
+        <FaultNote fault={faultOf(list.error)} onRetry={() => void list.refetch()} />
       </div>
     );
-  }
   if (list.data === undefined) return <SkeletonRows rows={6} label="Loading versions" />;
+  if (pages[0]?.isSupported === false)
+    return <Empty title="This store keeps no versions">It does not know what it is asked for.</Empty>;
   if (folders.length + versions.length === 0 && !list.hasNextPage) return <Empty title="Nothing is in this folder" />;
   return (
     <>

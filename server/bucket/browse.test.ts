@@ -207,7 +207,7 @@ describe("an object", () => {
 
 describe("versions", () => {
   it("are said to be missing where the store keeps none", async () => {
-    await expect(as().versions({ profileId, prefix: "a/" })).rejects.toEqual(fault("UNSUPPORTED"));
+    expect(await as().versions({ profileId, prefix: "a/" })).toMatchObject({ isSupported: false, versions: [] });
   });
 });
 

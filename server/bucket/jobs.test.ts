@@ -94,7 +94,7 @@ describe("a plan", () => {
     expect(await keys()).toEqual(["a/1"]);
   });
 
-  it("to copy needs an operator; to move or delete an admin, and so does its confirmation", async () => {
+  it("to copy needs an operator, to move or delete an admin, and so does its confirmation", async () => {
     await put({ "a/1": "one" });
     const asked = { profileId, from: "", items: [{ prefix: "a/" }] };
     await expect(as("operator").plan({ ...asked, action: "delete", target: null })).rejects.toEqual(

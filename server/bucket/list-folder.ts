@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import type { FolderPage, listFolderInput, listVersionsInput, VersionsPage } from "#protocol/bucket.ts";
+import { isFault } from "#protocol/fault.ts";
 import { listPage, versionsPage } from "#storage/browse.ts";
 import type { Hub } from "../hub.ts";
 import { openCursor, sealCursor } from "./seal-cursor.ts";
@@ -26,7 +27,7 @@ export async function listFolder(
   return { folders: page.folders, objects: page.objects, nextCursor: sealed(of, page.next) };
 }
 
-/** @throws Fault NOT_FOUND, LISTING_OVER, UNSUPPORTED where the store keeps no versions, CANCELLED, those of the store */
+/** A store that does not know of versions is no failure. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
 export async function listVersions(
   hub: Hub,
   input: z.infer<typeof listVersionsInput>,
@@ -37,6 +38,12 @@ export async function listVersions(
   const from = opened(of, cursor);
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
-  const page = await versionsPage(store.client, { bucket, prefix, delimiter: "/", from, limit, signal });
-  return { folders: page.folders, versions: page.versions, nextCursor: sealed(of, page.next) };
+  try {
+    const page = await versionsPage(store.client, { bucket, prefix, delimiter: "/", from, limit, signal });
+    const { folders, versions, next } = page;
+    return { isSupported: true, folders, versions, nextCursor: sealed(of, next) };
+  } catch (error) {
+    if (!isFault(error) || error.code !== "UNSUPPORTED") throw error;
+    return { isSupported: false, folders: [], versions: [], nextCursor: null };
+  }
 }
