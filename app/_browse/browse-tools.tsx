@@ -75,9 +75,7 @@ export function SelectionBar({ selection, onClear, children }: SelectionBarProps
   if (objects + folders === 0) return null;
   const words = [
     ...(objects > 0 ? [`${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(bytes)}`] : []),
-    ...(folders > 0
-      ? [`${formatCount(folders)} ${folders === 1 ? "prefix" : "prefixes"} with all that begins so`]
-      : []),
+    ...(folders > 0 ? [`${formatCount(folders)} ${folders === 1 ? "folder" : "folders"} with all that is below`] : []),
   ];
   return (
     <section

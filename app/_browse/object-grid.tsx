@@ -41,9 +41,13 @@ const CELL = "h-[34px] border-b border-line p-0";
 /** The end of a long name is what tells it from others. */
 const LONGEST = 220;
 
+/** Another folder is another list: whoever walks by keyboard takes the focus along. */
+const walking = { on: false };
+
 export function ObjectGrid(props: ObjectGridProps) {
   const { label, count, rowAt, onLook, prefix, selection, onSelect, onOpen, onUp, openKey } = props;
   const area = useRef<HTMLDivElement>(null);
+  const table = useRef<HTMLTableElement>(null);
   const [seen, setSeen] = useState({ scrollTop: 0, screenHeight: 600 });
   const [active, setActive] = useState(0);
   const view = tallView({ count, ...seen });
@@ -66,6 +70,10 @@ export function ObjectGrid(props: ObjectGridProps) {
       watch.disconnect();
       element.removeEventListener("scroll", look);
     };
+  }, []);
+  useEffect(() => {
+    if (walking.on) table.current?.focus();
+    walking.on = false;
   }, []);
   useEffect(() => onLook(view.first, view.end), [onLook, view.first, view.end]);
 
@@ -108,10 +116,12 @@ export function ObjectGrid(props: ObjectGridProps) {
       case "End":
         return step(event, count - 1);
       case "Enter":
+        walking.on = row?.kind === "folder";
         if (row !== null) onOpen(row);
         return;
       case "Backspace":
         event.preventDefault();
+        walking.on = onUp !== null;
         return onUp?.();
       case " ":
       case "x":
@@ -146,6 +156,7 @@ export function ObjectGrid(props: ObjectGridProps) {
     <div ref={area} className="max-h-[calc(100dvh-330px)] min-h-40 overflow-y-auto overscroll-contain">
       <table
         {...grid}
+        ref={table}
         aria-label={label}
         aria-rowcount={count + 1}
         className="group/list w-full table-fixed border-separate border-spacing-0 outline-offset-[-2px]"

@@ -60,7 +60,7 @@ test("forty thousand keys scroll with a screenful of rows, from the keyboard too
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/in=bulk%2F/);
   await expect(page.getByRole("button", { name: "0000000.bin", exact: true }).last()).toBeVisible();
-  await grid(page).focus();
+  await expect(grid(page)).toBeFocused();
   const all = page.getByText(`${KEYS.toLocaleString("en-US")} rows, all of it`);
   let most = 0;
   await expect
@@ -155,7 +155,7 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   await page.keyboard.press("Shift+ArrowDown");
   await page.keyboard.press("Shift+ArrowDown");
   const chosen = page.getByRole("region", { name: "Chosen" });
-  await expect(chosen).toContainText("2 objects, 6 B and 1 prefix");
+  await expect(chosen).toContainText("2 objects, 6 B and 1 folder with all that is below");
   await chosen.getByRole("button", { name: "Copy…" }).click();
   await page.getByLabel("To the folder").fill("b");
   await page.getByRole("button", { name: "Show what would happen" }).click();

@@ -32,7 +32,6 @@ interface Chunk {
   progress: JobProgress;
   /** Told after each object. */
   onMoved: () => void;
-  largestWholeBytes?: number;
 }
 
 const COPIES_AT_A_TIME = 6;
@@ -94,7 +93,7 @@ interface Ends {
 }
 
 async function copyAll(chunk: Chunk, { succeed, fail }: Ends): Promise<void> {
-  const { store, asked, jobId, objects, progress, largestWholeBytes } = chunk;
+  const { store, asked, jobId, objects, progress } = chunk;
   const { signal } = progress.stop;
   const { bucket, traits } = store.access;
   const queue = objects.values();
@@ -115,7 +114,6 @@ async function copyAll(chunk: Chunk, { succeed, fail }: Ends): Promise<void> {
             nonce: jobId,
             traits,
             signal,
-            ...(largestWholeBytes !== undefined && { largestWholeBytes }),
           }),
         );
         succeed(object);

@@ -273,6 +273,25 @@ describe("a job", () => {
     expect((await keysOf(test.hub, profileId, "b/")).length).toBe(12);
   }, 120_000);
 
+  it("waits for a store that is away, says so, and goes on", async () => {
+    await put({ "a/1": "one", "a/2": "two" });
+    const job = await plan({ action: "delete", from: "", items: [{ prefix: "a/" }], target: null });
+    const away = { id: "away", op: "DeleteObjects", action: { kind: "error", status: 503, code: "SlowDown" } };
+    const rule = await control("rules", { method: "POST", body: JSON.stringify(away) });
+    if (!rule.ok) throw new Error(await rule.text());
+    await as().start({ id: job.id });
+    for (;;) {
+      const now = await as().job({ id: job.id });
+      if (now.fault?.code === "THROTTLED") break;
+      expect(now.state).not.toBe("failed");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await control("rules", { method: "DELETE" });
+    test.hub.bucketJobs.wake.ring();
+    expect(await until(job.id, OVER)).toMatchObject({ state: "done", doneObjects: 2, fault: null });
+    expect(await keys()).toEqual([]);
+  }, 120_000);
+
   it("is stopped while it runs, and says what was done by then", async () => {
     await put(Object.fromEntries(Array.from({ length: 12 }, (_, at) => [`a/${10 + at}`, `text ${at}`])));
     const action = { kind: "stall", side: "response" };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { BucketJob } from "#prisma/client/client.ts";
 import { bucketJobStatesBefore, PLAN_LASTS_MS, type BucketJobState } from "#protocol/bucket-jobs.ts";
 import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
@@ -15,6 +16,8 @@ import { newProgress, type JobProgress } from "./job-board.ts";
  */
 
 const LOOK_EVERY_MS = 30_000;
+/** A hub that ends does not wait longer for a store. */
+const LAST_CALL_MS = 2_000;
 const STALE_EVERY_MS = 1_000;
 /** A store that does not answer is asked again after this, and given up after so many times without anything done. */
 const WAIT_MS = 15_000;
@@ -29,8 +32,6 @@ const WORDS = { copy: "Copied", move: "Moved", delete: "Deleted" } as const;
 interface Runner {
   hub: Hub;
   stopping: AbortSignal;
-  waitMs: number;
-  largestWholeBytes?: number;
 }
 
 const storedFault = (fault: FaultData | null): string | null => (fault === null ? null : JSON.stringify(fault));
@@ -91,7 +92,7 @@ const allRefused = ({ doneObjects, failures }: ChunkDone): boolean =>
   doneObjects === 0 && failures.length >= TELLING && failures.every(({ fault }) => fault.code === "ACCESS_DENIED");
 
 async function runChunks(runner: Runner, job: BucketJob, progress: JobProgress): Promise<void> {
-  const { hub, waitMs, largestWholeBytes } = runner;
+  const { hub } = runner;
   const asked = askedOf(job);
   let waits = 0;
   let toldAt = 0;
@@ -107,8 +108,7 @@ async function runChunks(runner: Runner, job: BucketJob, progress: JobProgress):
     const objects = plannedObject.array().parse(JSON.parse(chunk.objects));
     try {
       const store = await hub.stores.open(job.profileId);
-      const parts = { hub, store, jobId: job.id, asked, objects, progress, onMoved };
-      const done = await carryOut({ ...parts, ...(largestWholeBytes !== undefined && { largestWholeBytes }) });
+      const done = await carryOut({ hub, store, jobId: job.id, asked, objects, progress, onMoved });
       waits = 0;
       progress.waitsFor = null;
       await keepChunk(hub, job.id, { seq: chunk.seq, done });
@@ -119,7 +119,7 @@ async function runChunks(runner: Runner, job: BucketJob, progress: JobProgress):
       if (fault.retry === "never" || ++waits > MOST_WAITS) throw fault;
       progress.waitsFor = fault.toData();
       emit(hub, null, ["transfers"]);
-      await hub.bucketJobs.wake.wait({ timeoutMs: waitMs, abort: progress.stop.signal });
+      await hub.bucketJobs.wake.wait({ timeoutMs: WAIT_MS, abort: progress.stop.signal });
     } finally {
       progress.doneObjects = 0;
       progress.doneBytes = 0;
@@ -206,13 +206,10 @@ async function sweepOld(hub: Hub): Promise<void> {
 }
 
 /** Starts the work. `stop` waits for what is under way to come to a place where it can be left. */
-export function startBucketJobs(
-  hub: Hub,
-  options: { waitMs?: number; largestWholeBytes?: number } = {},
-): { stop: () => Promise<void> } {
+export function startBucketJobs(hub: Hub): { stop: () => Promise<void> } {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const runner: Runner = { hub, stopping: signal, waitMs: WAIT_MS, ...options };
+  const runner: Runner = { hub, stopping: signal };
   const loop = async (states: BucketJobState[], work: (job: BucketJob) => Promise<void>): Promise<void> => {
     while (!signal.aborted) {
       try {
@@ -241,7 +238,8 @@ export function startBucketJobs(
   return {
     stop: async () => {
       stopping.abort();
-      await Promise.allSettled(loops);
+      // What is cut off is done again by the hub that comes next.
+      await Promise.race([Promise.allSettled(loops), sleep(LAST_CALL_MS, null, { ref: false })]);
     },
   };
 }
