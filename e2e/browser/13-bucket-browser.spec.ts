@@ -49,7 +49,7 @@ async function openBucket(page: Page, stage: Stage, query = ""): Promise<void> {
 }
 
 test("forty thousand keys scroll with a screenful of rows, from the keyboard too", async ({ page, stage }) => {
-  test.setTimeout(240_000);
+  test.setTimeout(480_000);
   await putAll(stage, { "a/note.txt": "hello", "a/config.json": '{"lr": 0.1}' });
   await signInByPage(page, stage);
   await page.goto(`${stage.hub.url}/buckets`);
@@ -70,7 +70,7 @@ test("forty thousand keys scroll with a screenful of rows, from the keyboard too
         most = Math.max(most, await drawn(page));
         return all.isVisible();
       },
-      { timeout: 120_000 },
+      { timeout: 300_000 },
     )
     .toBe(true);
   expect(most).toBeLessThan(80);
@@ -93,7 +93,7 @@ test("forty thousand keys scroll with a screenful of rows, from the keyboard too
 });
 
 test("an object is looked at beside the list, and search says how far it looked", async ({ page, stage }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   await putAll(stage, { "a/deep/note.txt": "hello <b>there</b>", "a/config.json": '{"lr": 0.1}' });
   await signInByPage(page, stage);
   await openBucket(page, stage, "?in=a/deep/");
@@ -123,7 +123,7 @@ test("an object is looked at beside the list, and search says how far it looked"
 });
 
 test("hostile names are shown as what they are, wide and narrow", async ({ page, stage }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   await putAll(stage, Object.fromEntries(HOSTILE.map((key) => [key, "<script>alert(1)</script>"])));
   await signInByPage(page, stage);
   for (const [theme, width] of [
@@ -146,7 +146,7 @@ test("hostile names are shown as what they are, wide and narrow", async ({ page,
 });
 
 test("copies, moves and deletions show their effect first, and run on the hub", async ({ page, stage }) => {
-  test.setTimeout(240_000);
+  test.setTimeout(480_000);
   await putAll(stage, { "a/1.txt": "one", "a/2.txt": "two", "a/deep/3.txt": "three" });
   await signInByPage(page, stage);
   await openBucket(page, stage, "?in=a/");
@@ -187,7 +187,7 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
 });
 
 test("versions and unfinished uploads have their place", async ({ page, stage }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(300_000);
   await putAll(stage, { "a/1.txt": "one" });
   await signInByPage(page, stage);
   await openBucket(page, stage, "?in=a/");

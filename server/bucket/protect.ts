@@ -28,23 +28,44 @@ const WHY = { "runs/": "leftover", "manifests/": "manifest", "epochs/": "claim",
 
 const nobodys = (why: Protection["why"]): Protection => ({ why, checkpointId: null, run: null, step: null });
 
+/**
+ * Keys outside of Tidemark's folders by checkpoint, for each database. Manifests never change, and reading all of them takes
+ * a while where there are thousands: each is judged once. Nearly every one names its own folder and has nothing to keep here.
+ */
+const judged = new WeakMap<object, Map<string, readonly string[]>>();
+const AT_A_TIME = 500;
+
+async function judge(db: Db, about: { ids: readonly string[]; prefix: string; into: Map<string, readonly string[]> }) {
+  const { ids, prefix, into } = about;
+  const odd = await db.checkpoint.findMany({
+    where: { id: { in: [...ids] }, content: { NOT: { manifest: { contains: `"${prefix}runs/` } } } },
+    select: { id: true, content: { select: { manifest: true } } },
+  });
+  for (const id of ids) into.set(id, []);
+  for (const { id, content } of odd) {
+    const parsed = manifest.safeParse(JSON.parse(content?.manifest ?? "null"));
+    const files = parsed.success ? parsed.data.files : [];
+    into.set(
+      id,
+      files.flatMap(({ extents }) => extents.map(({ key }) => key)),
+    );
+  }
+}
+
 /** Objects outside of Tidemark's folders that manifests name, with their checkpoints. */
 async function namedElsewhere(db: Db, profiles: readonly { id: string; prefix: string }[]) {
+  const known = judged.get(db) ?? new Map<string, readonly string[]>();
+  judged.set(db, known);
   const named = new Map<string, string>();
   for (const { id: profileId, prefix } of profiles) {
-    // Manifests that name their own folder are the rule; only the others are read.
-    const where = {
-      profileId,
-      state: { in: HOLDING },
-      content: { manifest: { not: null }, NOT: { manifest: { contains: `"${prefix}runs/` } } },
-    };
+    // One that is being uploaded has no manifest yet.
+    const where = { profileId, state: { in: HOLDING }, manifestSha256: { not: null } };
     const rows = await db.checkpoint.findMany({ where, select: { id: true } });
-    for (const { id } of rows) {
-      const row = await db.checkpoint.findUnique({ where: { id }, select: { content: true } });
-      const parsed = manifest.safeParse(JSON.parse(row?.content?.manifest ?? "null"));
-      if (!parsed.success) continue;
-      for (const { extents } of parsed.data.files) for (const { key } of extents) named.set(key, id);
+    const fresh = rows.flatMap(({ id }) => (known.has(id) ? [] : [id]));
+    for (let from = 0; from < fresh.length; from += AT_A_TIME) {
+      await judge(db, { ids: fresh.slice(from, from + AT_A_TIME), prefix, into: known });
     }
+    for (const { id } of rows) for (const key of known.get(id) ?? []) named.set(key, id);
   }
   return named;
 }

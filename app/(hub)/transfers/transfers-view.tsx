@@ -2,9 +2,11 @@
 import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
-import { JobsPanel } from "../../_browse/jobs-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
+
+const JobsPanel = onDemand(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
 
 /** Everything that moves, waits or has moved between nodes and buckets. */
 export function TransfersView() {

@@ -10,18 +10,12 @@ import { faultOf } from "../../../_hub/fault-of.ts";
 import { profilesQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
-import { DetailPanel } from "../../../_browse/detail-panel.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
 import { FolderList } from "../../../_browse/folder-list.tsx";
-import { OrphansPanel } from "../../../_browse/orphans-panel.tsx";
 import { PlacePath } from "../../../_browse/place-path.tsx";
-import { SearchList } from "../../../_browse/search-list.tsx";
-import { JobsPanel } from "../../../_browse/jobs-panel.tsx";
 import { NOTHING_CHOSEN } from "../../../_browse/selection.ts";
-import { SumUp } from "../../../_browse/sum-up.tsx";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/use-folder.ts";
-import { VersionsList } from "../../../_browse/versions-list.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
@@ -29,6 +23,12 @@ import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 
+const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
+const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
+const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
+const JobsPanel = onDemand(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
+const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
 const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 /** One bucket from the inside. */
