@@ -64,6 +64,16 @@ export const HUB_FAULTS = {
     says: "Nothing is deleted: a part of this hub's record was lost, and nobody has said yet that it is whole again.",
     next: "When all of the bucket has been listed, an admin confirms it.",
   }),
+  LISTING_OVER: row("never", 409, {
+    exit: 1,
+    says: "This place in the listing is not known any more.",
+    next: "List again; pages do so by themselves.",
+  }),
+  BELONGS_TO_TIDEMARK: row("never", 409, {
+    exit: 4,
+    says: "It belongs to Tidemark, so it is neither moved nor deleted here.",
+    next: "Remove the checkpoint it belongs to; leftovers are removed under Settings, Upkeep.",
+  }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",

@@ -269,6 +269,7 @@ export type EventKind =
   | "command-expired"
   | "alert-undelivered"
   | "profile-changed"
+  | "bucket-job"
   | "account-created"
   | "upkeep";
 

@@ -3,6 +3,7 @@ import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { sessionsRouter } from "./auth/sessions.ts";
 import { browserTransfersRouter } from "./browser-transfers/router.ts";
+import { bucketRouter } from "./bucket/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
@@ -26,6 +27,7 @@ export const hubRouter = router({
   fleet: fleetRouter,
   nodes: nodesRouter,
   profiles: profilesRouter,
+  bucket: bucketRouter,
   runs: runsRouter,
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,

@@ -41,8 +41,10 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.active",
     "alerts.history",
     ...["lookAt", "signReads", "folder", "cors"].map((name) => `browserTransfers.${name}`),
+    ...["list", "walk", "versions", "describe", "orphans", "job", "jobs"].map((name) => `bucket.${name}`),
   ],
   operator: [
+    ...["image", "share", "plan", "start", "cancel"].map((name) => `bucket.${name}`),
     "inspect.recognise",
     "history.setRegions",
     "restores.create",
@@ -57,6 +59,7 @@ const EXPECTED: Record<Who, string[]> = {
     ...["start", "sign", "parts", "finish", "giveUp", "open"].map((name) => `browserTransfers.${name}`),
   ],
   admin: [
+    "bucket.abortOrphans",
     "profiles.create",
     "profiles.update",
     "profiles.test",

@@ -42,6 +42,7 @@ export const LAW: Readonly<Record<string, Law>> = {
 /** storage files that run in a browser, so the app may import their values. */
 export const BROWSER_SAFE: ReadonlySet<string> = new Set(
   [
+    "copy-forms",
     "providers",
     "provider-prices",
     "plan",

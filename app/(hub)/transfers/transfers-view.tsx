@@ -6,6 +6,8 @@ import { PageHead } from "../../_shell/page-head.tsx";
 import { onDemand } from "../../_ui/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
+const JobsPanel = onDemand(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+
 const ThisBrowserPanel = onDemand(() =>
   import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),
 );
@@ -33,6 +35,7 @@ export function TransfersView() {
       />
       <TransfersPanel nodeId={null} />
       <ThisBrowserPanel />
+      <JobsPanel profileId={null} />
     </>
   );
 }
