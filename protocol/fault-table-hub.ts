@@ -74,6 +74,16 @@ export const HUB_FAULTS = {
     says: "This checkpoint is in the trash.",
     next: "Bring it back first.",
   }),
+  LISTING_OVER: row("never", 409, {
+    exit: 1,
+    says: "This place in the listing is not known any more.",
+    next: "List again; pages do so by themselves.",
+  }),
+  BELONGS_TO_TIDEMARK: row("never", 409, {
+    exit: 4,
+    says: "It belongs to Tidemark, so it is neither moved nor deleted here.",
+    next: "Remove the checkpoint it belongs to; leftovers are removed under Settings, Upkeep.",
+  }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",

@@ -295,6 +295,11 @@ export const FAULTS = {
     says: "The worker was ended in the middle of it, and it is not begun a second time by itself.",
     next: "See what became of it, and ask again if it is still wanted.",
   }),
+  CORS_MISSING: row("never", 403, {
+    exit: 4,
+    says: "The bucket does not let this page in.",
+    next: "An admin can set its CORS rule under Buckets; then try again.",
+  }),
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
   CANCELLED: row("never", 499, { exit: 130, says: "It was cancelled.", next: "Start it again when you like." }),
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),

@@ -78,3 +78,10 @@ export function parseProbeKey(prefix: string, key: string): { nodeId: string; pr
   if (!parsed.nodeId.success || !parsed.probeId.success || more.length > 0) return null;
   return { nodeId: parsed.nodeId.data, probeId: parsed.probeId.data };
 }
+
+/** What Tidemark keeps under a profile's prefix; nobody else writes there. */
+const OWN_FOLDERS = ["runs/", "manifests/", "epochs/", "keeping/", "_tidemark/", "tidemark-check/"];
+
+/** Whether a key lies where Tidemark keeps its own things under one of these prefixes. */
+export const liesInOwnFolder = (prefixes: readonly string[], key: string): boolean =>
+  prefixes.some((prefix) => OWN_FOLDERS.some((folder) => key.startsWith(prefix + folder)));

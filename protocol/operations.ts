@@ -57,6 +57,8 @@ export const operation = z.discriminatedUnion("op", [
   z.object({ op: z.literal("head"), key }),
   /** DeleteObject. A hub signs it for what a node made to measure its link, and for nothing else. */
   z.object({ op: z.literal("delete"), key }),
+  /** A GET of the whole object by a link that people pass on: what it leads to is saved, not shown. No node is signed for it. */
+  z.object({ op: z.literal("share"), key }),
   /** A ranged GET, pinned to `etag` (If-Match) when one is known. */
   z.object({ op: z.literal("get"), key, offset: byteCount, length: byteCount.min(1), etag: etag.nullable() }),
 ]);

@@ -303,6 +303,7 @@ export type EventKind =
   | "command-expired"
   | "alert-undelivered"
   | "profile-changed"
+  | "bucket-job"
   | "account-created"
   | "upkeep";
 

@@ -1,6 +1,7 @@
 import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./auth/setup-code.ts";
 import type { AlertMemory } from "./alerts/alert-memory.ts";
+import type { JobBoard } from "./bucket/job-board.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
@@ -36,6 +37,7 @@ export interface Hub {
   readonly locks: KeyedLock;
   readonly counters: Counters;
   readonly upkeep: UpkeepState;
+  readonly bucketJobs: JobBoard;
   /** What was found inside files, kept for a while. */
   readonly inspections: Inspections;
   readonly history: History;

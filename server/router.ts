@@ -3,6 +3,8 @@ import { alertsRouter } from "./alerts/router.ts";
 import { apiTokensRouter } from "./api-tokens/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { sessionsRouter } from "./auth/sessions.ts";
+import { browserTransfersRouter } from "./browser-transfers/router.ts";
+import { bucketRouter } from "./bucket/router.ts";
 import { checkpointsRouter, runsRouter } from "./checkpoints/router.ts";
 import { commandsRouter } from "./commands/router.ts";
 import { auditRouter, eventsRouter } from "./events/router.ts";
@@ -28,6 +30,7 @@ export const hubRouter = router({
   fleet: fleetRouter,
   nodes: nodesRouter,
   profiles: profilesRouter,
+  bucket: bucketRouter,
   runs: runsRouter,
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,
@@ -48,6 +51,7 @@ export const hubRouter = router({
   upkeep: upkeepRouter,
   keeping: keepingRouter,
   drills: drillsRouter,
+  browserTransfers: browserTransfersRouter,
 });
 
 export type HubRouter = typeof hubRouter;

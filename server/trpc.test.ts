@@ -46,8 +46,11 @@ const EXPECTED: Record<Who, string[]> = {
     "alerts.history",
     ...["policy", "preview", "trash"].map((name) => `keeping.${name}`),
     "drills.get",
+    ...["lookAt", "signReads", "folder", "cors"].map((name) => `browserTransfers.${name}`),
+    ...["list", "walk", "versions", "describe", "orphans", "job", "jobs"].map((name) => `bucket.${name}`),
   ],
   operator: [
+    ...["image", "share", "plan", "start", "cancel"].map((name) => `bucket.${name}`),
     "inspect.recognise",
     "losses.setPrice",
     ...["adopt", "release", "forgetSums"].map((name) => `adoptions.${name}`),
@@ -67,8 +70,10 @@ const EXPECTED: Record<Who, string[]> = {
     "checkpoints.verify",
     ...["start", "preview", "setCap"].map((name) => `restores.${name}`),
     "drills.set",
+    ...["start", "sign", "parts", "finish", "giveUp", "open"].map((name) => `browserTransfers.${name}`),
   ],
   admin: [
+    "bucket.abortOrphans",
     "profiles.create",
     "profiles.update",
     "profiles.test",

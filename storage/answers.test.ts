@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import * as answers from "./answers.ts";
+import { checkRange } from "./check-range.ts";
 import type { HttpAnswer } from "./faults.ts";
 import { PORTAL, s3Error } from "./testing/canned-server.ts";
 
@@ -78,8 +79,8 @@ test("a refusal after the end of the signature asks for a new signature, not for
   expect(code(noon)).toBe("SIGNATURE_EXPIRED");
   expect(code(noon + 1000)).toBe("ACCESS_DENIED");
   const range = { offset: 0, length: 1, expiresAt: noon };
-  expect(codeOf(() => answers.checkRange(denied, range))).toBe("SIGNATURE_EXPIRED");
-  expect(codeOf(() => answers.checkRange({ status: 403, headers: denied.headers }, range))).toBe("SIGNATURE_EXPIRED");
+  expect(codeOf(() => checkRange(denied, range))).toBe("SIGNATURE_EXPIRED");
+  expect(codeOf(() => checkRange({ status: 403, headers: denied.headers }, range))).toBe("SIGNATURE_EXPIRED");
 });
 
 describe("readCreate", () => {
@@ -337,7 +338,7 @@ describe("checkRange", () => {
     headers: { etag: ETAG, "content-range": "bytes 100-149/1000", "content-length": "50", ...headers },
   });
   const code = (headers: HttpAnswer["headers"], status?: number) =>
-    codeOf(() => answers.checkRange(head(headers, status), range));
+    codeOf(() => checkRange(head(headers, status), range));
 
   test("accepts exactly the range of exactly the object", () => {
     expect(code({})).toBeNull();
@@ -382,7 +383,7 @@ describe("checkRange", () => {
   test("takes a page for an interception, and reads an error's body when it is there", () => {
     expect(code({ "content-type": "text/html" }, 200)).toBe("INTERCEPTED");
     const body = Buffer.from(String(s3Error(404, "NoSuchBucket").body));
-    expect(codeOf(() => answers.checkRange({ ...head({}, 404), body }, range))).toBe("NO_SUCH_BUCKET");
+    expect(codeOf(() => checkRange({ ...head({}, 404), body }, range))).toBe("NO_SUCH_BUCKET");
     expect(code({}, 404)).toBe("NO_SUCH_KEY");
   });
 });

@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
+import { quoteEtag } from "./check-range.ts";
 import { crc32FromBase64, crc32ToBase64 } from "./crc32.ts";
 import { faultOfAnswer, isFromStore, type HttpAnswer } from "./faults.ts";
 import { NONCE_HEADER, CHECKSUM_HEADER } from "./signing.ts";
@@ -21,9 +22,6 @@ export interface ListedPart {
   /** Hex; null when the store keeps none. */
   crc32: string | null;
 }
-
-/** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
-export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
 
 /** The key, or the key and `expiresAt` of the signed request. */
 export type About = string | { subject?: string | undefined; expiresAt?: number | undefined };
@@ -208,57 +206,4 @@ export function completeBody(
     });
   const space = "http://s3.amazonaws.com/doc/2006-03-01/";
   return `<CompleteMultipartUpload xmlns="${space}">${lines.join("")}</CompleteMultipartUpload>`;
-}
-
-export interface RangeAnswer {
-  status: number;
-  headers: HttpAnswer["headers"];
-  /** The whole body of an error; left out while the body of a success is still to be read. */
-  body?: Buffer;
-}
-
-/**
- * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
- * @throws Fault RANGE_IGNORED on a 200 that is long enough to be the whole object, TRUNCATED on a shorter range,
- * OBJECT_CHANGED on another ETag or a 412, SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range or 200.
- */
-export function checkRange(
-  answer: RangeAnswer,
-  range: { offset: number; length: number; etag?: string | null; subject?: string; expiresAt?: number },
-): void {
-  const body = answer.body ?? Buffer.alloc(0);
-  const { status, headers } = answer;
-  const asked = ask("GetObject", { status, headers, body }, range);
-  // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
-  if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
-  if (status === 200) {
-    // Who ignores a range sends the whole object. Anything shorter is some other answer, an error perhaps, and may pass.
-    const wholeLength = Number(headers["content-length"]?.trim() ?? Number.NaN);
-    if (!(wholeLength >= range.offset + range.length))
-      throw unexpected(asked, "neither the range nor the whole object");
-    throw new Fault("RANGE_IGNORED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
-  }
-  if (status !== 206) throw faultOfAnswer({ ...asked, ...(answer.body === undefined && { bodyUnread: true }) });
-  const found = /^bytes (\d{1,16})-(\d{1,16})\/(\d{1,16}|\*)$/.exec(headers["content-range"]?.trim() ?? "");
-  if (found === null) throw unexpected(asked, "no readable Content-Range in the answer");
-  const [first, last] = [Number(found[1]), Number(found[2])];
-  const wantedLast = range.offset + range.length - 1;
-  if (first !== range.offset || last > wantedLast) throw unexpected(asked, "another range than the one asked for");
-  if (last < wantedLast) {
-    const total = Number(found[3]);
-    // The object ends before the range does: fetching again cannot help.
-    const code = last + 1 === total ? "SIZE_MISMATCH" : "TRUNCATED";
-    throw new Fault(code, { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
-  }
-  const length = headers["content-length"]?.trim();
-  if (length !== undefined && length !== String(range.length))
-    throw unexpected(asked, "Content-Length and range differ");
-  const encoding = headers["content-encoding"]?.trim().toLowerCase();
-  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
-    throw unexpected(asked, `the bytes were encoded as ${encoding.slice(0, 32)}`);
-  }
-  const etag = headers["etag"]?.trim();
-  if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
-    throw new Fault("OBJECT_CHANGED", { op: "GetObject", status, ...(range.subject && { subject: range.subject }) });
-  }
 }

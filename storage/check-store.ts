@@ -2,7 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import type { ProfileTestView } from "#protocol/profile-views.ts";
-import { checkRange, readHead, readPut } from "./answers.ts";
+import { readHead, readPut } from "./answers.ts";
+import { checkRange } from "./check-range.ts";
 import { readCorsRules } from "./bucket-cors.ts";
 import {
   addNote,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { combineCrc32, crc32FromBase64, crc32Hex, crc32ToBase64 } from "./crc32.ts";
+import { combineCrc32, sumBytes, sumOfSums } from "./combine-crc32.ts";
+import { compositeCrc32, crc32FromBase64, crc32Hex, crc32ToBase64 } from "./crc32.ts";
 
 const bytes = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, index) => (index * 131 + 7) % 251));
 
@@ -60,5 +61,23 @@ describe("the form of headers", () => {
     expect(crc32FromBase64("y/Q5Jg==-3")).toBeNull();
     expect(crc32FromBase64("")).toBeNull();
     expect(crc32FromBase64("y/Q5JgAA")).toBeNull();
+  });
+});
+
+describe("sumBytes", () => {
+  test("gives what the machine's own code gives, for every length around its step and from any byte on", () => {
+    const all = bytes(400);
+    for (let length = 0; length <= 70; length++) {
+      for (const from of [0, 1, 7]) {
+        const piece = all.subarray(from, from + length);
+        expect(sumBytes(piece), `${from} ${length}`).toBe(crc32Hex(piece));
+      }
+    }
+    expect(sumBytes(all.subarray(33), sumBytes(all.subarray(0, 33)))).toBe(crc32Hex(all));
+  });
+
+  test("puts the sums of parts together as stores do", () => {
+    const sums = [crc32Hex(bytes(9)), "00000000", "ffffffff"];
+    expect(sumOfSums(sums)).toBe(compositeCrc32(sums));
   });
 });

@@ -1,11 +1,9 @@
 import { crc32 } from "node:zlib";
 
 /**
- * CRC32 (ISO-HDLC, as zlib) of parts and of whole files. Parts are summed where their bytes are in hand, in any order;
- * the sum of the file is then put together from the sums of its parts without reading a byte again.
+ * CRC32 (ISO-HDLC, as zlib) of parts and of whole files, by the machine's own code. Parts are summed where their bytes are
+ * in hand, in any order; the sum of the file is then put together from theirs (`combine-crc32.ts`).
  */
-
-const POLYNOMIAL = 0xedb88320;
 
 const toHex = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");
 
@@ -38,46 +36,3 @@ export function readObjectSum(text: string): ObjectSum | null {
 
 /** The composite sum of an object from the sums of its parts, hex. */
 export const compositeCrc32 = (sums: readonly string[]): string => crc32Hex(Buffer.from(sums.join(""), "hex"));
-
-/** A 32 x 32 matrix over GF(2), one column per number. */
-type Matrix = Uint32Array;
-
-function timesVector(matrix: Matrix, vector: number): number {
-  let sum = 0;
-  for (let column = 0, rest = vector; rest !== 0; column++, rest >>>= 1) {
-    if ((rest & 1) === 1) sum ^= matrix[column] ?? 0;
-  }
-  return sum >>> 0;
-}
-
-const squared = (matrix: Matrix): Matrix => matrix.map((column) => timesVector(matrix, column));
-
-function oneZeroBit(): Matrix {
-  const matrix = new Uint32Array(32);
-  matrix[0] = POLYNOMIAL;
-  for (let column = 1; column < 32; column++) matrix[column] = 2 ** (column - 1);
-  return matrix;
-}
-
-/** `POWERS[n]` appends 2^n zero bytes to a sum; made once, 53 of them reach the largest safe length. */
-const POWERS: readonly Matrix[] = (() => {
-  const powers: Matrix[] = [squared(squared(squared(oneZeroBit())))];
-  for (let last = powers[0]; last !== undefined && powers.length < 53;) {
-    last = squared(last);
-    powers.push(last);
-  }
-  return powers;
-})();
-
-/**
- * The sum of A followed by B from the sums of both (hex) and the length of B in bytes.
- * Takes microseconds whatever the length.
- */
-export function combineCrc32(crcA: string, crcB: string, lengthB: number): string {
-  let sum = Number.parseInt(crcA, 16);
-  for (let power = 0, rest = lengthB; rest > 0; power++, rest = Math.floor(rest / 2)) {
-    const matrix = POWERS[power];
-    if (rest % 2 === 1 && matrix !== undefined) sum = timesVector(matrix, sum);
-  }
-  return toHex((sum ^ Number.parseInt(crcB, 16)) >>> 0);
-}

@@ -17,6 +17,9 @@ export interface HttpAnswer {
   body: Buffer;
 }
 
+/** The same where there are no Buffers: in a browser. */
+export type PlainAnswer = Omit<HttpAnswer, "body"> & { body: Uint8Array };
+
 /** What a store's own answers carry and a portal, a proxy or a cache does not. */
 const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-amz-version-id", "x-goog-hash"];
 
@@ -51,7 +54,7 @@ function byBareStatus(status: number, op: string): FaultCode {
 }
 
 /** An error without S3 XML where there should be some. Only what cannot do harm is believed. */
-function byForeignAnswer(answer: HttpAnswer, op: string): FaultCode {
+function byForeignAnswer(answer: PlainAnswer, op: string): FaultCode {
   const { status } = answer;
   if (status === 429) return "THROTTLED";
   if (status === 511) return "INTERCEPTED";
@@ -86,7 +89,7 @@ const REGION = /^[a-z0-9-]{1,32}$/;
  * The region in which the store says the bucket is, when this answer is a refusal that names one: by header, or in the
  * document where the header is missing. Null for anything else, and for a name that is no region's.
  */
-export function namedRegion(answer: HttpAnswer): string | null {
+export function namedRegion(answer: PlainAnswer): string | null {
   if (!MISPLACED.has(answer.status)) return null;
   const element = errorDocument(answer.body);
   const code = element === null ? undefined : textOf(element, "Code");
@@ -101,7 +104,7 @@ export interface AnswerContext {
   /** The S3 name of the operation: `UploadPart`. */
   op: string;
   subject?: string | undefined;
-  answer: HttpAnswer;
+  answer: PlainAnswer;
   /** When the signature of the request ends (epoch ms): tells a refusal from a signature that was too old. */
   expiresAt?: number | undefined;
   /** The body of this answer was not read: only the status can be judged, as after a HEAD. */
@@ -151,7 +154,7 @@ function saySkew(element: XmlElement): string | null {
   return sayClock(measureClock(null, { sentAtMs: signedTime, receivedAtMs: signedTime, date }));
 }
 
-function detailOf(answer: HttpAnswer, element: XmlElement | null, code: FaultCode): string | undefined {
+function detailOf(answer: PlainAnswer, element: XmlElement | null, code: FaultCode): string | undefined {
   const s3Code = element === null ? undefined : textOf(element, "Code");
   const parts: string[] = [s3Code ?? `HTTP ${answer.status}`];
   const region = code === "WRONG_REGION" ? namedRegion(answer) : null;

@@ -14,10 +14,12 @@ import { looksLikeHtml, rootOf } from "./xml.ts";
 const EXPECTED: Readonly<Record<string, { root: string } | { header: string }>> = {
   ListObjectsV2: { root: "ListBucketResult" },
   ListMultipartUploads: { root: "ListMultipartUploadsResult" },
+  ListObjectVersions: { root: "ListVersionsResult" },
   ListParts: { root: "ListPartsResult" },
   CreateMultipartUpload: { root: "InitiateMultipartUploadResult" },
   CompleteMultipartUpload: { root: "CompleteMultipartUploadResult" },
   CopyObject: { root: "CopyObjectResult" },
+  UploadPartCopy: { root: "CopyPartResult" },
   DeleteObjects: { root: "DeleteResult" },
   GetBucketCors: { root: "CORSConfiguration" },
   PutObject: { header: "etag" },

@@ -1,6 +1,6 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, type S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
-import { quoteEtag } from "./answers.ts";
+import { quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
 
 /**

@@ -8,7 +8,7 @@ import {
   type S3Client,
 } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/fault.ts";
-import { checkRange, quoteEtag } from "./answers.ts";
+import { checkRange, quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
 import { NONCE_METADATA } from "./signing.ts";
 

@@ -24,6 +24,7 @@ const OPERATIONS: Record<Operation["op"], Operation> = {
   abort: { op: "abort", key, uploadId: "u/+1" },
   head: { op: "head", key },
   delete: { op: "delete", key },
+  share: { op: "share", key },
   get: { op: "get", key, offset: 100, length: 50, etag: ETAG },
 };
 

@@ -48,6 +48,7 @@ export const S3_NAMES = {
   abort: "AbortMultipartUpload",
   head: "HeadObject",
   delete: "DeleteObject",
+  share: "GetObject",
   get: "GetObject",
 } as const satisfies Record<Operation["op"], string>;
 
@@ -162,6 +163,14 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
       return { method: "HEAD" };
     case "delete":
       return { method: "DELETE" };
+    case "share":
+      return {
+        method: "GET",
+        query: [
+          ["response-content-disposition", "attachment"],
+          ["response-content-type", "application/octet-stream"],
+        ],
+      };
     case "get": {
       const headers: Record<string, string> = {
         range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}`,

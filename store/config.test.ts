@@ -36,6 +36,7 @@ describe("the command line", () => {
     ],
     [["--data", "d", ...keys, "--rate-down", "0"], /--rate-up and --rate-down/],
     [["--data", "d", ...keys, "--quirks", "odd"], /The quirk "odd" is not known/],
+    [["--data", "d", ...keys, "--fill", "bulk/"], /--fill is a prefix and a count.*not "bulk\/"/],
     [["--data", "d", ...keys, "--what"], /Unknown option '--what'[\s\S]*Usage:/],
   ])("%j is answered with a sentence", (argv, sentence) => {
     expect(readConfig(argv, {})).toEqual({ problem: expect.stringMatching(sentence) });

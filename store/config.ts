@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { bucketNameProblem } from "./bucket-name.ts";
 import type { Durability } from "./database.ts";
+import { readFill, type Fill } from "./fill.ts";
 import { readQuirks, type Quirks } from "./quirks.ts";
 
 /** Everything a store is started with. */
@@ -12,6 +13,8 @@ export type StoreConfig = {
   readonly accessKey: string;
   readonly secretKey: string;
   readonly buckets: readonly string[];
+  /** Empty objects that the first bucket has from the start. */
+  readonly fills: readonly Fill[];
   readonly corsOrigins: readonly string[];
   readonly controlToken: string | undefined;
   /** Hosts `BUCKET.domain` name the bucket; undefined leaves only paths. */
@@ -28,6 +31,7 @@ export type ConfigResult = { readonly config: StoreConfig } | { readonly problem
 const USAGE = `Usage: node store/main.ts --data DIR [--port N] [--host 127.0.0.1]
   --access-key K --secret-key S   or TIDEMARK_STORE_ACCESS_KEY and TIDEMARK_STORE_SECRET_KEY
   --bucket NAME                   created at start; may be repeated
+  --fill PREFIX:COUNT             that many empty objects in the first bucket; may be repeated
   --cors-origin ORIGIN            a browser origin that may use every bucket; may be repeated
   --control TOKEN                 opens /_control (faults, counters) to this bearer token
   --domain NAME                   also serves a bucket at http://BUCKET.NAME
@@ -42,6 +46,7 @@ const OPTIONS = {
   "access-key": { type: "string" },
   "secret-key": { type: "string" },
   bucket: { type: "string", multiple: true, default: [] as string[] },
+  fill: { type: "string", multiple: true, default: [] as string[] },
   "cors-origin": { type: "string", multiple: true, default: [] as string[] },
   control: { type: "string" },
   domain: { type: "string" },
@@ -89,6 +94,12 @@ export function readConfig(
     const problem = bucketNameProblem(name);
     if (problem !== undefined) return { problem: `--bucket "${name}" is not possible. ${problem}` };
   }
+  const fills = values.fill.map(readFill);
+  if (fills.includes(undefined)) {
+    return {
+      problem: `--fill is a prefix and a count up to 9999999, as in bulk/:50000, not "${values.fill.join(" ")}".`,
+    };
+  }
   const quirks = readQuirks(values.quirks);
   if ("problem" in quirks) return quirks;
   const up = rate(values["rate-up"]);
@@ -104,6 +115,7 @@ export function readConfig(
       accessKey,
       secretKey,
       buckets: values.bucket,
+      fills: fills.filter((fill) => fill !== undefined),
       corsOrigins: values["cors-origin"],
       controlToken: values.control === "" ? undefined : values.control,
       domain: values.domain?.toLowerCase(),

@@ -10,6 +10,7 @@ import { answerControl, type ControlParts } from "./control.ts";
 import { openRule } from "./cors.ts";
 import type { CredentialBook } from "./credentials.ts";
 import { openDatabase } from "./database.ts";
+import { fillBucket } from "./fill.ts";
 import { openFaultBook } from "./fault-match.ts";
 import { openStallRoom } from "./fault-streams.ts";
 import { createPacer, type Pacer } from "./pace.ts";
@@ -41,6 +42,10 @@ async function openStore(config: StoreConfig, now: () => number): Promise<Store>
   await blobs.recover((blob) => blobIsUsed(database, blob));
   forgetGarbage(database, await blobs.remove(garbageBlobs(database)));
   for (const name of config.buckets) createBucket(database, { name, createdMs: now() });
+  const [first] = config.buckets;
+  if (first !== undefined) {
+    for (const fill of config.fills) fillBucket(database, { bucket: first, fill, modifiedMs: now() });
+  }
   return { database, blobs, quirks: config.quirks, now, cleaning: new Set() };
 }
 

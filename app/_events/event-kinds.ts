@@ -27,6 +27,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "command-expired": "command expired",
   "alert-undelivered": "alert not delivered",
   "profile-changed": "bucket changed",
+  "bucket-job": "work in a bucket",
   "account-created": "account created",
   upkeep: "upkeep of the hub",
 };

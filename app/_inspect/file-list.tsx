@@ -11,6 +11,7 @@ import { SearchField } from "../_shell/page-head.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { DownloadButton } from "../_browser-transfers/download-button.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
@@ -21,6 +22,7 @@ const COLUMNS: readonly Column[] = [
   { key: "parts", head: "Parts", align: "right", from: "sm" },
   { key: "crc", head: "CRC32", align: "right", from: "md" },
   { key: "size", head: "Size", align: "right" },
+  { key: "download", head: "", label: "Download", align: "right", from: "sm" },
 ];
 const HEIGHT = 35;
 const SORTS = [
@@ -88,7 +90,12 @@ export function FileList({ checkpointId, look }: { checkpointId: string; look: "
           <Table label="Files" columns={COLUMNS}>
             {shown.before > 0 && <SpacerRow columns={COLUMNS.length} height={shown.before} />}
             {Array.from({ length: shown.end - shown.first }, (_, row) => (
-              <FileRow key={shown.first + row} file={fileAt(shown.first + row)} look={look} />
+              <FileRow
+                key={shown.first + row}
+                checkpointId={checkpointId}
+                file={fileAt(shown.first + row)}
+                look={look}
+              />
             ))}
             {shown.after > 0 && <SpacerRow columns={COLUMNS.length} height={shown.after} />}
           </Table>
@@ -98,7 +105,14 @@ export function FileList({ checkpointId, look }: { checkpointId: string; look: "
   );
 }
 
-function FileRow({ file, look }: { file: CheckpointFileView | undefined; look: "inside" | "only" }) {
+interface FileRowProps {
+  checkpointId: string;
+  /** Not there yet: its page is on its way. */
+  file: CheckpointFileView | undefined;
+  look: "inside" | "only";
+}
+
+function FileRow({ checkpointId, file, look }: FileRowProps) {
   const path = usePathname();
   const params = useSearchParams();
   if (file === undefined)
@@ -124,6 +138,13 @@ function FileRow({ file, look }: { file: CheckpointFileView | undefined; look: "
         {file.crc32 ?? "–"}
       </Cell>
       <Cell align="right">{formatBytes(file.sizeBytes)}</Cell>
+      <Cell from="sm" align="right" className="py-[4px]">
+        <DownloadButton
+          label={`Download ${name}`}
+          disabled={look === "only"}
+          wanted={{ kind: "checkpoint file", checkpointId, path: file.path }}
+        />
+      </Cell>
     </Row>
   );
 }

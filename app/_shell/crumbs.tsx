@@ -4,7 +4,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { formatCount } from "#protocol/units.ts";
 import { useNode } from "../_hub/live.tsx";
-import { checkpointQuery } from "../_hub/queries.ts";
+import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { PLACES } from "./nav.tsx";
 
@@ -20,9 +20,13 @@ export function Crumbs() {
       : PLACES.find((one) => one.href === `/${first}`);
   // The page itself asks for it; the crumbs only read what has come.
   const checkpoint = useQuery({ ...checkpointQuery(first === "checkpoints" ? id : ""), enabled: false }).data;
+  const profiles = useQuery({ ...profilesQuery(), enabled: false }).data;
+  const bucket = profiles?.find((profile) => profile.id === id)?.profile.name ?? "bucket";
   const leaf =
-    first === "nodes"
-      ? (node?.name ?? "node")
+    first === "nodes" || first === "buckets"
+      ? first === "buckets"
+        ? bucket
+        : (node?.name ?? "node")
       : first !== "checkpoints"
         ? id
         : checkpoint === undefined

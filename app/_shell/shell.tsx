@@ -2,6 +2,7 @@
 import { Search } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { useState, type ReactNode } from "react";
+import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
 import { useLiveness } from "../_hub/live.tsx";
 import { Key } from "../_ui/button.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
@@ -67,6 +68,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <BottomNav />
       </div>
+      <ResumeUploads />
       {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
       {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
     </DialogsProvider>

@@ -60,6 +60,7 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
     `/checkpoints/${checkpoint.id}`,
     "/transfers",
     "/buckets",
+    `/buckets/${stage.profileId}`,
     "/alerts",
     "/alerts?show=rules",
     "/alerts?show=channels",

@@ -1,6 +1,7 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { plainClient, type S3Server } from "../servers/run-binary.ts";
+import { BROWSE_CASES } from "./browse-cases.ts";
 import { BUCKET_CASES } from "./bucket-cases.ts";
 import type { Case, CaseContext } from "./case.ts";
 import { LISTING_CASES } from "./listing-cases.ts";
@@ -22,6 +23,7 @@ const GROUPS: Readonly<Record<string, readonly Case[]>> = {
   multipart: MULTIPART_CASES,
   signatures: SIGNATURE_CASES,
   "our storage code": STORAGE_CASES,
+  "looking around": BROWSE_CASES,
 };
 
 for (const row of await serverRows()) {

@@ -23,7 +23,7 @@ const TARGETS: readonly Target[] = [
     sources: [
       "app/**/*.{ts,tsx,css}",
       "protocol/*.ts",
-      "storage/{providers,plan}.ts",
+      "storage/{copy-forms,providers,provider-prices,plan,combine-crc32,check-range,faults,fault-codes,clock-skew,xml}.ts",
       "public/**/*",
       "next.config.mjs",
       "package-lock.json",

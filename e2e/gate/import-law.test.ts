@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findBroken } from "./import-law.ts";
+import { BROWSER_SAFE, findBroken } from "./import-law.ts";
 
 let root = "";
 beforeEach(() => {
@@ -47,4 +47,16 @@ test("lets the app import browser-safe storage and nothing else of it", () => {
   put("app/good.ts", `import { planParts } from "#storage/plan.ts";\n`);
   put("app/bad.ts", `import { presign } from "#storage/sigv4.ts";\n`);
   expect(findBroken(root).map((one) => one.imports)).toEqual(["#storage/sigv4.ts"]);
+});
+
+test("what is browser-safe imports only what is, and nothing of Node", () => {
+  for (const file of BROWSER_SAFE) {
+    const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8");
+    for (const [, isType, specifier = ""] of source.matchAll(/import (type )?[^"]*?from "([^"]+)"/g)) {
+      const target = specifier.startsWith("./") ? `storage/${specifier.slice(2)}` : specifier;
+      const isFine = BROWSER_SAFE.has(target) || /^(#protocol\/|fast-xml-parser$|zod$)/.test(target);
+      expect(isType !== undefined || isFine, `${file} imports ${specifier}`).toBe(true);
+    }
+    expect(source.replaceAll(/\/\*[^]*?\*\/|body: Buffer;/g, ""), file).not.toMatch(/\bBuffer\b|\bprocess\./);
+  }
 });

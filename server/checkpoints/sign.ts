@@ -99,6 +99,7 @@ async function allowForeign(batch: Batch, operation: Operation): Promise<void> {
 }
 
 async function allow(batch: Batch, operation: Operation, prefix: string): Promise<void> {
+  if (operation.op === "share") throw refuse(operation, "links are for people");
   const probe = parseProbeKey(prefix, operation.key);
   if (probe !== null) {
     if (probe.nodeId !== batch.node.id) throw refuse(operation, "another node measures its link there");

@@ -7,6 +7,8 @@ import { loadAlerts } from "../alerts/alert-memory.ts";
 import { addDefaultRules } from "../alerts/default-rules.ts";
 import { startAlerting } from "../alerts/keep-alerting.ts";
 import { createFirstAccount } from "../auth/create-first-account.ts";
+import { createJobBoard } from "../bucket/job-board.ts";
+import { startBucketJobs } from "../bucket/run-jobs.ts";
 import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
 import { addDuration } from "#protocol/exposition.ts";
@@ -105,6 +107,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     alerts: await loadAlerts(db),
     locks: createKeyedLock(),
     upkeep: createUpkeepState(),
+    bucketJobs: createJobBoard(),
     inspections: createInspections(),
     counters,
     history: await openHistory(db, `file:${file}`),
@@ -117,11 +120,13 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const ticking = startTicking(hub);
   const alerting = startAlerting(hub);
   const keeping = startKeepingHistory(hub);
+  const jobs = startBucketJobs(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
+      await jobs.stop();
       await alerting.stop();
       await ticking.stop();
       await keeping.stop();

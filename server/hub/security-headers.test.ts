@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { policyWith } from "./security-headers.ts";
+import { addTestProfile, openTestHub } from "./open-test-hub.ts";
+import { bucketOrigins, policyWith } from "./security-headers.ts";
 
 describe("the content security policy", () => {
   const directives = new Map(
@@ -19,4 +20,22 @@ describe("the content security policy", () => {
     expect(directives.get("frame-ancestors")).toEqual(["'none'"]);
     expect(directives.get("connect-src")).toEqual(["'self'", "https://s3.example.com"]);
   });
+});
+
+it("names the origins that browsers are signed for, and no other", async () => {
+  const test = await openTestHub();
+  try {
+    const at = "https://s3.example.com";
+    await addTestProfile(test.hub, at, { name: "hosted", addressing: "virtual-host", bucket: "training" });
+    await addTestProfile(test.hub, at, { name: "dotted", addressing: "virtual-host", bucket: "a.b" });
+    const inside = { name: "inside", browserEndpoint: "https://files.example.com:8443" };
+    await addTestProfile(test.hub, "https://10.1.2.3", inside);
+    expect((await bucketOrigins(test.hub)).toSorted()).toEqual([
+      "https://files.example.com:8443",
+      "https://s3.example.com",
+      "https://training.s3.example.com",
+    ]);
+  } finally {
+    await test.close();
+  }
 });

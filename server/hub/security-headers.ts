@@ -1,11 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { locate } from "#storage/signing.ts";
 import type { Hub } from "../hub.ts";
+import { accessOf, draftOf } from "../profiles/open-store.ts";
 
-/** The origins browsers may move bytes to and from. */
-async function bucketOrigins(hub: Hub): Promise<string[]> {
-  const rows = await hub.db.profile.findMany({ select: { endpoint: true, browserEndpoint: true } });
-  return [...new Set(rows.map(({ endpoint, browserEndpoint }) => new URL(browserEndpoint ?? endpoint).origin))];
+/** The origins browsers may move bytes to and from: exactly those that requests are signed for. */
+export async function bucketOrigins({ db }: Pick<Hub, "db">): Promise<string[]> {
+  const rows = await db.profile.findMany();
+  return [...new Set(rows.map((row) => locate(accessOf(draftOf(row), { side: "browser", found: null }), "x").origin))];
 }
 
 /**
@@ -19,6 +21,7 @@ export const policyWith = (nonce: string, connectTo: readonly string[]): string 
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data: blob:",
     "font-src 'self'",
+    "worker-src 'self'",
     ["connect-src 'self'", ...connectTo].join(" "),
     "object-src 'none'",
     "base-uri 'none'",

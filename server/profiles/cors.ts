@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
+import type { CorsAnswer } from "#protocol/browser-transfers.ts";
 import type { CorsPlanView, CorsRuleView, CorsWriteView, PreflightView, writeCorsInput } from "#protocol/profiles.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
@@ -49,6 +50,16 @@ function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]
   const fetch = createAgentFetch({ lookup: lookupFor(access.endpoint, hub.reach), ...limits });
   const ask = { access, key, origin, fetch, timeoutMs: PREFLIGHT_TIMEOUT_MS };
   return Promise.all(["PUT", "GET"].map((method) => askPreflight({ ...ask, method })));
+}
+
+/**
+ * Whether pages of this hub are let in, by asking what a browser would ask.
+ * @throws Fault NOT_FOUND, ENDPOINT_REFUSED
+ */
+export async function askProfileCors(context: Context, input: { profileId: string }): Promise<CorsAnswer> {
+  const place = await placeOf(context, input.profileId);
+  const preflights = await askAll(place);
+  return { origin: place.origin, preflights, isAllowed: preflights.every(({ isAllowed }) => isAllowed) };
 }
 
 /** The plan where rules cannot be written from here; in place where pages are let in without. */

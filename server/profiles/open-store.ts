@@ -28,6 +28,11 @@ export interface OpenStore {
   readonly client: S3Client;
   /** Signs for a node. */
   signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
+  /** Signs for a page, at the endpoint browsers use. Writes are conditional where the store honours that, except to `replace`. */
+  signForBrowser(
+    operations: readonly Operation[],
+    terms: { lifetimeMs: number; ifThere?: "keep" | "replace" },
+  ): Promise<SignedRequest[]>;
 }
 
 export interface Stores {
@@ -38,14 +43,23 @@ export interface Stores {
   close(): void;
 }
 
-type Endpoints = Pick<ProfileDraft, "endpoint" | "workerEndpoint" | "region" | "bucket" | "addressing" | "provider">;
+type Endpoints = Pick<
+  ProfileDraft,
+  "endpoint" | "workerEndpoint" | "browserEndpoint" | "region" | "bucket" | "addressing" | "provider"
+>;
+type Side = "hub" | "worker" | "browser";
 
-/** `worker` gives the access nodes use; `found` is what tests of this store found out, null where none counts. */
+const endpointFor = (profile: Endpoints, side: Side): string => {
+  const own = { hub: null, worker: profile.workerEndpoint, browser: profile.browserEndpoint }[side];
+  return own ?? profile.endpoint;
+};
+
+/** `worker` and `browser` give the access those use; `found` is what tests of this store found out, null where none counts. */
 export const accessOf = (
   profile: Endpoints,
-  { side, found }: { side: "hub" | "worker"; found: FoundTraits | null },
+  { side, found }: { side: Side; found: FoundTraits | null },
 ): StoreAccess => ({
-  endpoint: (side === "worker" ? profile.workerEndpoint : null) ?? profile.endpoint,
+  endpoint: endpointFor(profile, side),
   region: profile.region,
   bucket: profile.bucket,
   addressing: profile.addressing,
@@ -132,6 +146,7 @@ export function createStores(
     const draft = draftOf(row);
     const found = foundOf(row);
     const workerAccess = accessOf(draft, { side: "worker", found });
+    const browserAccess = accessOf(draft, { side: "browser", found });
     const access = accessOf(draft, { side: "hub", found });
     const place = secretPlace(row.id);
     const { sealed } = row.secret;
@@ -154,6 +169,12 @@ export function createStores(
       signForNode: async (operations) => {
         const input = { place, sealed, access: workerAccess, operations: [...operations] };
         return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
+      },
+      signForBrowser: async (operations, { lifetimeMs, ifThere }) => {
+        const { traits } = browserAccess;
+        const conditionalWrites = traits.conditionalWrites && ifThere !== "replace";
+        const terms = { ...browserAccess, traits: { ...traits, conditionalWrites } };
+        return (await keeper.sign({ place, sealed, access: terms, operations: [...operations], lifetimeMs })).requests;
       },
     };
   };

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { quoteEtag } from "#storage/answers.ts";
+import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { isPathAddressed, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";

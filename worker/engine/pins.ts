@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
-import { quoteEtag, type HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { quoteEtag } from "#storage/check-range.ts";
 
 /**
  * Holds all reads of an object to one version where ETags are not trusted enough to be made a condition: each answer's

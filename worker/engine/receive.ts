@@ -2,7 +2,7 @@ import { writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { Operation } from "#protocol/operations.ts";
-import { checkRange } from "#storage/answers.ts";
+import { checkRange } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { diskFault } from "./disk-fault.ts";
 import { callStore, type Engine } from "./engine.ts";

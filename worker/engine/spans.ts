@@ -1,4 +1,4 @@
-import { combineCrc32 } from "#storage/crc32.ts";
+import { combineCrc32 } from "#storage/combine-crc32.ts";
 
 /**
  * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each

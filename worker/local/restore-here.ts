@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
+import { storedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local.ts";
 import type { RunName } from "#protocol/names.ts";
@@ -50,7 +50,7 @@ async function chosenOf(
   const answer = await hub.ask("readCheckpoint", (client, signal) =>
     client.node.readCheckpoint.query({ checkpointId }, { signal }),
   );
-  const all = manifestSchema.parse(answer.manifest).files.map(({ path }) => path);
+  const all = storedManifest.parse(answer.manifest).files.map(({ path }) => path);
   const ranked = rank === undefined ? all : filesOfRank(all, rank);
   const chosen = fits.length === 0 ? ranked : ranked.filter((path) => fits.some((one) => one(path)));
   if (chosen.length > 0) return chosen;

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { Operation } from "#protocol/operations.ts";
-import { checkRange, readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/answers.ts";
+import { readCreate, readDelete, readPart, readPut, type HttpAnswer } from "#storage/answers.ts";
+import { checkRange } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { callSummed } from "../engine/call-summed.ts";
 import { callStore, warmUp, type Call, type Engine } from "../engine/engine.ts";

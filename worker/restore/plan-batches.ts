@@ -1,7 +1,7 @@
 import type { StoredFile } from "#protocol/adopted.ts";
 import type { Extent } from "#protocol/checkpoint.ts";
 import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
-import { combineCrc32 } from "#storage/crc32.ts";
+import { combineCrc32 } from "#storage/combine-crc32.ts";
 
 /**
  * Which small files are fetched together. Files that lie near each other in one object are read in one range, also when

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Extent } from "#protocol/checkpoint.ts";
 import type { FilePath } from "#protocol/names.ts";
 import { packPath } from "#protocol/packing.ts";
-import { combineCrc32 } from "#storage/crc32.ts";
+import { combineCrc32 } from "#storage/combine-crc32.ts";
 import { planParts, type PartPlan } from "#storage/plan.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { FileIdentity } from "../engine/identity.ts";

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import { completeBody, quoteEtag, readAbort, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
+import { completeBody, readAbort, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
+import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { NONCE_HEADER } from "#storage/signing.ts";
 import { encodeKey } from "#storage/sigv4.ts";

@@ -1,5 +1,6 @@
 import { Fault, isFault } from "#protocol/fault.ts";
-import { checkRange, quoteEtag, type HttpAnswer } from "#storage/answers.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { checkRange, quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER } from "#storage/signing.ts";
 import { looksLikeHtml } from "#storage/xml.ts";

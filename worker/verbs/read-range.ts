@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { checkRange } from "#storage/answers.ts";
+import { checkRange } from "#storage/check-range.ts";
 import { callStore } from "../engine/engine.ts";
 import { createPins, type Pins } from "../engine/pins.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";

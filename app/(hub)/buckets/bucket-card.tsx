@@ -2,13 +2,14 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
+import { UploadButton } from "../../_browser-transfers/upload-button.tsx";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/age.tsx";
 import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { useAction } from "../../_hub/use-action.ts";
-import { Button } from "../../_ui/button.tsx";
+import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { Copy } from "../../_ui/copy.tsx";
 import { Panel } from "../../_ui/panel.tsx";
 import { Tag } from "../../_ui/tag.tsx";
@@ -46,7 +47,15 @@ export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) 
         )
       }
       side={
-        <span className="flex items-center gap-1.5">
+        <span className="flex flex-wrap items-center gap-1.5">
+          <ButtonLink
+            size="small"
+            href={`/buckets/${encodeURIComponent(view.id)}`}
+            aria-label={`Browse ${profile.name}`}
+          >
+            Browse
+          </ButtonLink>
+          <UploadButton profileId={view.id} label={`Upload to ${profile.name}`} />
           <Button
             size="small"
             disabled={test.busy || whyNot !== null}

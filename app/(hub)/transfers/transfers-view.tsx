@@ -3,9 +3,16 @@ import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
-/** Everything that moves, waits or has moved between nodes and buckets. */
+const JobsPanel = onDemand(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+
+const ThisBrowserPanel = onDemand(() =>
+  import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),
+);
+
+/** Everything that moves, waits or has moved between nodes and buckets, and between this browser and them. */
 export function TransfersView() {
   const fleet = useFleet();
   const rate = useRate();
@@ -27,6 +34,8 @@ export function TransfersView() {
         }
       />
       <TransfersPanel nodeId={null} />
+      <ThisBrowserPanel />
+      <JobsPanel profileId={null} />
     </>
   );
 }

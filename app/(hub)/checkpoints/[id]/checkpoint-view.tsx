@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { Age } from "../../../_hub/age.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
@@ -99,6 +100,11 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             {view.state === "complete" && (
               <ButtonLink href={`/compare?to=${encodeURIComponent(view.id)}`}>Compare</ButtonLink>
             )}
+            <DownloadButton
+              size="usual"
+              disabled={notComplete !== null}
+              wanted={{ kind: "checkpoint", checkpointId: view.id, name: `${view.run}-step-${view.step}` }}
+            />
             <Button
               look="main"
               disabled={notComplete !== null || whyNot !== null}

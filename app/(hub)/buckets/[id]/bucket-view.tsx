@@ -1,0 +1,178 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import type { BucketAction } from "#protocol/bucket-jobs.ts";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { ProfileView } from "#protocol/profile-views.ts";
+import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
+import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
+import { useWhyNot } from "../../../_hub/person.tsx";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { faultOf } from "../../../_hub/fault-of.ts";
+import { profilesQuery } from "../../../_hub/queries.ts";
+import { useTitle } from "../../../_hub/title.ts";
+import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
+import type { BucketRow } from "../../../_browse/folder.ts";
+import { FolderList } from "../../../_browse/folder-list.tsx";
+import { PlacePath } from "../../../_browse/place-path.tsx";
+import { NOTHING_CHOSEN } from "../../../_browse/selection.ts";
+import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
+import { useFolder } from "../../../_browse/use-folder.ts";
+import { PageHead } from "../../../_shell/page-head.tsx";
+import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
+import { Panel } from "../../../_ui/panel.tsx";
+import { Skeleton } from "../../../_ui/skeleton.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
+const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
+const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
+const JobsPanel = onDemand(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
+const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
+const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
+
+/** One bucket from the inside. */
+export function BucketPageView({ id }: { id: string }) {
+  const profiles = useQuery(profilesQuery());
+  const view = profiles.data?.find((profile) => profile.id === id);
+  useTitle(view === undefined ? null : visibleText(view.profile.name));
+  if (view !== undefined) return <BucketBody view={view} />;
+  if (profiles.isError) return <FaultNote fault={faultOf(profiles.error)} onRetry={() => void profiles.refetch()} />;
+  if (profiles.data !== undefined)
+    return (
+      <FaultNote
+        fault={{ code: "NOT_FOUND", subject: "this bucket" }}
+        action={<ButtonLink href="/buckets">All buckets</ButtonLink>}
+      />
+    );
+  return (
+    <output aria-label="Loading the bucket" className="flex flex-col gap-5">
+      <Skeleton className="h-9 w-72" />
+      <div className="h-96 rounded-2 border border-line bg-panel" />
+    </output>
+  );
+}
+
+function BucketBody({ view }: { view: ProfileView }) {
+  const { place, go, href } = usePlace();
+  const [turn, setTurn] = useState(0);
+  const [summing, setSumming] = useState<string | null>(null);
+  const prefix = place.folder + place.filter;
+  const { folder, state } = useFolder({ profileId: view.id, prefix, turn });
+  const [chosen, setChosen] = useState({ in: place.folder, selection: NOTHING_CHOSEN });
+  // What is chosen belongs to the folder it was chosen in.
+  const selection = chosen.in === place.folder ? chosen.selection : NOTHING_CHOSEN;
+  const select = (next: typeof selection): void => setChosen({ in: place.folder, selection: next });
+  const open = (row: BucketRow): void =>
+    row.kind === "folder" ? go({ folder: row.key, filter: "", words: "", key: "" }, "step") : go({ key: row.key });
+  const above = folderAbove(place.folder);
+  const up = above === null ? null : () => go({ folder: above, filter: "", words: "", key: "" }, "step");
+  const folderHref = (to: string): string => href({ folder: to, filter: "", words: "", key: "" });
+  const { profile } = view;
+  const [planning, setPlanning] = useState<BucketAction | null>(null);
+  const whyNotCopy = useWhyNot("operator");
+  const whyNotChange = useWhyNot("admin");
+  const items = [...selection.chosen].map(([key, sizeBytes]) => (sizeBytes === null ? { prefix: key } : { key }));
+  const changes: readonly { action: BucketAction; label: string; whyNot: string | null }[] = [
+    { action: "copy", label: "Copy…", whyNot: whyNotCopy },
+    { action: "move", label: "Move…", whyNot: whyNotChange },
+    { action: "delete", label: "Delete…", whyNot: whyNotChange },
+  ];
+  const lists = { place, selection, onSelect: select, onOpen: open, onUp: up };
+  return (
+    <>
+      <PageHead
+        title={visibleText(profile.name)}
+        about={
+          <span className="nums">
+            {formatBytes(view.storedBytes)} in {formatCount(view.checkpoints)} complete{" "}
+            {view.checkpoints === 1 ? "checkpoint" : "checkpoints"}
+            {profile.prefix !== "" && (
+              <>
+                {" "}
+                below <span className="font-mono text-12">{visibleText(profile.prefix)}</span>
+              </>
+            )}
+          </span>
+        }
+        actions={<ButtonLink href="/buckets">All buckets</ButtonLink>}
+      />
+      <PlacePath bucket={profile.bucket} folder={place.folder} href={folderHref} />
+      <div
+        className={
+          place.key === "" ? "grid gap-4" : "grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_minmax(320px,400px)]"
+        }
+      >
+        {place.key !== "" && (
+          <div className="min-w-0 lg:order-2">
+            <DetailPanel key={place.key} view={view} objectKey={place.key} onClose={() => go({ key: "" })} />
+          </div>
+        )}
+        <Panel label="Folder">
+          <BrowseTools place={place} go={go}>
+            {place.show === "objects" && place.words === "" && state.count > 0 && (
+              <Button
+                size="small"
+                title="Everything that this list has or will have, folders with all that is below"
+                onClick={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
+              >
+                Choose all
+              </Button>
+            )}
+            <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
+            <DownloadButton
+              label="Download this folder as tar"
+              wanted={{ kind: "prefix", profileId: view.id, prefix: place.folder }}
+            />
+            <Button size="small" onClick={() => setSumming(place.folder)}>
+              Sum up
+            </Button>
+            <Button size="small" onClick={() => setTurn(turn + 1)}>
+              List again
+            </Button>
+          </BrowseTools>
+          {summing === place.folder && (
+            <SumUp profileId={view.id} folder={place.folder} onClose={() => setSumming(null)} />
+          )}
+          {place.show === "versions" ? (
+            <VersionsList profileId={view.id} prefix={prefix} folder={place.folder} href={folderHref} />
+          ) : place.show === "uploads" ? (
+            <OrphansPanel profileId={view.id} prefix={prefix} />
+          ) : place.words === "" ? (
+            <FolderList folder={folder} state={state} {...lists} />
+          ) : (
+            <SearchList profileId={view.id} {...lists} />
+          )}
+          {place.show === "objects" && (
+            <SelectionBar selection={selection} onClear={() => select(NOTHING_CHOSEN)}>
+              {changes.map(({ action, label, whyNot }) => (
+                <Button
+                  key={action}
+                  size="small"
+                  disabled={whyNot !== null}
+                  title={whyNot ?? undefined}
+                  onClick={() => setPlanning(action)}
+                >
+                  {label}
+                </Button>
+              ))}
+            </SelectionBar>
+          )}
+        </Panel>
+      </div>
+      <JobsPanel profileId={view.id} />
+      {planning !== null && items.length > 0 && (
+        <PlanDialog
+          profileId={view.id}
+          action={planning}
+          from={place.folder}
+          items={items}
+          onClose={() => setPlanning(null)}
+          onStarted={() => select(NOTHING_CHOSEN)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+"use client";
+import type { ReactNode } from "react";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import { SearchField } from "../_shell/page-head.tsx";
+import { Button } from "../_ui/button.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { countChosen, type Selection } from "./selection.ts";
+import type { Place, Sort } from "./use-place.ts";
+
+const SHOWS = [
+  { id: "objects", label: "Objects" },
+  { id: "versions", label: "Versions" },
+  { id: "uploads", label: "Unfinished uploads" },
+];
+const ORDERS = [
+  { id: "name", label: "by name" },
+  { id: "size", label: "by size" },
+  { id: "date", label: "by date" },
+];
+
+interface BrowseToolsProps {
+  place: Place;
+  go: (to: Partial<Place>) => void;
+  /** More things that can be done with the folder. */
+  children?: ReactNode;
+}
+
+/** What is shown of a folder, and how. */
+export function BrowseTools({ place, go, children }: BrowseToolsProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2 border-b border-line px-4 py-2.5">
+      <SearchField
+        label="Names in this folder that begin with"
+        value={place.filter}
+        placeholder="Begins with"
+        width="short"
+        onChange={(filter) => go({ filter })}
+      />
+      <SearchField
+        label="Search all names below this folder"
+        value={place.words}
+        placeholder="Search below"
+        width="short"
+        onChange={(words) => go({ words, show: "objects" })}
+      />
+      <FilterWords
+        label="Show"
+        words={SHOWS}
+        value={place.show}
+        onChange={(show) => go({ show: show === "versions" || show === "uploads" ? show : "objects", words: "" })}
+      />
+      {place.show === "objects" && place.words === "" && (
+        <FilterWords
+          label="Order"
+          words={ORDERS}
+          value={place.sort}
+          onChange={(sort) => go({ sort: ORDERS.some(({ id }) => id === sort) ? (sort as Sort) : "name" })}
+        />
+      )}
+      <div className="ml-auto flex flex-wrap gap-2">{children}</div>
+    </div>
+  );
+}
+
+interface SelectionBarProps {
+  selection: Selection;
+  onClear: () => void;
+  /** What can be done with what is chosen. */
+  children?: ReactNode;
+}
+
+/** What is chosen, and what can be done with it. */
+export function SelectionBar({ selection, onClear, children }: SelectionBarProps) {
+  const { objects, bytes, folders } = countChosen(selection);
+  if (objects + folders === 0) return null;
+  const words = [
+    ...(objects > 0 ? [`${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(bytes)}`] : []),
+    ...(folders > 0 ? [`${formatCount(folders)} ${folders === 1 ? "folder" : "folders"} with all that is below`] : []),
+  ];
+  return (
+    <section
+      aria-label="Chosen"
+      className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-panel px-4 py-2"
+    >
+      <span className="nums min-w-0 flex-1 basis-48">{words.join(" and ")}</span>
+      {children}
+      <Button size="small" look="quiet" onClick={onClear}>
+        Clear
+      </Button>
+    </section>
+  );
+}

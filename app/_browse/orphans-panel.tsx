@@ -1,0 +1,140 @@
+"use client";
+import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { OrphanUpload } from "#protocol/bucket.ts";
+import { formatBytes, formatCount } from "#protocol/units.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { Button } from "../_ui/button.tsx";
+import { Empty } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { ProtectedWords } from "./protected-words.tsx";
+
+const COLUMNS: readonly Column[] = [
+  { key: "name", head: "Key" },
+  { key: "size", head: "Parts", align: "right" },
+  { key: "started", head: "Started", align: "right", from: "sm" },
+  { key: "act", head: "", label: "What can be done" },
+];
+
+const WORDS = { button: "Abort", busy: "Aborting", keep: "Keep it" } as const;
+const first = (): string | null => null;
+
+/** Uploads that nobody completed. Their parts cost money and no list of objects shows them. */
+export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix: string }) {
+  const client = useQueryClient();
+  const whyNot = useWhyNot("admin");
+  const [aborting, setAborting] = useState<readonly OrphanUpload[]>([]);
+  const queryKey = ["bucket", "orphans", profileId, prefix];
+  const list = useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam, signal }) => hub.bucket.orphans.query({ profileId, prefix, cursor: pageParam }, { signal }),
+    initialPageParam: first(),
+    getNextPageParam: (page) => page.nextCursor,
+    retry: false,
+  });
+  if (list.isError)
+    return (
+      <div className="p-3">
+        <FaultNote fault={faultOf(list.error)} onRetry={() => void list.refetch()} />
+      </div>
+    );
+  if (list.data === undefined) return <SkeletonRows rows={4} label="Loading unfinished uploads" />;
+  const uploads = list.data.pages.flatMap((page) => page.uploads);
+  if (uploads.length === 0 && !list.hasNextPage)
+    return (
+      <Empty title="No unfinished upload">
+        Uploads in parts that were neither completed nor taken back would be here, with what their parts take.
+      </Empty>
+    );
+  const free = uploads.filter(({ protection }) => protection === null);
+  const bytes = uploads.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0);
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+        <p className="nums min-w-0 flex-1 basis-64 text-soft">
+          {formatCount(uploads.length)} {uploads.length === 1 ? "upload" : "uploads"}, {formatBytes(bytes)} in parts
+          {list.hasNextPage && " so far"}
+        </p>
+        {free.length > 1 && (
+          <Button
+            size="small"
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            onClick={() => setAborting(free.slice(0, 100))}
+          >
+            Abort {formatCount(Math.min(100, free.length))}…
+          </Button>
+        )}
+      </div>
+      <Table label="Unfinished uploads" columns={COLUMNS}>
+        {uploads.map((upload) => (
+          <Row key={`${upload.key} ${upload.uploadId}`}>
+            <Cell className="max-w-0 min-w-40">
+              <div className="truncate" dir="ltr" title={visibleText(upload.key)}>
+                {shortText(upload.key, 200)}
+              </div>
+              {upload.protection !== null && (
+                <div className="text-12 text-faint">
+                  <ProtectedWords protection={upload.protection} />
+                </div>
+              )}
+            </Cell>
+            <Cell align="right">{upload.sizeBytes === null ? "not known" : formatBytes(upload.sizeBytes)}</Cell>
+            <Cell align="right" from="sm" className="text-12 text-faint">
+              {upload.startedAt === 0 ? "not known" : <Age at={upload.startedAt} />}
+            </Cell>
+            <Cell align="right">
+              {upload.protection === null && (
+                <Button
+                  size="small"
+                  disabled={whyNot !== null}
+                  title={whyNot ?? undefined}
+                  aria-label={`Abort the upload of ${shortText(upload.key, 80)}`}
+                  onClick={() => setAborting([upload])}
+                >
+                  Abort…
+                </Button>
+              )}
+            </Cell>
+          </Row>
+        ))}
+      </Table>
+      {list.hasNextPage && (
+        <div className="border-t border-line px-4 py-2">
+          <Button
+            size="small"
+            look="quiet"
+            disabled={list.isFetchingNextPage}
+            onClick={() => void list.fetchNextPage()}
+          >
+            {list.isFetchingNextPage ? "Loading" : "More"}
+          </Button>
+        </div>
+      )}
+      {aborting.length > 0 && (
+        <ConfirmDialog
+          title={aborting.length === 1 ? "Abort this upload?" : `Abort ${formatCount(aborting.length)} uploads?`}
+          words={WORDS}
+          run={() =>
+            hub.bucket.abortOrphans.mutate({
+              profileId,
+              uploads: aborting.map(({ key, uploadId }) => ({ key, uploadId })),
+            })
+          }
+          onDone={() => void client.invalidateQueries({ queryKey })}
+          onClose={() => setAborting([])}
+        >
+          Their parts ({formatBytes(aborting.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0))}) are gone then.
+          Whoever still sends one of them has to begin again.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+"use client";
+import Link from "next/link";
+import { shortText } from "../_ui/visible-text.ts";
+
+interface PlacePathProps {
+  bucket: string;
+  folder: string;
+  href: (folder: string) => string;
+}
+
+/** Where one is: the bucket and every folder on the way, each a link. Folders without a name are shown as such. */
+export function PlacePath({ bucket, folder, href }: PlacePathProps) {
+  const segments = folder === "" ? [] : folder.slice(0, -1).split("/");
+  return (
+    <nav aria-label="Folder" className="flex min-w-0 flex-wrap items-center gap-x-1 font-mono text-12">
+      <Link href={href("")} className="text-soft hover:text-ink hover:underline">
+        s3://{bucket}
+      </Link>
+      {segments.map((segment, depth) => {
+        const here = `${segments.slice(0, depth + 1).join("/")}/`;
+        const isLast = depth === segments.length - 1;
+        return (
+          <span key={here} className="flex min-w-0 items-center gap-x-1">
+            <span className="text-faint">/</span>
+            <Link
+              href={href(here)}
+              dir="ltr"
+              aria-current={isLast ? "page" : undefined}
+              className={`min-w-0 truncate hover:underline ${isLast ? "text-ink" : "text-soft hover:text-ink"}`}
+            >
+              {segment === "" ? "(no name)" : shortText(segment, 60)}
+            </Link>
+          </span>
+        );
+      })}
+    </nav>
+  );
+}

@@ -1,0 +1,70 @@
+"use client";
+import { usePathname, useRouter, useSearchParams } from "next/navigation";
+
+/** Where somebody is in a bucket. All of it stands in the address: it can be shared, and Back goes back. */
+
+export const SORTS = ["name", "size", "date"] as const;
+export type Sort = (typeof SORTS)[number];
+
+export interface Place {
+  /** The folder: empty or ending with `/`. */
+  folder: string;
+  /** The beginning of names in it. */
+  filter: string;
+  /** What is searched for below the folder; empty: nothing. */
+  words: string;
+  sort: Sort;
+  show: "objects" | "versions" | "uploads";
+  /** The object that is looked at. */
+  key: string;
+}
+
+const NAMES: Readonly<Record<keyof Place, string>> = {
+  folder: "in",
+  filter: "begins",
+  words: "search",
+  sort: "sort",
+  show: "show",
+  key: "object",
+};
+const HOME: Place = { folder: "", filter: "", words: "", sort: "name", show: "objects", key: "" };
+
+export function usePlace(): {
+  place: Place;
+  go: (to: Partial<Place>, as?: "step" | "same") => void;
+  href: (to: Partial<Place>) => string;
+} {
+  const params = useSearchParams();
+  const router = useRouter();
+  const path = usePathname();
+  const word = (name: keyof Place): string => params.get(NAMES[name]) ?? HOME[name];
+  const shown = word("show");
+  const place: Place = {
+    folder: word("folder"),
+    filter: word("filter"),
+    words: word("words"),
+    sort: SORTS.find((sort) => sort === word("sort")) ?? "name",
+    show: shown === "versions" || shown === "uploads" ? shown : "objects",
+    key: word("key"),
+  };
+  const href = (to: Partial<Place>): string => {
+    const next = new URLSearchParams(params);
+    for (const [name, value] of Object.entries({ ...place, ...to }) as [keyof Place, string][]) {
+      if (value === HOME[name]) next.delete(NAMES[name]);
+      else next.set(NAMES[name], value);
+    }
+    const query = next.toString();
+    return query === "" ? path : `${path}?${query}`;
+  };
+  const go = (to: Partial<Place>, as: "step" | "same" = "same"): void => {
+    if (as === "step") router.push(href(to), { scroll: false });
+    else router.replace(href(to), { scroll: false });
+  };
+  return { place, go, href };
+}
+
+/** The folder above; null at the top. */
+export function folderAbove(folder: string): string | null {
+  if (folder === "") return null;
+  return folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
+}

@@ -1,0 +1,57 @@
+import { formatBytes, formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import type { Tone } from "../_ui/mark.tsx";
+import type { DeskBatch } from "./desk.ts";
+
+/** An upload of this browser as the sentence every transfer is. */
+
+export function toneOf({ state, fault, files }: DeskBatch): Tone {
+  switch (state) {
+    case "running":
+      return "moving";
+    case "paused":
+      return fault === null ? "risk" : "lost";
+    case "needs-files":
+      return "risk";
+    case "ended":
+      return files.failed > 0 ? "lost" : "safe";
+  }
+}
+
+export const placeOf = ({ bucket, prefix }: DeskBatch): string => `s3://${bucket}/${prefix}`;
+
+/** What goes up: the file's name, or how many files. */
+export const subjectOf = ({ only, filesTotal }: DeskBatch): string => only ?? `${formatCount(filesTotal)} files`;
+
+/** The right end: rate and time left, or why there is none. */
+export function paceOf(batch: DeskBatch, unit: RateUnit): string {
+  const { state, bytesPerSecond, bytesTotal, bytesDone } = batch;
+  switch (state) {
+    case "running": {
+      if (bytesPerSecond === 0) return "starting";
+      const etaMs = ((bytesTotal - bytesDone) / bytesPerSecond) * 1000;
+      return [formatRate(bytesPerSecond, unit), formatEta(etaMs) ?? "time left not known yet"].join(" · ");
+    }
+    case "paused":
+      return batch.fault === null ? "paused" : "stopped";
+    case "needs-files":
+      return "files needed";
+    case "ended":
+      return batch.files.failed > 0 ? "ended" : "done";
+  }
+}
+
+/** The quiet second line. */
+export function factsOf(batch: DeskBatch): string {
+  const { files, filesTotal, bytesDone, bytesTotal, connections, retries, reusedParts } = batch;
+  const settled = files.done + files.same;
+  return [
+    `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
+    ...(filesTotal === 1 ? [] : [`${formatCount(settled)} of ${formatCount(filesTotal)} files`]),
+    ...(files.same > 0 ? [`${formatCount(files.same)} already there`] : []),
+    ...(files.failed > 0 ? [`${formatCount(files.failed)} failed`] : []),
+    ...(connections > 0 ? [`${connections} connection${connections === 1 ? "" : "s"}`] : []),
+    ...(reusedParts > 0 ? [`${formatCount(reusedParts)} part${reusedParts === 1 ? "" : "s"} not sent again`] : []),
+    ...(retries > 0 ? [`${formatCount(retries)} ${retries === 1 ? "retry" : "retries"}`] : []),
+    ...(batch.owner === "elsewhere" ? ["in another tab"] : []),
+  ].join(" · ");
+}

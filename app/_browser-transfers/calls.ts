@@ -1,0 +1,71 @@
+import { Fault, faultFrom } from "#protocol/fault.ts";
+import type { CorsAnswer, FinishedUpload, StartedUpload, UploadedPart } from "#protocol/browser-transfers.ts";
+import type { SignedRequest } from "#protocol/operations.ts";
+import { hub } from "../_hub/client.ts";
+import { faultOf } from "../_hub/fault-of.ts";
+
+/** What uploads ask of the hub. Every refusal is a Fault, as everywhere below. */
+
+async function ask<Result>(call: Promise<Result>): Promise<Result> {
+  try {
+    return await call;
+  } catch (error) {
+    throw faultFrom(faultOf(error));
+  }
+}
+
+interface Begin {
+  profileId: string;
+  ifThere: "keep" | "replace";
+  files: { id: string; key: string; sizeBytes: number }[];
+}
+
+export const beginUploads = (input: Begin): Promise<StartedUpload[]> => ask(hub.browserTransfers.start.mutate(input));
+
+export const signParts = async (id: string, parts: { partNumber: number; crc32: string }[]): Promise<SignedRequest[]> =>
+  (await ask(hub.browserTransfers.sign.mutate({ id, parts }))).requests;
+
+export const listParts = async (id: string): Promise<UploadedPart[]> =>
+  (await ask(hub.browserTransfers.parts.query({ id }))).parts;
+
+export const giveUp = (ids: string[]): Promise<unknown> => ask(hub.browserTransfers.giveUp.mutate({ ids }));
+
+export const askCors = (profileId: string): Promise<CorsAnswer> => ask(hub.browserTransfers.cors.mutate({ profileId }));
+
+const FINISH_WITHIN_MS = 40;
+const MOST_AT_ONCE = 50;
+
+interface Waiting {
+  id: string;
+  sums: string[];
+  resolve: (answer: FinishedUpload) => void;
+  reject: (error: unknown) => void;
+}
+
+let waiting: Waiting[] = [];
+
+async function flush(): Promise<void> {
+  const some = waiting.slice(0, MOST_AT_ONCE);
+  waiting = waiting.slice(MOST_AT_ONCE);
+  if (waiting.length > 0) void flush();
+  try {
+    const uploads = some.map(({ id, sums }) => ({ id, sums }));
+    const answers = new Map(
+      (await ask(hub.browserTransfers.finish.mutate({ uploads }))).map((answer) => [answer.id, answer]),
+    );
+    for (const { id, resolve, reject } of some) {
+      const answer = answers.get(id);
+      if (answer === undefined) reject(new Fault("INTERNAL", { op: "finish" }));
+      else resolve(answer);
+    }
+  } catch (error) {
+    for (const { reject } of some) reject(error);
+  }
+}
+
+/** Many small files end within the same moment: they are completed in one call. */
+export const finishUpload = (id: string, sums: string[]): Promise<FinishedUpload> =>
+  new Promise((resolve, reject) => {
+    waiting.push({ id, sums, resolve, reject });
+    if (waiting.length === 1) setTimeout(() => void flush(), FINISH_WITHIN_MS);
+  });

@@ -1,0 +1,272 @@
+import { Fault, faultFrom, toFault, type FaultData } from "#protocol/fault.ts";
+import type { FolderFile, ObjectFacts } from "#protocol/browser-transfers.ts";
+import type { SignedRequest } from "#protocol/operations.ts";
+import { hub } from "../_hub/client.ts";
+import { faultOf } from "../_hub/fault-of.ts";
+import { foldPieces } from "./batch-view.ts";
+import { askCors } from "./calls.ts";
+import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";
+import type { Gate } from "./engine/gate.ts";
+import { waitFor } from "./engine/keep-trying.ts";
+import { planRanges, type RangeGroup } from "./engine/plan-ranges.ts";
+import { writeTar, type TarEntry } from "./engine/write-tar.ts";
+import type { Target } from "./open-target.ts";
+
+/** One download of this page: a file in ranges side by side, or a folder as one tar archive in its order. */
+
+export type Wanted =
+  | { kind: "object"; profileId: string; key: string }
+  | { kind: "prefix"; profileId: string; prefix: string }
+  | { kind: "checkpoint"; checkpointId: string; name: string }
+  | { kind: "checkpoint file"; checkpointId: string; path: string };
+
+export interface DownloadView {
+  id: string;
+  name: string;
+  mode: Target["mode"];
+  /** Only ranges to places can go on in the middle. */
+  canPause: boolean;
+  state: "listing" | "running" | "paused" | "failed" | "done";
+  bytesTotal: number;
+  bytesDone: number;
+  bytesPerSecond: number;
+  filesTotal: number;
+  filesDone: number;
+  /** Of which the checksum was on record, and agreed. */
+  verifiedBytes: number;
+  retries: number;
+  pieces: string;
+  fault: FaultData | null;
+}
+
+const RATE_OVER_MS = 5_000;
+
+interface Parts {
+  id: string;
+  wanted: Wanted;
+  name: string;
+  target: Target;
+  gate: Gate;
+  onChange: () => void;
+}
+
+async function ask<Result>(call: Promise<Result>): Promise<Result> {
+  try {
+    return await call;
+  } catch (error) {
+    throw faultFrom(faultOf(error));
+  }
+}
+
+async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: ObjectFacts["sum"] }> {
+  switch (wanted.kind) {
+    case "object": {
+      const { profileId, key } = wanted;
+      const [found] = await ask(hub.browserTransfers.lookAt.mutate({ profileId, keys: [key] }));
+      if (found === undefined) throw new Fault("NO_SUCH_KEY", { op: "download", subject: key });
+      const { sizeBytes, etag, modifiedAt, sum, sums } = found;
+      const known = sums.length > 0 ? sums : [{ offset: 0, length: sizeBytes, crc32: null }];
+      const pieces = sizeBytes === 0 ? [] : known.map((one) => ({ key, etag, ...one }));
+      return { files: [{ path: key, profileId, sizeBytes, modifiedAt, pieces }], kept: sum };
+    }
+    case "checkpoint":
+    case "checkpoint file": {
+      const { checkpointId } = wanted;
+      const { files } = await ask(hub.browserTransfers.folder.query({ checkpointId }));
+      if (wanted.kind === "checkpoint") return { files, kept: null };
+      return { files: files.filter(({ path }) => path === wanted.path), kept: null };
+    }
+    case "prefix": {
+      const { profileId, prefix } = wanted;
+      const files: FolderFile[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: { files: FolderFile[]; cursor: string | null } = await ask(
+          hub.browserTransfers.folder.query({ profileId, prefix, cursor }),
+        );
+        files.push(...page.files);
+        ({ cursor } = page);
+      } while (cursor !== null);
+      return { files, kept: null };
+    }
+  }
+}
+
+export class DownloadLife {
+  readonly #parts: Parts;
+  #files: FolderFile[] = [];
+  #groups: RangeGroup[] = [];
+  readonly #written = new Map<number, string>();
+  #state: DownloadView["state"] = "listing";
+  #stop = new AbortController();
+  #fault: FaultData | null = null;
+  #bytesDone = 0;
+  #filesDone = 0;
+  #verifiedBytes = 0;
+  #retries = 0;
+  #hasAnswered = false;
+  #moved: { at: number; bytes: number }[] = [];
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get #isFolder(): boolean {
+    return this.#parts.wanted.kind === "prefix" || this.#parts.wanted.kind === "checkpoint";
+  }
+
+  async run(): Promise<void> {
+    const { wanted, target } = this.#parts;
+    this.#stop = new AbortController();
+    this.#fault = null;
+    try {
+      if (this.#files.length === 0) {
+        const { files, kept } = await listFiles(wanted);
+        if (files.length === 0) throw new Fault("NOT_FOUND", { op: "download", detail: "there are no files" });
+        this.#files = files;
+        if (!this.#isFolder) this.#groups = planRanges(files[0]?.pieces ?? [], kept);
+      }
+      this.#setState("running");
+      if (this.#isFolder) await this.#runFolder();
+      else await this.#runFile();
+      await target.close();
+      this.#filesDone = this.#files.length;
+      this.#setState("done");
+    } catch (error) {
+      const fault = toFault(error);
+      if (fault.code === "CANCELLED") return;
+      this.#fault = fault.toData();
+      this.#setState("failed");
+    }
+  }
+
+  async #runFile(): Promise<void> {
+    const { target } = this.#parts;
+    const { signal } = this.#stop;
+    const groups = this.#groups;
+    const tools = this.#tools();
+    if (target.writeAt === null) {
+      const reading = downloadInOrder({ groups, signal }, tools);
+      await this.#drain(reading);
+      return;
+    }
+    const write = target.writeAt;
+    const verdict = await downloadToPlaces({ groups, written: this.#written, write, signal }, tools);
+    this.#verifiedBytes = verdict.verifiedBytes;
+  }
+
+  async #runFolder(): Promise<void> {
+    await this.#parts.target.restart();
+    this.#bytesDone = 0;
+    this.#filesDone = 0;
+    this.#verifiedBytes = 0;
+    const entries = this.#files.map((file): TarEntry => {
+      const { path, sizeBytes, modifiedAt } = file;
+      return { path, sizeBytes, modifiedAt, bytes: () => this.#readFile(file) };
+    });
+    for await (const bytes of writeTar(entries)) await this.#parts.target.write(bytes);
+  }
+
+  async *#readFile(file: FolderFile): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    const groups = planRanges(file.pieces, null);
+    const verdict = yield* downloadInOrder({ groups, signal: this.#stop.signal }, this.#tools());
+    this.#verifiedBytes += verdict.verifiedBytes;
+    this.#filesDone++;
+    this.#parts.onChange();
+  }
+
+  async #drain(reading: ReturnType<typeof downloadInOrder>): Promise<void> {
+    await this.#parts.target.restart();
+    this.#bytesDone = 0;
+    for (;;) {
+      const next = await reading.next();
+      if (next.done === true) {
+        this.#verifiedBytes = next.value.verifiedBytes;
+        return;
+      }
+      await this.#parts.target.write(next.value);
+    }
+  }
+
+  #tools(): DownloadTools {
+    const profileId = this.#files[0]?.profileId ?? "";
+    let lastMovedAt = 0;
+    const sign = async (key: string, etag: string): Promise<SignedRequest> => {
+      const objects = [{ key, etag }];
+      const [signed] = await ask(hub.browserTransfers.signReads.mutate({ profileId, objects }));
+      if (signed === undefined) throw new Fault("INTERNAL", { op: "sign", subject: key });
+      return signed.request;
+    };
+    return {
+      sign: keepSigned(sign),
+      fetch: (input, init) => globalThis.fetch(input, init),
+      gate: this.#parts.gate,
+      patience: { now: Date.now, wait: waitFor, random: Math.random, lastMovedAt: () => lastMovedAt },
+      onFault: async (fault) => {
+        this.#retries++;
+        this.#parts.onChange();
+        if (fault.code !== "LINK_DOWN" || this.#hasAnswered) return;
+        const isLetIn = await askCors(profileId).then(
+          (answer) => answer.isAllowed,
+          () => true,
+        );
+        if (!isLetIn) throw new Fault("CORS_MISSING", { op: "download", subject: this.#parts.name });
+      },
+      onBytes: (bytes) => {
+        lastMovedAt = Date.now();
+        this.#hasAnswered = true;
+        this.#bytesDone += bytes;
+        this.#moved.push({ at: lastMovedAt, bytes });
+        while ((this.#moved[0]?.at ?? lastMovedAt) < lastMovedAt - RATE_OVER_MS) this.#moved.shift();
+        this.#parts.onChange();
+      },
+    };
+  }
+
+  pause(): void {
+    this.#stop.abort();
+    this.#setState("paused");
+    this.#bytesDone = this.#groups
+      .flatMap(({ ranges }) => ranges)
+      .reduce((sum, { at, length }) => sum + (this.#written.has(at) ? length : 0), 0);
+  }
+
+  async cancel(): Promise<void> {
+    this.#stop.abort();
+    await this.#parts.target.abort();
+  }
+
+  #setState(state: DownloadView["state"]): void {
+    this.#state = state;
+    this.#parts.onChange();
+  }
+
+  #pieces(): string {
+    const ranges = this.#groups.flatMap((group) => group.ranges);
+    if (ranges.length > 0) return foldPieces(ranges.map(({ at }) => (this.#written.has(at) ? "#" : ".")));
+    return foldPieces(this.#files.map((_, index) => (index < this.#filesDone ? "#" : ".")));
+  }
+
+  view(): DownloadView {
+    const { id, name, target } = this.#parts;
+    const moved = this.#moved.filter(({ at }) => at >= Date.now() - RATE_OVER_MS);
+    const span = Math.max(1_000, Date.now() - (moved[0]?.at ?? Date.now()));
+    const isRunning = this.#state === "running";
+    return {
+      id,
+      name,
+      mode: target.mode,
+      canPause: !this.#isFolder && target.writeAt !== null,
+      state: this.#state,
+      bytesTotal: this.#files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+      bytesDone: this.#bytesDone,
+      bytesPerSecond: isRunning ? Math.max(0, (moved.reduce((sum, { bytes }) => sum + bytes, 0) / span) * 1000) : 0,
+      filesTotal: this.#files.length,
+      filesDone: this.#filesDone,
+      verifiedBytes: this.#verifiedBytes,
+      retries: this.#retries,
+      pieces: this.#state === "done" ? "" : this.#pieces(),
+      fault: this.#fault,
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import { Fault, isFault } from "#protocol/fault.ts";
+import type { SignedRequest } from "#protocol/operations.ts";
+import { sumBytes } from "#storage/combine-crc32.ts";
+import { fetchRange } from "./fetch-range.ts";
+import type { Gate } from "./gate.ts";
+import { keepTrying, type Patience } from "./keep-trying.ts";
+import { groupIsRight, type Range, type RangeGroup } from "./plan-ranges.ts";
+
+/**
+ * One file from a bucket to a browser: ranges side by side to their places, or in their order where only a stream can be
+ * written. Each range is whole, of the version that was looked at, and counted in the checksums that are on record before
+ * the file is said to be right.
+ */
+
+export interface DownloadTools {
+  /** A request for the whole object; asked again when a signature is over. */
+  sign: (key: string, etag: string) => Promise<SignedRequest>;
+  fetch: typeof globalThis.fetch;
+  gate: Gate;
+  patience: Omit<Patience, "signal" | "onFault">;
+  onFault: (fault: Fault) => Promise<void>;
+  /** Bytes that came; negative when they have to come again. */
+  onBytes: (bytes: number) => void;
+}
+
+export interface Verdict {
+  /** Bytes whose checksum was on record and agreed. */
+  verifiedBytes: number;
+}
+
+/** A range once more, when a group of one range came wrong; a larger group is read again by the person. */
+const SIGNED_AHEAD_MS = 30_000;
+
+async function readRange(range: Range, group: RangeGroup, about: { tools: DownloadTools; signal: AbortSignal }) {
+  const { tools, signal } = about;
+  const { gate } = tools;
+  const patience: Patience = { ...tools.patience, signal, onFault: tools.onFault };
+  return keepTrying(
+    () =>
+      gate.run(async () => {
+        let came = 0;
+        try {
+          const request = await tools.sign(range.key, range.etag);
+          const onBytes = (bytes: number): void => {
+            came += bytes;
+            gate.moved(bytes);
+            tools.onBytes(bytes);
+          };
+          const bytes = await fetchRange({ range, request, signal, fetch: tools.fetch, onBytes });
+          const sum = sumBytes(bytes);
+          if (group.ranges.length === 1 && groupIsRight(group, [sum]) === false) {
+            throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: range.key });
+          }
+          return { bytes, sum };
+        } catch (error) {
+          tools.onBytes(-came);
+          if (isFault(error) && error.retry === "backoff") gate.trouble();
+          throw error;
+        }
+      }, signal),
+    patience,
+  );
+}
+
+function judge(group: RangeGroup, sums: readonly string[]): number {
+  const right = groupIsRight(group, sums);
+  if (right === false) throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: group.ranges[0]?.key ?? "" });
+  return right === null ? 0 : group.ranges.reduce((sum, { length }) => sum + length, 0);
+}
+
+export interface Placed {
+  groups: readonly RangeGroup[];
+  /** Sums of what was written before a pause, by position in the file. */
+  written: Map<number, string>;
+  write: (at: number, bytes: Uint8Array<ArrayBuffer>) => Promise<void>;
+  signal: AbortSignal;
+}
+
+/** Ranges side by side, each to its place. What `written` has is not fetched again. Faults: CHECKSUM_MISMATCH and others. */
+export async function downloadToPlaces(
+  { groups, written, write, signal }: Placed,
+  tools: DownloadTools,
+): Promise<Verdict> {
+  const stop = new AbortController();
+  const about = { tools, signal: AbortSignal.any([signal, stop.signal]) };
+  const wanted = groups.flatMap((group) =>
+    group.ranges.filter(({ at }) => !written.has(at)).map((range) => ({ range, group })),
+  );
+  const left = wanted.values();
+  let first: unknown = null;
+  // More lanes than the gate ever lets in would only hold more bytes.
+  const lane = async (): Promise<void> => {
+    for (const { range, group } of left) {
+      try {
+        const { bytes, sum } = await readRange(range, group, about);
+        await write(range.at, bytes);
+        written.set(range.at, sum);
+      } catch (error) {
+        first ??= error;
+        stop.abort();
+        return;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(24, wanted.length) }, lane));
+  if (first !== null) throw first;
+  const sumsOf = (group: RangeGroup) => group.ranges.map(({ at }) => written.get(at) ?? "");
+  return { verifiedBytes: groups.reduce((sum, group) => sum + judge(group, sumsOf(group)), 0) };
+}
+
+/** The bytes in their order, a few ranges read ahead. Faults end the stream. */
+export async function* downloadInOrder(
+  { groups, signal }: Pick<Placed, "groups" | "signal">,
+  tools: DownloadTools,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, Verdict> {
+  const stop = new AbortController();
+  const about = { tools, signal: AbortSignal.any([signal, stop.signal]) };
+  const all = groups.flatMap((group) => group.ranges.map((range) => ({ range, group })));
+  const ahead: ReturnType<typeof readRange>[] = [];
+  let next = 0;
+  const fill = (): void => {
+    for (let one = all[next]; one !== undefined && ahead.length < tools.gate.width(); one = all[next]) {
+      next++;
+      const reading = readRange(one.range, one.group, about);
+      // Looked at when it is its turn.
+      reading.catch(() => undefined);
+      ahead.push(reading);
+    }
+  };
+  try {
+    let verifiedBytes = 0;
+    for (const group of groups) {
+      const sums: string[] = [];
+      for (const _ of group.ranges) {
+        fill();
+        const read = await ahead.shift();
+        if (read === undefined) throw new Fault("INTERNAL", { op: "download" });
+        sums.push(read.sum);
+        yield read.bytes;
+      }
+      verifiedBytes += judge(group, sums);
+    }
+    return { verifiedBytes };
+  } finally {
+    stop.abort();
+  }
+}
+
+/** Keeps a signature per object until it is nearly over. */
+export function keepSigned(sign: DownloadTools["sign"]): DownloadTools["sign"] {
+  const kept = new Map<string, Promise<SignedRequest>>();
+  return async (key, etag) => {
+    const name = `${key}\n${etag}`;
+    const known = await kept.get(name)?.catch(() => null);
+    if (known != null && known.expiresAt - SIGNED_AHEAD_MS > Date.now()) return known;
+    const asked = sign(key, etag);
+    kept.set(name, asked);
+    return asked;
+  };
+}

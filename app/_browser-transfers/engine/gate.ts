@@ -1,0 +1,85 @@
+import { Fault } from "#protocol/fault.ts";
+import { FIRST_HELM, steer, type Helm } from "./steer.ts";
+
+/** Lets so many requests of a page run at once as the helm says; all its transfers share one gate. */
+export interface Gate {
+  /** Runs it when there is room. @throws Fault CANCELLED when the signal ends the wait */
+  run: <Result>(task: () => Promise<Result>, signal: AbortSignal) => Promise<Result>;
+  /** Bytes that went through. */
+  moved: (bytes: number) => void;
+  /** The store or the link had enough. */
+  trouble: () => void;
+  readonly width: () => number;
+  readonly running: () => number;
+}
+
+const WINDOW_MS = 3_000;
+
+export function createGate(now: () => number): Gate {
+  let helm: Helm = FIRST_HELM;
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  let window = { beganAt: now(), bytes: 0, troubles: 0, wasIdle: false };
+
+  const letIn = (): void => {
+    while (running < helm.width) {
+      const next = waiting.shift();
+      if (next === undefined) return;
+      running++;
+      next();
+    }
+  };
+  const look = (): void => {
+    const tookMs = now() - window.beganAt;
+    if (tookMs < WINDOW_MS) return;
+    const { bytes, troubles, wasIdle } = window;
+    // Nothing to learn from a stretch in which little was asked for.
+    if (!wasIdle || troubles > 0) {
+      helm = steer(helm, { bytesPerSecond: (bytes / tookMs) * 1000, isFull: waiting.length > 0, troubles });
+    }
+    window = { beganAt: now(), bytes: 0, troubles: 0, wasIdle: false };
+    letIn();
+  };
+  const enter = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const leave = (): void => {
+        const at = waiting.indexOf(go);
+        if (at >= 0) waiting.splice(at, 1);
+        reject(new Fault("CANCELLED"));
+      };
+      const go = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      if (signal.aborted) {
+        reject(new Fault("CANCELLED"));
+        return;
+      }
+      signal.addEventListener("abort", leave, { once: true });
+      waiting.push(go);
+      letIn();
+    });
+
+  return {
+    run: async (task, signal) => {
+      await enter(signal);
+      try {
+        return await task();
+      } finally {
+        running--;
+        if (waiting.length === 0) window.wasIdle = true;
+        letIn();
+      }
+    },
+    moved: (bytes) => {
+      window.bytes += bytes;
+      look();
+    },
+    trouble: () => {
+      window.troubles++;
+      look();
+    },
+    width: () => helm.width,
+    running: () => running,
+  };
+}

@@ -1,0 +1,24 @@
+import { toFault } from "#protocol/fault.ts";
+import { sumBlob } from "./sum-blob.ts";
+
+/** A thread of the page: sums stretches of files, so that the page itself never waits for it. */
+
+export interface SumQuestion {
+  id: number;
+  blob: Blob;
+}
+export interface SumAnswer {
+  id: number;
+  /** Null when the file could not be read. */
+  crc32: string | null;
+}
+
+const never = new AbortController().signal;
+
+self.addEventListener("message", ({ data }: MessageEvent<SumQuestion>) => {
+  const answer = (crc32: string | null): void => self.postMessage({ id: data.id, crc32 } satisfies SumAnswer);
+  sumBlob(data.blob, never).then(answer, (error: unknown) => {
+    toFault(error);
+    answer(null);
+  });
+});

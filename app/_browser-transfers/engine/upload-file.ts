@@ -1,0 +1,157 @@
+import type { FinishedUpload, UploadedPart } from "#protocol/browser-transfers.ts";
+import { Fault, faultFrom, isFault } from "#protocol/fault.ts";
+import type { SignedRequest } from "#protocol/operations.ts";
+import { faultOfAnswer, type PlainAnswer } from "#storage/faults.ts";
+import { cutEvenly, type PlannedPart } from "#storage/plan.ts";
+import { looksLikeHtml } from "#storage/xml.ts";
+import type { Gate } from "./gate.ts";
+import { keepTrying, type Patience } from "./keep-trying.ts";
+
+/**
+ * One file from a browser to a bucket. Each part is read, summed, signed for and sent by itself, as many at a time as the
+ * gate allows; a part that fails holds up no other and takes nothing of them back. What the store's list has is not sent
+ * again, and only the hub's word, after it looked at the object, makes the file done.
+ */
+
+export interface UploadTools {
+  sign: (id: string, parts: { partNumber: number; crc32: string }[]) => Promise<SignedRequest[]>;
+  listParts: (id: string) => Promise<UploadedPart[]>;
+  finish: (id: string, sums: string[]) => Promise<FinishedUpload>;
+  /** Sends a body; `onSent` tells how many of its bytes have left. Faults: LINK_DOWN, STALLED, CANCELLED. */
+  put: (
+    request: SignedRequest,
+    body: Blob,
+    watch: { onSent: (bytes: number) => void; signal: AbortSignal },
+  ) => Promise<PlainAnswer>;
+  /** CRC32, hex. @throws Fault SOURCE_CHANGED */
+  sum: (blob: Blob, signal: AbortSignal) => Promise<string>;
+  gate: Gate;
+  patience: Omit<Patience, "signal" | "onFault">;
+  /** Told of every fault that is tried again; what it throws is the end of the file. */
+  onFault: (fault: Fault) => Promise<void>;
+}
+
+export interface UploadInput {
+  /** The hub's name of this upload. */
+  id: string;
+  key: string;
+  partBytes: number;
+  file: Blob;
+  /** `fresh`: begun just now, so there is nothing to ask for. */
+  from: "fresh" | "resumed";
+  signal: AbortSignal;
+  /** Before the parts become an object. @throws Fault SOURCE_CHANGED */
+  assertSame: () => Promise<void>;
+  onChange: (progress: UploadProgress) => void;
+}
+
+export interface UploadProgress {
+  /** `.` waits, `>` is under way, `#` is acknowledged; one for each part. */
+  parts: readonly string[];
+  /** Acknowledged, and of those under way what has left. */
+  bytesDone: number;
+  /** Parts that an earlier life of this upload had sent. */
+  reused: number;
+}
+
+/** After so many rounds in which the store lost parts again it is given up. */
+const MOST_ROUNDS = 5;
+
+function readPutAnswer(answer: PlainAnswer, request: SignedRequest, about: { op: string; key: string }): void {
+  const { status, headers, body } = answer;
+  const isBlank = /^\s*$/.test(new TextDecoder().decode(body));
+  if (status === 200 && isBlank && !looksLikeHtml(headers["content-type"], body)) return;
+  throw faultOfAnswer({ op: about.op, subject: about.key, answer, expiresAt: request.expiresAt });
+}
+
+/** Sends what the store does not have and completes. Faults: NO_SUCH_UPLOAD (begin anew), ALREADY_EXISTS, SOURCE_CHANGED, others. */
+export async function uploadFile(input: UploadInput, tools: UploadTools): Promise<{ etag: string }> {
+  const { id, key, partBytes, file, signal } = input;
+  const cut = cutEvenly(file.size, partBytes);
+  const parts: PlannedPart[] = cut.length === 0 ? [{ partNumber: 1, offset: 0, length: 0 }] : cut;
+  const states = parts.map(() => ".");
+  const sums = parts.map(() => "");
+  const sent = parts.map(() => 0);
+  let reused = 0;
+  let bytesDone = 0;
+  const count = (partNumber: number, bytes: number): void => {
+    bytesDone += bytes - (sent[partNumber - 1] ?? 0);
+    sent[partNumber - 1] = bytes;
+    input.onChange({ parts: states, bytesDone, reused });
+  };
+  const patience: Patience = { ...tools.patience, signal, onFault: tools.onFault };
+  const mark = ({ partNumber, length }: PlannedPart, state: string): void => {
+    states[partNumber - 1] = state;
+    count(partNumber, state === "#" ? length : 0);
+  };
+
+  const takeListed = async (): Promise<void> => {
+    for (const { partNumber, crc32 } of await keepTrying(() => tools.listParts(id), patience)) {
+      const part = parts[partNumber - 1];
+      if (part === undefined || states[partNumber - 1] === "#") continue;
+      if (crc32 !== null) sums[partNumber - 1] = crc32;
+      reused++;
+      mark(part, "#");
+    }
+  };
+  const sendOnce = async (part: PlannedPart): Promise<void> => {
+    const { partNumber, offset, length } = part;
+    const body = file.slice(offset, offset + length);
+    const crc32 = await tools.sum(body, signal);
+    sums[partNumber - 1] = crc32;
+    const [request] = await tools.sign(id, [{ partNumber, crc32 }]);
+    if (request === undefined) throw new Fault("INTERNAL", { op: "sign", subject: key });
+    let before = 0;
+    const onSent = (bytes: number): void => {
+      tools.gate.moved(bytes - before);
+      before = bytes;
+      count(partNumber, bytes);
+    };
+    const answer = await tools.put(request, body, { onSent, signal });
+    readPutAnswer(answer, request, { op: parts.length > 1 ? "UploadPart" : "PutObject", key });
+    if (before < length) tools.gate.moved(length - before);
+  };
+  const sendPart = (part: PlannedPart): Promise<void> =>
+    keepTrying(
+      () =>
+        tools.gate.run(async () => {
+          mark(part, ">");
+          try {
+            await sendOnce(part);
+          } catch (error) {
+            mark(part, ".");
+            if (isFault(error) && error.retry === "backoff") tools.gate.trouble();
+            throw error;
+          }
+          mark(part, "#");
+        }, signal),
+      patience,
+    );
+  const sendMissing = async (): Promise<void> => {
+    const missing = parts.filter(({ partNumber }) => states[partNumber - 1] !== "#");
+    const results = await Promise.allSettled(missing.map(sendPart));
+    const faults = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
+    const [fault] = faults;
+    // Ours perhaps, from a try whose answer was lost: the hub knows.
+    if (parts.length === 1 && isFault(fault) && fault.code === "ALREADY_EXISTS") return;
+    if (fault !== undefined) throw fault;
+  };
+
+  if (input.from === "resumed") await takeListed();
+  for (let round = 1; ; round++) {
+    await sendMissing();
+    await input.assertSame();
+    const finished = await keepTrying(async () => {
+      const answer = await tools.finish(id, sums.every((sum) => sum !== "") ? sums : []);
+      if (answer.outcome === "failed") throw faultFrom(answer.fault, "complete the upload");
+      return answer;
+    }, patience);
+    if (finished.outcome === "done") return { etag: finished.etag };
+    if (parts.length === 1 && states[0] !== "#") throw new Fault("ALREADY_EXISTS", { op: "PutObject", subject: key });
+    if (round >= MOST_ROUNDS) throw new Fault("STORE_UNAVAILABLE", { op: "complete the upload", subject: key });
+    for (const partNumber of finished.partNumbers) {
+      const part = parts[partNumber - 1];
+      if (part !== undefined) mark(part, ".");
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
+import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
+import { describeObject, listPage } from "#storage/browse.ts";
+import { copyWithin } from "#storage/copy-within.ts";
+import { deleteMany } from "#storage/delete-many.ts";
+import type { Hub } from "../hub.ts";
+import type { OpenStore } from "../profiles/open-store.ts";
+import { requireMayDelete } from "../upkeep/may-delete.ts";
+import { targetOf, type PlannedObject } from "./gather-plan.ts";
+import type { JobProgress } from "./job-board.ts";
+import { loadGuard } from "./protect.ts";
+
+/**
+ * One chunk of a confirmed plan. May be done twice: a hub that was killed does it again, and what was done already is found to
+ * be so. Before anything goes it is looked at again: what changed since the plan stays, what became Tidemark's stays, and
+ * nothing goes while the hub's record is in doubt.
+ */
+
+export interface ChunkDone {
+  doneObjects: number;
+  doneBytes: number;
+  failures: { key: string; fault: FaultData }[];
+}
+
+interface Chunk {
+  hub: Hub;
+  store: OpenStore;
+  jobId: string;
+  asked: PlanBucketJob;
+  objects: readonly PlannedObject[];
+  progress: JobProgress;
+  /** Told after each object. */
+  onMoved: () => void;
+}
+
+const COPIES_AT_A_TIME = 6;
+const TRIES = 4;
+const FIRST_WAIT_MS = 500;
+const PAGES_TO_LOOK_AGAIN = 5;
+
+/** Faults that are not about one object: they end the chunk, and whoever runs the job decides. */
+const isWide = (fault: Fault): boolean =>
+  fault.retry !== "never" ||
+  ["CANCELLED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET", "DELETIONS_OFF", "CLOCK_SKEW", "WRONG_REGION"].includes(
+    fault.code,
+  );
+
+async function withPatience<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      const fault = toFault(error);
+      if (fault.retry === "never" || attempt >= TRIES || signal.aborted) throw fault;
+      await sleep(FIRST_WAIT_MS * 2 ** attempt, null, { signal }).catch(() => undefined);
+      if (signal.aborted) throw new Fault("CANCELLED", { op: "bucket job" });
+    }
+  }
+}
+
+/** @throws Fault one that concerns more than single objects; what was done is done, and found to be so the next time */
+export async function carryOut(chunk: Chunk): Promise<ChunkDone> {
+  const done: ChunkDone = { doneObjects: 0, doneBytes: 0, failures: [] };
+  const fail = (key: string, fault: Fault): void => {
+    done.failures.push({ key, fault: fault.toData() });
+  };
+  const succeed = ({ sizeBytes }: PlannedObject): void => {
+    done.doneObjects++;
+    done.doneBytes += sizeBytes;
+    chunk.progress.doneObjects = done.doneObjects;
+    chunk.progress.doneBytes = done.doneBytes;
+    chunk.onMoved();
+  };
+  if (chunk.asked.action === "copy") {
+    await copyAll(chunk, { succeed, fail });
+    return done;
+  }
+  const present = await lookAgain(chunk, { succeed, fail });
+  if (chunk.asked.action === "delete") {
+    await removeAll(chunk, present, { succeed, fail });
+    return done;
+  }
+  const copied: PlannedObject[] = [];
+  await copyAll({ ...chunk, objects: present }, { succeed: (object) => copied.push(object), fail });
+  await removeAll(chunk, copied, { succeed, fail });
+  return done;
+}
+
+interface Ends {
+  succeed: (object: PlannedObject) => void;
+  fail: (key: string, fault: Fault) => void;
+}
+
+async function copyAll(chunk: Chunk, { succeed, fail }: Ends): Promise<void> {
+  const { store, asked, jobId, objects, progress } = chunk;
+  const { signal } = progress.stop;
+  const { bucket, traits } = store.access;
+  const queue = objects.values();
+  let wide: Fault | null = null;
+  const lane = async () => {
+    for (const object of queue) {
+      if (wide !== null) return;
+      const target = targetOf(asked, object.key);
+      try {
+        if (target === null) throw new Fault("BAD_INPUT", { op: "copy", subject: object.key });
+        await withPatience(signal, () =>
+          copyWithin(store.client, {
+            bucket,
+            source: object.key,
+            target,
+            sizeBytes: object.sizeBytes,
+            etag: object.etag,
+            nonce: jobId,
+            traits,
+            signal,
+          }),
+        );
+        succeed(object);
+      } catch (error) {
+        const fault = toFault(error);
+        if (isWide(fault)) wide = fault;
+        else fail(object.key, fault);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: COPIES_AT_A_TIME }, lane));
+  if (wide !== null) throw wide;
+}
+
+type ListedPage = Awaited<ReturnType<typeof listPage>>;
+
+/** ETags of these keys as a listing has them now; keys that it does not come to are missing. */
+async function listedEtags(chunk: Chunk, keys: ReadonlySet<string>): Promise<Map<string, string>> {
+  const { store, asked, progress } = chunk;
+  const { bucket } = store.access;
+  const { signal } = progress.stop;
+  const found = new Map<string, string>();
+  const [first = ""] = keys;
+  // One character less than the first key: the listing begins at it, or a little before.
+  const startAfter = first.length > asked.from.length + 1 ? first.slice(0, -1) : null;
+  const place = { bucket, prefix: asked.from, delimiter: "" as const, startAfter, limit: 1000, signal };
+  let from: string | null = null;
+  for (let page = 0; page < PAGES_TO_LOOK_AGAIN; page++) {
+    const at: Parameters<typeof listPage>[1] = { ...place, from };
+    const listed: ListedPage = await withPatience(signal, () => listPage(store.client, at));
+    for (const { key, etag } of listed.objects) if (keys.has(key)) found.set(key, etag);
+    from = listed.next;
+    if (from === null || found.size === keys.size) break;
+  }
+  return found;
+}
+
+/** Those that are still what was planned. One that is gone is as it was wanted, for a move only where its copy is there. */
+async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<PlannedObject[]> {
+  const { hub, store, asked, objects, progress } = chunk;
+  const { bucket } = store.access;
+  const { signal } = progress.stop;
+  await requireMayDelete(hub);
+  const guard = await loadGuard(hub, store);
+  const listed = await listedEtags(chunk, new Set(objects.map(({ key }) => key)));
+  const headed = async (key: string): Promise<string | null> => {
+    const at = { bucket, key, withChecksums: "left out" as const, signal };
+    try {
+      return (await withPatience(signal, () => describeObject(store.client, at))).etag;
+    } catch (error) {
+      if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
+      throw error;
+    }
+  };
+  const present: PlannedObject[] = [];
+  for (const object of objects) {
+    const { key, etag } = object;
+    if (guard.of(key) !== null) {
+      fail(key, new Fault("BELONGS_TO_TIDEMARK", { op: asked.action, subject: key }));
+      continue;
+    }
+    // A listing may be in another order than by key, or may have come too short.
+    const now = listed.get(key) ?? (await headed(key));
+    if (now === etag) present.push(object);
+    else if (now !== null) fail(key, new Fault("OBJECT_CHANGED", { op: asked.action, subject: key }));
+    else if (asked.action === "delete" || (await headed(targetOf(asked, key) ?? key)) !== null) succeed(object);
+    else fail(key, new Fault("NO_SUCH_KEY", { op: asked.action, subject: key }));
+  }
+  return present;
+}
+
+async function removeAll(chunk: Chunk, objects: readonly PlannedObject[], { succeed, fail }: Ends): Promise<void> {
+  const { hub, store, progress } = chunk;
+  const { signal } = progress.stop;
+  if (objects.length === 0) return;
+  if (signal.aborted) throw new Fault("CANCELLED", { op: "bucket job" });
+  await requireMayDelete(hub);
+  const keys = objects.map(({ key }) => key);
+  const failures = await withPatience(signal, () => deleteMany(store.client, store.access.bucket, keys));
+  for (const object of objects) {
+    const fault = failures.get(object.key);
+    if (fault === undefined) succeed(object);
+    else fail(object.key, fault);
+  }
+}

@@ -1,0 +1,139 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { listPage, uploadsPage, versionsPage } from "./browse.ts";
+import { createControlClient } from "./client.ts";
+import { deleteMany } from "./delete-many.ts";
+import { traitsOf } from "./providers.ts";
+import { serveCanned, type Canned, type CannedServer, type Seen } from "./testing/canned-server.ts";
+
+let server: CannedServer;
+let close: () => void = () => undefined;
+afterEach(async () => {
+  close();
+  await server[Symbol.asyncDispose]();
+});
+
+async function clientOf(answer: (seen: Seen) => Canned) {
+  server = await serveCanned(answer);
+  const { endpoint } = server;
+  const client = createControlClient({
+    access: { endpoint, region: "us-east-1", bucket: "b", addressing: "path", traits: traitsOf("other") },
+    credential: { accessKeyId: "k", secretAccessKey: "s" },
+  });
+  close = () => client.destroy();
+  return client;
+}
+
+const xml = (root: string, inner: string): Canned => ({
+  headers: { "content-type": "application/xml" },
+  body: `<?xml version="1.0" encoding="UTF-8"?><${root}>${inner}</${root}>`,
+});
+const at = (prefix: string) => ({
+  bucket: "b",
+  prefix,
+  delimiter: "/" as const,
+  from: null,
+  startAfter: null,
+  limit: 10,
+  signal: new AbortController().signal,
+});
+const object = (key: string) =>
+  `<Contents><Key>${key}</Key><Size>1</Size><ETag>&quot;e&quot;</ETag><LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>`;
+
+describe("a page of a listing", () => {
+  it("reads names as the store says it wrote them", async () => {
+    const client = await clientOf((seen) =>
+      xml(
+        "ListBucketResult",
+        seen.query.get("prefix") === "p/"
+          ? `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>${object("p/a+b%2Bc%01")}<CommonPrefixes><Prefix>p/d+e/</Prefix></CommonPrefixes>`
+          : `<IsTruncated>false</IsTruncated>${object("q/a+b%20")}`,
+      ),
+    );
+    expect(await listPage(client, at("p/"))).toMatchObject({
+      folders: ["p/d e/"],
+      objects: [{ key: "p/a b+c\u0001" }],
+    });
+    expect(await listPage(client, at("q/"))).toMatchObject({ objects: [{ key: "q/a+b%20" }] });
+  });
+
+  it.each([
+    ["no word on whether more follows", object("p/a")],
+    ["a page that does not say where the next one starts", "<IsTruncated>true</IsTruncated>"],
+    ["a key of somewhere else", `<IsTruncated>false</IsTruncated>${object("elsewhere")}`],
+    ["another bucket's", "<Name>other</Name><IsTruncated>false</IsTruncated>"],
+    ["an encoding that is none", `<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>${object("p/%zz")}`],
+  ])("with %s is a fault and not a shorter folder", async (_, inner) => {
+    const client = await clientOf(() => xml("ListBucketResult", inner));
+    await expect(listPage(client, at("p/"))).rejects.toMatchObject({ code: "UNEXPECTED_ANSWER" });
+  });
+});
+
+describe("versions", () => {
+  it("come with what was deleted, by key and newest first, and go on where the page ended", async () => {
+    const version = (id: string, day: string, latest = "false") =>
+      `<Version><Key>p/a</Key><VersionId>${id}</VersionId><IsLatest>${latest}</IsLatest><Size>3</Size><ETag>&quot;e&quot;</ETag><LastModified>2026-01-0${day}T00:00:00.000Z</LastModified></Version>`;
+    const marker = `<DeleteMarker><Key>p/a</Key><VersionId>m</VersionId><IsLatest>true</IsLatest><LastModified>2026-01-04T00:00:00.000Z</LastModified></DeleteMarker>`;
+    const client = await clientOf((seen) =>
+      seen.query.get("key-marker") === "p/a"
+        ? xml("ListVersionsResult", `<IsTruncated>false</IsTruncated>${version("v0", "1")}`)
+        : xml(
+            "ListVersionsResult",
+            `<IsTruncated>true</IsTruncated><NextKeyMarker>p/a</NextKeyMarker><NextVersionIdMarker>v1</NextVersionIdMarker>${version("v1", "2")}${version("v2", "3")}${marker}`,
+          ),
+    );
+    const page = await versionsPage(client, at("p/"));
+    expect(page.versions.map(({ versionId, isDeleteMarker }) => [versionId, isDeleteMarker])).toEqual([
+      ["m", true],
+      ["v2", false],
+      ["v1", false],
+    ]);
+    const next = await versionsPage(client, { ...at("p/"), from: page.next });
+    expect([next.versions[0]?.versionId, next.next]).toEqual(["v0", null]);
+    expect(server.seen.at(-1)?.query.get("version-id-marker")).toBe("v1");
+  });
+});
+
+describe("unfinished uploads", () => {
+  it("of other prefixes, which some stores list all the same, are left out", async () => {
+    const upload = (key: string) => `<Upload><Key>${key}</Key><UploadId>u</UploadId></Upload>`;
+    const client = await clientOf(() =>
+      xml("ListMultipartUploadsResult", `<IsTruncated>false</IsTruncated>${upload("p/a")}${upload("x/b")}`),
+    );
+    const { uploads } = await uploadsPage(client, at("p/"));
+    expect(uploads).toEqual([{ key: "p/a", uploadId: "u", startedAt: 0 }]);
+  });
+});
+
+describe("deleting many", () => {
+  it("takes nothing for deleted of which the store says nothing, and sends the sum that every store takes", async () => {
+    const client = await clientOf(() =>
+      xml(
+        "DeleteResult",
+        "<Deleted><Key>a</Key></Deleted><Error><Key>b</Key><Code>AccessDenied</Code></Error><Error><Key>d</Key><Code>NoSuchKey</Code></Error>",
+      ),
+    );
+    const failures = await deleteMany(client, "b", ["a", "b", "c", "d"]);
+    expect([...failures].map(([key, { code }]) => [key, code])).toEqual([
+      ["b", "ACCESS_DENIED"],
+      ["c", "UNEXPECTED_ANSWER"],
+    ]);
+    const [seen] = server.seen;
+    expect(seen?.headers["content-md5"]).toBeDefined();
+    expect(Object.keys(seen?.headers ?? {}).filter((name) => name.includes("checksum"))).toEqual([]);
+  });
+
+  it("deletes one by one what XML cannot name, and all of it where the store has no such request", async () => {
+    const client = await clientOf((seen) =>
+      seen.method === "POST"
+        ? {
+            status: 501,
+            headers: { "content-type": "application/xml" },
+            body: "<Error><Code>NotImplemented</Code></Error>",
+          }
+        : { status: 204 },
+    );
+    expect(await deleteMany(client, "b", ["plain", "control\u0001", " space "])).toEqual(new Map());
+    const singles = server.seen.filter(({ method }) => method === "DELETE").map(({ path }) => path);
+    expect(new Set(singles)).toEqual(new Set(["/b/control%01", "/b/%20space%20", "/b/plain"]));
+  });
+});

@@ -1,0 +1,272 @@
+import {
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListObjectVersionsCommand,
+  type S3Client,
+} from "@aws-sdk/client-s3";
+import { Fault } from "#protocol/fault.ts";
+import { quoteEtag } from "./check-range.ts";
+import { faultOfSdk } from "./faults.ts";
+
+/**
+ * Single pages of listings, for people who look around: what comes next is the caller's to ask for. As strict as
+ * `listing.ts` about what a page says. Names are asked for percent-encoded, because XML cannot carry every character that a
+ * key may have; a store that does not do that says so by not repeating the wish.
+ */
+
+export interface PagedObject {
+  key: string;
+  sizeBytes: number;
+  /** With its quotes. */
+  etag: string;
+  /** Epoch ms by the store's clock. */
+  modifiedAt: number;
+  storageClass: string | null;
+}
+
+export interface PagedVersion {
+  key: string;
+  versionId: string;
+  isLatest: boolean;
+  isDeleteMarker: boolean;
+  sizeBytes: number;
+  etag: string | null;
+  modifiedAt: number;
+}
+
+interface Asked {
+  bucket: string;
+  prefix: string;
+  /** Empty: no grouping. */
+  delimiter: "/" | "";
+  /** Where the page begins, as the page before said; null: at the beginning. */
+  from: string | null;
+  limit: number;
+  signal: AbortSignal;
+}
+
+const unexpected = (op: string, subject: string, detail: string): Fault =>
+  new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
+
+/** Reads names of one answer. Faults: UNEXPECTED_ANSWER for an encoding that is none. */
+function decoder(encoding: string | undefined, op: string): (name: string) => string {
+  if (encoding !== "url") return (name) => name;
+  return (name) => {
+    try {
+      return decodeURIComponent(name.replaceAll("+", " "));
+    } catch {
+      throw unexpected(op, "a name in the listing", "it is not percent-encoded UTF-8");
+    }
+  };
+}
+
+const under = (key: string, about: { prefix: string; op: string }): string => {
+  if (!key.startsWith(about.prefix)) throw unexpected(about.op, about.prefix, "a key that lies under another prefix");
+  return key;
+};
+
+async function answered<T>(call: Promise<T>, about: { op: string; subject: string; signal: AbortSignal }): Promise<T> {
+  const { op, subject, signal } = about;
+  try {
+    return await call;
+  } catch (error) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op, subject });
+    throw faultOfSdk(error, { op, subject });
+  }
+}
+
+/**
+ * One page of ListObjectsV2; `from` is a continuation token, `startAfter` counts where there is none. Faults: CANCELLED, those
+ * of the store.
+ */
+export async function listPage(
+  client: S3Client,
+  input: Asked & { startAfter: string | null },
+): Promise<{ folders: string[]; objects: PagedObject[]; next: string | null }> {
+  const op = "ListObjectsV2";
+  const { bucket, prefix, delimiter, from, limit, signal, startAfter } = input;
+  const about = { op, subject: `${bucket}/${prefix}`, signal };
+  const command = new ListObjectsV2Command({
+    Bucket: bucket,
+    Prefix: prefix,
+    MaxKeys: limit,
+    EncodingType: "url",
+    ...(delimiter !== "" && { Delimiter: delimiter }),
+    ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
+  });
+  const page = await answered(client.send(command, { abortSignal: signal }), about);
+  const read = decoder(page.EncodingType, op);
+  if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
+  if (page.Name !== undefined && page.Name !== bucket)
+    throw unexpected(op, about.subject, "a listing of another bucket");
+  const next = page.IsTruncated ? (page.NextContinuationToken ?? "") : null;
+  if (next === "" || (next !== null && next === from)) {
+    throw unexpected(op, about.subject, "a page that does not say where the next one starts");
+  }
+  const objects = (page.Contents ?? []).map(({ Key, Size, ETag, LastModified, StorageClass }): PagedObject => {
+    if (Key === undefined || Size === undefined || ETag === undefined || LastModified === undefined) {
+      throw unexpected(op, about.subject, "an object without a key, size, ETag or date");
+    }
+    return {
+      key: under(read(Key), { prefix, op }),
+      sizeBytes: Size,
+      etag: quoteEtag(ETag),
+      modifiedAt: LastModified.getTime(),
+      storageClass: StorageClass ?? null,
+    };
+  });
+  const folders = (page.CommonPrefixes ?? []).map(({ Prefix = "" }) => under(read(Prefix), { prefix, op }));
+  return { folders, objects, next };
+}
+
+/** Where a page of versions or uploads goes on: two markers in one text. */
+const joinMarkers = (key: string, second: string | undefined): string => JSON.stringify([key, second ?? ""]);
+function splitMarkers(from: string | null): { key: string | undefined; second: string | undefined } {
+  if (from === null) return { key: undefined, second: undefined };
+  const [key, second] = JSON.parse(from) as [string, string];
+  return { key, second: second === "" ? undefined : second };
+}
+
+/** One page of ListObjectVersions. Faults: UNSUPPORTED where the store has none, CANCELLED, those of the store. */
+export async function versionsPage(
+  client: S3Client,
+  input: Asked,
+): Promise<{ folders: string[]; versions: PagedVersion[]; next: string | null }> {
+  const op = "ListObjectVersions";
+  const { bucket, prefix, delimiter, from, limit, signal } = input;
+  const about = { op, subject: `${bucket}/${prefix}`, signal };
+  const markers = splitMarkers(from);
+  const command = new ListObjectVersionsCommand({
+    Bucket: bucket,
+    Prefix: prefix,
+    MaxKeys: limit,
+    EncodingType: "url",
+    KeyMarker: markers.key,
+    VersionIdMarker: markers.second,
+    ...(delimiter !== "" && { Delimiter: delimiter }),
+  });
+  const page = await answered(client.send(command, { abortSignal: signal }), about);
+  const read = decoder(page.EncodingType, op);
+  if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
+  let next: string | null = null;
+  if (page.IsTruncated) {
+    if (page.NextKeyMarker === undefined)
+      throw unexpected(op, about.subject, "a page that does not say where the next one starts");
+    next = joinMarkers(read(page.NextKeyMarker), page.NextVersionIdMarker);
+    if (next === from) throw unexpected(op, about.subject, "a page that leads to itself");
+  }
+  const whole = (page.Versions ?? []).map(({ Key, VersionId, IsLatest, Size, ETag, LastModified }): PagedVersion => {
+    if (Key === undefined || LastModified === undefined)
+      throw unexpected(op, about.subject, "a version without a key or date");
+    return {
+      key: under(read(Key), { prefix, op }),
+      versionId: VersionId ?? "null",
+      isLatest: IsLatest ?? false,
+      isDeleteMarker: false,
+      sizeBytes: Size ?? 0,
+      etag: ETag === undefined ? null : quoteEtag(ETag),
+      modifiedAt: LastModified.getTime(),
+    };
+  });
+  const markersOf = (page.DeleteMarkers ?? []).map(({ Key, VersionId, IsLatest, LastModified }): PagedVersion => {
+    if (Key === undefined || LastModified === undefined)
+      throw unexpected(op, about.subject, "a delete marker without a key or date");
+    return {
+      key: under(read(Key), { prefix, op }),
+      versionId: VersionId ?? "null",
+      isLatest: IsLatest ?? false,
+      isDeleteMarker: true,
+      sizeBytes: 0,
+      etag: null,
+      modifiedAt: LastModified.getTime(),
+    };
+  });
+  // The SDK parts them; the store lists them by key, newest first.
+  const versions = [...whole, ...markersOf].toSorted((a, b) =>
+    a.key === b.key ? b.modifiedAt - a.modifiedAt || Number(b.isLatest) - Number(a.isLatest) : a.key < b.key ? -1 : 1,
+  );
+  const folders = (page.CommonPrefixes ?? []).map(({ Prefix = "" }) => under(read(Prefix), { prefix, op }));
+  return { folders, versions, next };
+}
+
+/** One page of ListMultipartUploads. Faults: CANCELLED, those of the store. */
+export async function uploadsPage(
+  client: S3Client,
+  input: Omit<Asked, "delimiter">,
+): Promise<{ uploads: { key: string; uploadId: string; startedAt: number }[]; next: string | null }> {
+  const op = "ListMultipartUploads";
+  const { bucket, prefix, from, limit, signal } = input;
+  const about = { op, subject: `${bucket}/${prefix}`, signal };
+  const markers = splitMarkers(from);
+  const command = new ListMultipartUploadsCommand({
+    Bucket: bucket,
+    Prefix: prefix,
+    MaxUploads: limit,
+    EncodingType: "url",
+    KeyMarker: markers.key,
+    UploadIdMarker: markers.second,
+  });
+  const page = await answered(client.send(command, { abortSignal: signal }), about);
+  const read = decoder(page.EncodingType, op);
+  if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
+  let next: string | null = null;
+  if (page.IsTruncated) {
+    if (page.NextKeyMarker === undefined)
+      throw unexpected(op, about.subject, "a page that does not say where the next one starts");
+    next = joinMarkers(read(page.NextKeyMarker), page.NextUploadIdMarker);
+    if (next === from) throw unexpected(op, about.subject, "a page that leads to itself");
+  }
+  const uploads = (page.Uploads ?? []).flatMap(({ Key, UploadId, Initiated }) => {
+    if (Key === undefined || UploadId === undefined)
+      throw unexpected(op, about.subject, "an upload without a key or id");
+    const key = read(Key);
+    // Some stores list more than they were asked for.
+    return key.startsWith(prefix) ? [{ key, uploadId: UploadId, startedAt: Initiated?.getTime() ?? 0 }] : [];
+  });
+  return { uploads, next };
+}
+
+export interface DescribedObject {
+  sizeBytes: number;
+  etag: string;
+  modifiedAt: number | null;
+  storageClass: string | null;
+  contentType: string | null;
+  contentEncoding: string | null;
+  checksums: { name: string; value: string }[];
+  metadata: { name: string; value: string }[];
+  versionId: string | null;
+}
+
+/** All that a HEAD tells of an object, its checksums where the store has any. Faults: NO_SUCH_KEY, CANCELLED, those of the store. */
+export async function describeObject(
+  client: S3Client,
+  input: { bucket: string; key: string; withChecksums: "asked for" | "left out"; signal: AbortSignal },
+): Promise<DescribedObject> {
+  const op = "HeadObject";
+  const { bucket, key, signal, withChecksums } = input;
+  const mode = withChecksums === "asked for" ? { ChecksumMode: "ENABLED" as const } : {};
+  const command = new HeadObjectCommand({ Bucket: bucket, Key: key, ...mode });
+  const answer = await answered(client.send(command, { abortSignal: signal }), { op, subject: key, signal });
+  if (answer.ContentLength === undefined || answer.ETag === undefined)
+    throw unexpected(op, key, "no size or no ETag in the answer");
+  const sums: [string, string | undefined][] = [
+    ["CRC32", answer.ChecksumCRC32],
+    ["CRC32C", answer.ChecksumCRC32C],
+    ["CRC64NVME", answer.ChecksumCRC64NVME],
+    ["SHA1", answer.ChecksumSHA1],
+    ["SHA256", answer.ChecksumSHA256],
+  ];
+  return {
+    sizeBytes: answer.ContentLength,
+    etag: quoteEtag(answer.ETag),
+    modifiedAt: answer.LastModified?.getTime() ?? null,
+    storageClass: answer.StorageClass ?? null,
+    contentType: answer.ContentType ?? null,
+    contentEncoding: answer.ContentEncoding ?? null,
+    checksums: sums.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
+    metadata: Object.entries(answer.Metadata ?? {}).map(([name, value]) => ({ name, value })),
+    versionId: answer.VersionId ?? null,
+  };
+}

@@ -1,0 +1,62 @@
+import { Fault } from "#protocol/fault.ts";
+import { faultOfAnswer, type PlainAnswer } from "./faults.ts";
+import { looksLikeHtml } from "./xml.ts";
+
+/** The answer to a ranged GET, read strictly. Usable in browsers, as all that it imports. */
+
+/** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
+export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
+
+export interface RangeAnswer {
+  status: number;
+  headers: PlainAnswer["headers"];
+  /** The whole body of an error; left out while the body of a success is still to be read. */
+  body?: Uint8Array;
+}
+
+/**
+ * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
+ * @throws Fault RANGE_IGNORED on a 200 that is long enough to be the whole object, TRUNCATED on a shorter range,
+ * OBJECT_CHANGED on another ETag or a 412, SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range or 200.
+ */
+export function checkRange(
+  answer: RangeAnswer,
+  range: { offset: number; length: number; etag?: string | null; subject?: string; expiresAt?: number },
+): void {
+  const body = answer.body ?? new Uint8Array();
+  const { status, headers } = answer;
+  const { subject, expiresAt } = range;
+  const asked = { op: "GetObject", answer: { status, headers, body }, subject, expiresAt };
+  const about = { op: "GetObject", status, ...(subject !== undefined && { subject }) };
+  const unexpected = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { ...about, detail });
+  // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
+  if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
+  if (status === 200) {
+    // Who ignores a range sends the whole object. Anything shorter is some other answer, an error perhaps, and may pass.
+    const wholeLength = Number(headers["content-length"]?.trim() ?? Number.NaN);
+    if (!(wholeLength >= range.offset + range.length)) throw unexpected("neither the range nor the whole object");
+    throw new Fault("RANGE_IGNORED", about);
+  }
+  if (status !== 206) throw faultOfAnswer({ ...asked, ...(answer.body === undefined && { bodyUnread: true }) });
+  const found = /^bytes (\d{1,16})-(\d{1,16})\/(\d{1,16}|\*)$/.exec(headers["content-range"]?.trim() ?? "");
+  if (found === null) throw unexpected("no readable Content-Range in the answer");
+  const [first, last] = [Number(found[1]), Number(found[2])];
+  const wantedLast = range.offset + range.length - 1;
+  if (first !== range.offset || last > wantedLast) throw unexpected("another range than the one asked for");
+  if (last < wantedLast) {
+    const total = Number(found[3]);
+    // The object ends before the range does: fetching again cannot help.
+    const code = last + 1 === total ? "SIZE_MISMATCH" : "TRUNCATED";
+    throw new Fault(code, about);
+  }
+  const length = headers["content-length"]?.trim();
+  if (length !== undefined && length !== String(range.length)) throw unexpected("Content-Length and range differ");
+  const encoding = headers["content-encoding"]?.trim().toLowerCase();
+  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
+    throw unexpected(`the bytes were encoded as ${encoding.slice(0, 32)}`);
+  }
+  const etag = headers["etag"]?.trim();
+  if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
+    throw new Fault("OBJECT_CHANGED", about);
+  }
+}
