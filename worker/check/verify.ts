@@ -29,7 +29,7 @@ export interface VerifyJob {
   rest(tookMs: number): Promise<void>;
 }
 
-export interface Verified {
+interface Verified {
   tally: Tally;
   damage: DamageReport | null;
   sums: ExtentSums;

@@ -13,7 +13,6 @@ import { profilesQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
-import { FolderList } from "../../../_browse/folder-list.tsx";
 import { PlacePath } from "../../../_browse/place-path.tsx";
 import { NOTHING_CHOSEN } from "../../../_browse/selection.ts";
 import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
@@ -25,6 +24,7 @@ import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 
+const FolderList = onDemand(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
 const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
 const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
 const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
