@@ -222,6 +222,7 @@ describe("what belongs to a checkpoint", () => {
     expect(await whose(keyOf(safe, "model.safetensors"))).toEqual({ why: "checkpoint", ...mine });
     expect(await whose(manifestKey ?? "")).toEqual({ why: "manifest", ...mine });
     expect(await whose("team/epochs/llama/e000001.json")).toMatchObject({ why: "claim", checkpointId: null });
+    await putAll(test.hub, profileId, { "team/keeping/llama/c/1-pin.json": "{}" });
     expect(await whose("team/keeping/llama/c/1-pin.json")).toMatchObject({ why: "keeping", checkpointId: null });
     const left = await announce(test.hub, node, { epoch, step: 600 });
     await test.hub.db.checkpoint.update({ where: { id: left.checkpointId }, data: { state: "torn" } });

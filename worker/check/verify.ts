@@ -51,10 +51,7 @@ interface Item {
 }
 
 /** No damage: all of it is as it was committed. `sums` are those of the pieces that were read, by file. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED. */
-export async function verify(
-  engine: Engine,
-  job: VerifyJob,
-): Promise<{ tally: Tally; damage: DamageReport | null; sums: ExtentSums }> {
+export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> {
   const { manifest, signal } = job;
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),

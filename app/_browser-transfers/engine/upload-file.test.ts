@@ -82,9 +82,11 @@ describe("one file from a browser to a bucket", () => {
     };
     stage.tools.gate.trouble();
     expect(await codeOf(send(id, { signal: stop.signal, onChange }))).toBe("CANCELLED");
+    const listed = (await stage.tools.listParts(id)).length;
+    expect(listed).toBeGreaterThanOrEqual(2);
     await send(id, { from: "resumed" });
-    expect(last.reused).toBeGreaterThanOrEqual(2);
-    expect((await store.asked("UploadPart")).succeeded).toBe(4);
+    // One that was under way when it was cut off may have come to be listed since.
+    expect(last.reused).toBeGreaterThanOrEqual(listed);
     expect(Buffer.from(whole).equals(await stage.read())).toBe(true);
   });
 
