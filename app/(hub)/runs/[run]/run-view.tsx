@@ -9,6 +9,7 @@ import { Age } from "../../../_hub/age.tsx";
 import { EventsPanel } from "../../../_hub/events-panel.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
+import { useEvents } from "../../../_hub/use-events.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
@@ -26,12 +27,10 @@ import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
-import { DrillPanel } from "../../../_verifying/drill-panel.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 
 // Below what people come for.
-const LineagePanel = onDemand(() => import("../../../_lineage/lineage-panel.tsx").then((part) => part.LineagePanel));
-const LossLedger = onDemand(() => import("../../../_losses/loss-ledger.tsx").then((part) => part.LossLedger));
+const RunBelow = onDemand(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
@@ -56,11 +55,6 @@ export function RunPageView({ name }: { name: string }) {
   );
 }
 
-const RetentionPanel = onDemand(() =>
-  import("../../../_keeping/retention-panel.tsx").then((module) => module.RetentionPanel),
-);
-const TrashPanel = onDemand(() => import("../../../_keeping/trash-panel.tsx").then((module) => module.TrashPanel));
-
 /** What is in the trash stands there. */
 const ALL: CheckpointFilter = { states: ["uploading", "complete", "torn", "superseded"], kept: null };
 const FILTERS: readonly ({ id: string; label: string } & CheckpointFilter)[] = [
@@ -77,6 +71,8 @@ function RunBody({ run }: { run: RunView }) {
   const dialogs = useDialogs();
   const whyNot = useWhyNot("operator");
   const [show, setShow] = useAddressWord("show", "all");
+  // What stands below the events comes when they have their height.
+  const news = useEvents(null, run.name);
   const filter = FILTERS.find((one) => one.id === show) ?? { id: "all", label: "All", ...ALL };
   const pages = useCheckpointPages(run, filter);
   const { rows } = pages;
@@ -160,11 +156,7 @@ function RunBody({ run }: { run: RunView }) {
         </Panel>
         <EventsPanel nodeId={null} run={run.name} />
       </div>
-      <RetentionPanel run={run.name} />
-      <TrashPanel run={run.name} />
-      <DrillPanel run={run.name} />
-      <LineagePanel run={run.name} />
-      <LossLedger run={run.name} />
+      {news.rows === null && !news.query.isError ? null : <RunBelow run={run.name} />}
     </>
   );
 }

@@ -1,0 +1,19 @@
+"use client";
+import { DrillPanel } from "../_verifying/drill-panel.tsx";
+import { LineagePanel } from "../_lineage/lineage-panel.tsx";
+import { LossLedger } from "../_losses/loss-ledger.tsx";
+import { RetentionPanel } from "../_keeping/retention-panel.tsx";
+import { TrashPanel } from "../_keeping/trash-panel.tsx";
+
+/** What of a run is asked for less often than its checkpoints. It comes in one piece, so that nothing jumps. */
+export function RunBelow({ run }: { run: string }) {
+  return (
+    <>
+      <RetentionPanel run={run} />
+      <TrashPanel run={run} />
+      <DrillPanel run={run} />
+      <LineagePanel run={run} />
+      <LossLedger run={run} />
+    </>
+  );
+}
