@@ -1,12 +1,12 @@
 "use client";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
-import { config } from "zod/v4/core";
 import { faultOf } from "./_hub/fault-of.ts";
 import { Toasts } from "./_ui/toast.tsx";
 
-// Otherwise the first schema tries whether code may be made from text, which the content security policy reports.
-config({ jitless: true });
+// Otherwise the first schema tries whether code may be made from text, which the content security policy reports. Said where
+// zod looks for it, and not by zod's own function: with that, every page would begin by loading a part of zod.
+Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
 
 const TEMPORARY = new Set(["HUB_UNREACHABLE", "SHUTTING_DOWN"]);
 

@@ -1,4 +1,4 @@
-import type { LinkSettings } from "#e2e/link/open-link.ts";
+import type { LinkSettings } from "#e2e/link/emulator.ts";
 import type { Shape } from "./stage/make-payload.ts";
 import type { ServerName } from "./stage/start-server.ts";
 

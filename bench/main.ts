@@ -4,21 +4,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { CannotRun } from "#e2e/link/cannot-run.ts";
-import { whyNoLink } from "#e2e/link/open-link.ts";
+import { whyNoLink } from "#e2e/link/emulator.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "./bench-error.ts";
 import { type BenchCase, type Direction, HISTORY_CASE, linkRate } from "./cases.ts";
 import { runHistory } from "./history/run-history.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
+import { benchBrowser } from "./browser/main.ts";
 import { describeMachine } from "./report/describe-machine.ts";
 import { readResults, type Result, RESULTS, type Run, writeResult } from "./report/results.ts";
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
 import { benchFleet } from "./fleet/main.ts";
+import { benchLinks } from "./links/main.ts";
 import { runCase } from "./run-case.ts";
 import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
 import { benchPacks } from "./packs/main.ts";
+import { benchPage } from "./page/main.ts";
 import { benchTraining } from "./training/main.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
 import { personalSettings } from "./tools/tidemark.ts";
@@ -197,9 +200,12 @@ async function benchAll(options: Options): Promise<void> {
 
 /** What is not a transfer, and has options of its own. */
 const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>>> = {
+  browser: benchBrowser,
   fleet: benchFleet,
   [HISTORY_CASE]: runHistory,
+  links: benchLinks,
   packs: benchPacks,
+  page: benchPage,
   training: benchTraining,
 };
 

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { BenchError } from "./bench-error.ts";
+import { readCount } from "./read-count.ts";
 import { type BenchCase, CASES, type Direction, DIRECTIONS, HISTORY_CASE } from "./cases.ts";
 import { SERVER_NAMES, type ServerName } from "./stage/start-server.ts";
 import { TOOL_NAMES, type ToolName, USUAL_TOOLS } from "./tools/find-tools.ts";
@@ -30,7 +31,10 @@ export interface Options {
 export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|down] [--repeat N] [--size MB] [--save]]
 
        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
+       npm run bench -- page       what its pages cost the browser meanwhile; --help says more
        npm run bench -- training   what saving costs the training beside it; --help says more
+       npm run bench -- browser    a large file up and down through Chromium, over a long link; --help says more
+       npm run bench -- links      a fleet benchmark over emulated links, beside what they allow; --help says more
        npm run bench -- packs      a checkpoint of many small files, packed and file by file; --help says more
 
 Cases: ${CASES.map(({ name }) => name).join(", ")}; all when none is named.
@@ -102,13 +106,6 @@ function parse(args: readonly string[]) {
   } catch (error) {
     throw new BenchError(error instanceof Error ? error.message : String(error), error);
   }
-}
-
-function readCount(flag: string, text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1)
-    throw new BenchError(`${flag} takes a whole number from 1, not "${text}".`);
-  return count;
 }
 
 function findCase(name: string): BenchCase {

@@ -34,6 +34,15 @@ async function writeOlder(): Promise<void> {
   client.close();
 }
 
+/** A row of an older schema: what must not be null and is not said is empty. */
+async function insert(client: Awaited<ReturnType<typeof connect>>, table: string, values: Record<string, unknown>) {
+  const { rows } = await client.execute(`SELECT "name", "type" FROM pragma_table_info('${table}') WHERE "notnull" = 1`);
+  const empty = Object.fromEntries(rows.map(({ name, type }) => [name, type === "TEXT" ? "" : 0]));
+  const row = Object.entries({ ...empty, ...values });
+  const quoted = row.map(([, value]) => (typeof value === "string" ? `'${value}'` : String(value)));
+  await client.execute(`INSERT INTO "${table}" (${row.map(([name]) => `"${name}"`).join()}) VALUES (${quoted.join()})`);
+}
+
 const copies = async () => (await readdir(join(folder, "before-upgrade")).catch((): string[] => [])).toSorted();
 
 async function valueIn(path: string, sql: string): Promise<unknown> {
@@ -58,6 +67,40 @@ describe("an upgrade", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     expect(await valueIn(path, `SELECT "name" FROM "Run"`)).toBe("llama");
     expect(await valueIn(path, `SELECT max("migration_name") FROM "_prisma_migrations"`)).toBe(OLDER);
+  });
+
+  it("weighs the checkpoints that were complete before, packed and compressed ones by what lies there", async () => {
+    await writeOlder();
+    const client = await connect(`file:${file}`);
+    const before = (await readMigrations()).filter(({ name }) => name < "0022_bucket_usage");
+    await migrate(client, before);
+    await insert(client, "Node", { id: "node-1", profileId: "profile-1", name: "gpu" });
+    const files = [
+      {
+        extents: [
+          { key: "a", length: 10 },
+          { key: "b", length: 5 },
+        ],
+      },
+      { extents: [{ key: "pack", length: 100, stored: { length: 40 } }] },
+      { extents: [{ key: "pack", length: 7 }] },
+      { extents: [] },
+    ];
+    const manifest = JSON.stringify({ files });
+    for (const id of ["safe", "torn"]) {
+      const row = { id, run: "llama", attempt: id, nodeId: "node-1", profileId: "profile-1" };
+      await insert(client, "Checkpoint", row);
+      const content = { checkpointId: id, files: "[]" };
+      await insert(client, "CheckpointContent", id === "safe" ? { ...content, manifest } : content);
+    }
+    client.close();
+    const { db, close } = await openDatabase(`file:${file}`);
+    const rows = await db.checkpoint.findMany({ orderBy: { id: "asc" } });
+    expect(rows.map(({ objectCount, objectBytes }) => [objectCount, objectBytes])).toEqual([
+      [4, BigInt(62 + manifest.length)],
+      [null, null],
+    ]);
+    await close();
   });
 
   it("copies nothing when there is nothing to change, and nothing of a new database", async () => {

@@ -39,6 +39,8 @@ export const alertCondition = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("disk-full"), lessPercent: percent.default(10) }),
   /** A run on a node that is heard of has made nothing safe for so long. Subject: a run. */
   z.object({ kind: z.literal("no-checkpoint"), longerThanMs: duration(MINUTE_MS).default(2 * HOUR_MS) }),
+  /** Nodes cannot reach a bucket and save to the other homes of their runs. Subject: a bucket profile. */
+  z.object({ kind: z.literal("bucket-away"), longerThanMs: duration(30_000).default(2 * MINUTE_MS) }),
   /** An interruption cost more training than so much. Subject: an interruption. */
   z.object({
     kind: z.literal("work-lost"),
@@ -85,6 +87,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "No checkpoint for too long",
     many: "runs have made no checkpoint safe for too long",
     todo: "See whether the program still writes checkpoints, and whether the folder is the one that is watched.",
+  },
+  "bucket-away": {
+    label: "Bucket out of reach",
+    many: "buckets are out of reach",
+    todo: "See whether the store is up and its key still good. What could not go there is copied when it is back.",
   },
   "work-lost": {
     label: "Work lost",

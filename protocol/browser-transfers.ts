@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
-import { id } from "./names.ts";
+import { filePath, id } from "./names.ts";
 import type { SignedRequest } from "./operations.ts";
 import type { PreflightView } from "./profiles.ts";
 
@@ -87,7 +87,8 @@ export const signReadsInput = z.object({
 /** A prefix of a bucket, or the files of a checkpoint. */
 export const listFolderInput = z.union([
   z.object({ profileId: id, prefix: z.string().max(1024), cursor: z.string().max(1024).nullable() }),
-  z.object({ checkpointId: id }),
+  /** Left out: all files of it. */
+  z.object({ checkpointId: id, path: filePath.optional() }),
 ]);
 export const askCorsInput = z.object({ profileId: id });
 

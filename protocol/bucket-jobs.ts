@@ -4,11 +4,11 @@ import type { FaultData } from "./fault.ts";
 import { id } from "./names.ts";
 
 /**
- * Many objects copied, moved or deleted by the hub. First a plan: which objects, by key and ETag, how many bytes, what is
+ * Many objects copied, moved, deleted or brought back by the hub. First a plan: which objects, by key and ETag, how many bytes, what is
  * protected, what it takes. A person confirms the plan by its id, and exactly what it names is touched, as it was then.
  */
 
-export const BUCKET_ACTIONS = ["copy", "move", "delete"] as const;
+export const BUCKET_ACTIONS = ["copy", "move", "delete", "revive"] as const;
 export const bucketAction = z.enum(BUCKET_ACTIONS);
 export type BucketAction = z.infer<typeof bucketAction>;
 
@@ -51,12 +51,21 @@ export const planBucketJobInput = z.object({
   action: bucketAction,
   /** The folder it is done from: names below it stay as they are. Empty or ending with `/`. */
   from: bucketPrefix.refine((value) => value === "" || value.endsWith("/"), "a folder is empty or ends with '/'"),
-  /** Single objects, and prefixes with all that is below; each begins with `from`. */
+  /**
+   * Single objects, and prefixes with all that is below; each begins with `from`. To bring back: one version of each key, an
+   * older object, or the mark of a deletion that is the newest.
+   */
   items: z
-    .array(z.union([z.object({ key: objectKey }).strict(), z.object({ prefix: bucketPrefix }).strict()]))
+    .array(
+      z.union([
+        z.object({ key: objectKey }).strict(),
+        z.object({ prefix: bucketPrefix }).strict(),
+        z.object({ key: objectKey, versionId: z.string().min(1).max(1024) }).strict(),
+      ]),
+    )
     .min(1)
     .max(5_000),
-  /** Where copies go: a folder of the same bucket; null for a deletion. */
+  /** Where copies go: a folder of the same bucket; null for a deletion and for what is brought back. */
   target: bucketPrefix
     .refine((value) => value === "" || value.endsWith("/"), "a folder is empty or ends with '/'")
     .nullable(),
@@ -78,8 +87,17 @@ export interface BucketPlan {
   bytes: number;
   /** Nothing of these is moved or deleted. */
   kept: { objects: number; bytes: number; groups: ProtectedGroup[]; groupsOmitted: number };
-  /** Objects whose target would be themselves. */
+  /** Objects whose target would be themselves, and versions that are what their key has already. */
   samePlace: number;
+  /** Of versions that are brought back; other plans have none. */
+  revived?: {
+    /** Older versions that are copied on top. */
+    copies: number;
+    /** Deletions that are taken back. */
+    undeleted: number;
+    /** Objects that are the newest now, and would be old versions. */
+    covered: number;
+  };
   /** The first keys. */
   sample: string[];
   requests: number;

@@ -62,6 +62,8 @@ export const SEEN = {
   trainer: /^(training_args\.bin|trainer_state\.json)$/,
   orbax: /(^|\/)(_CHECKPOINT_METADATA|commit_success\.txt)$/,
   orbaxHalf: /\.orbax-checkpoint-tmp/,
+  /** Files that its index or its tree names, and the index itself. */
+  orbaxNamed: /(^|\/)(manifest\.ocdbt|d\/[0-9a-f]{32}|\.zarray|zarr\.json)$/,
 } as const;
 
 /** Files beside the checkpoints that name the newest one that is finished. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { checkpointState } from "./checkpoint.ts";
-import { id, runName } from "./names.ts";
+import { id, runName, step } from "./names.ts";
 import type { CheckpointFileView, CheckpointRow } from "./views.ts";
 
 /** Long lists of checkpoints and of their files, a page at a time. */
@@ -14,6 +14,8 @@ export const listCheckpointsInput = z.object({
   states: z.array(checkpointState).max(5).default([]),
   /** Only those kept by hand in this way. */
   kept: z.enum(["pinned", "tagged"]).nullable().default(null),
+  /** Only those of these steps, both ends among them. */
+  steps: z.object({ from: step, to: step }).nullable().default(null),
   /** Id of the last row of the page before. */
   cursor: id.nullable().default(null),
   limit: z.number().int().min(1).max(200).default(CHECKPOINTS_AT_FIRST),

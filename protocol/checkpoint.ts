@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
+import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
 
 /**
  * What a checkpoint is. Its manifest is one immutable JSON object per checkpoint, written last, by the hub, under a key
@@ -40,7 +41,8 @@ export const extent = z.object({
   etag,
   /**
    * Where the object holds a zstd frame in place of the bytes themselves: the frame's length and CRC32. `length` and `crc32`
-   * are those of the file's bytes all the same. Only under transform `zstd`.
+   * are those of the file's bytes all the same. Under transform `sealed` it is what lies there encrypted, and `crc32` is
+   * that of the stored bytes too: the sums of the file's own bytes are inside the sealed part.
    */
   stored: z.object({ length: byteCount.min(1), crc32: crc32Hex }).optional(),
 });
@@ -61,11 +63,25 @@ export const home = z.object({ profileId: id, bucket: z.string().min(1).max(255)
 export const MAX_FILES = 50_000;
 
 /** A compressed file is one frame, so that one read gives all of it; it is unpacked in memory. */
-function whyNoFrame({ sizeBytes, extents }: ManifestFile, transform: "none" | "zstd"): string | null {
+function whyNoFrame({ sizeBytes, extents }: ManifestFile, transform: string): string | null {
   if (transform !== "zstd") return "the manifest does not speak of it";
   if (extents.length !== 1) return "it lies in several pieces";
   if (sizeBytes > MOST_PACKED_FILE_BYTES) return `it has more than ${MOST_PACKED_FILE_BYTES} bytes`;
   return (extents[0]?.stored?.length ?? 0) < sizeBytes ? null : "it would not be smaller";
+}
+
+/** Whole segments, of which only the last of a file is shorter; or all of a file that was compressed before it was sealed. */
+function whyNotSealed({ sizeBytes, extents }: ManifestFile, zstd: boolean): string | null {
+  for (const [index, { length, stored }] of extents.entries()) {
+    if (stored === undefined) return "a piece of it is not encrypted";
+    if (!isSealedLength(stored.length)) return "a piece of it has no whole segments";
+    const isLast = index === extents.length - 1;
+    if (!isLast && stored.length % SEGMENT_BYTES !== 0) return "a piece of it ends inside of a segment";
+    const inner = plainBytesOf(stored.length);
+    const isFrame = zstd && extents.length === 1 && inner < length && sizeBytes <= MOST_PACKED_FILE_BYTES;
+    if (inner !== length && !isFrame) return `its segments hold ${inner} of ${length} bytes`;
+  }
+  return null;
 }
 
 export const manifest = z
@@ -86,18 +102,27 @@ export const manifest = z
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
     sizeBytes: byteCount,
     homes: z.array(home).min(1).max(8),
-    /** How file bytes became object bytes. `none`: as they are. `zstd`: extents with `stored` are frames of that format. */
+    /** How file bytes became object bytes. `none`: as they are. `zstd`: extents with `stored` are frames of that format. `sealed`: encrypted. */
     transform: z.discriminatedUnion("kind", [
       z.object({ kind: z.literal("none") }),
       z.object({ kind: z.literal("zstd") }),
+      sealedTransform,
     ]),
     files: z.array(manifestFile).min(1).max(MAX_FILES),
   })
   .superRefine((value, context) => {
     checkFiles(value, context);
+    const { transform } = value;
+    if (transform.kind === "sealed") {
+      for (const file of value.files) {
+        const why = whyNotSealed(file, transform.zstd);
+        if (why !== null) context.addIssue({ code: "custom", message: `${file.path} is not sealed right: ${why}` });
+      }
+      return;
+    }
     for (const file of value.files) {
       if (file.extents.every(({ stored }) => stored === undefined)) continue;
-      const why = whyNoFrame(file, value.transform.kind);
+      const why = whyNoFrame(file, transform.kind);
       if (why !== null) context.addIssue({ code: "custom", message: `${file.path} cannot be compressed: ${why}` });
     }
   });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { checkpointOrders, nodeOrders } from "./orders.ts";
+import { benchOrders, checkpointOrders, nodeOrders } from "./orders.ts";
 import { id } from "./names.ts";
 import { faultData } from "./fault-data.ts";
 import { nodeSettings } from "./hello.ts";
@@ -19,11 +19,14 @@ export const command = z.discriminatedUnion("kind", [
   checkpointOrders.restore.extend(envelope),
   checkpointOrders.verify.extend(envelope),
   checkpointOrders.drill.extend(envelope),
+  checkpointOrders.copy.extend(envelope),
   checkpointOrders.preview.extend(envelope),
   checkpointOrders.cancel.extend(envelope),
   checkpointOrders.pause.extend(envelope),
   checkpointOrders.resume.extend(envelope),
   checkpointOrders.retry.extend(envelope),
+  benchOrders.bench.extend(envelope),
+  benchOrders.benchEnd.extend(envelope),
   nodeOrders.hold.extend(envelope),
   nodeOrders.release.extend(envelope),
   nodeOrders.limit.extend(envelope),
@@ -38,7 +41,7 @@ export type Command = z.infer<typeof command>;
 export type CommandKind = Command["kind"];
 
 /** Those that become a transfer of their own and end with it. */
-export const MOVING_KINDS = ["restore", "verify", "drill"] as const;
+export const MOVING_KINDS = ["restore", "verify", "drill", "copy"] as const;
 export type MovingCommand = Extract<Command, { kind: (typeof MOVING_KINDS)[number] }>;
 export const isMoving = (command: Command): command is MovingCommand => isMovingKind(command.kind);
 export const isMovingKind = (kind: string): boolean => MOVING_KINDS.some((one) => one === kind);

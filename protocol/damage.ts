@@ -16,6 +16,7 @@ const DAMAGE_CODES: ReadonlySet<FaultCode> = new Set([
   "OBJECT_CHANGED",
   "NO_SUCH_KEY",
   "SIZE_MISMATCH",
+  "SEAL_BROKEN",
 ]);
 
 export const isDamage = (code: FaultCode): boolean => DAMAGE_CODES.has(code);

@@ -1,16 +1,10 @@
 import { describe, expect, it, test } from "vitest";
 import { byNewest } from "./checkpoint.ts";
 import { decideKeeping, protectedBy, reasonWords, type KeepCandidate, type KeepHistory } from "./decide-keeping.ts";
-import { keepPolicy, type KeepPolicy } from "./keeping.ts";
+import { NO_RULES, type KeepPolicy } from "./keeping.ts";
+import { randomFrom } from "./random-from.ts";
 
 const HOUR_MS = 3_600_000;
-const NONE: KeepPolicy = keepPolicy.parse({
-  last: null,
-  everySteps: null,
-  everyMs: null,
-  best: null,
-  mostBytes: null,
-});
 
 const one = (step: number, changes: Partial<KeepCandidate> = {}): KeepCandidate => ({
   id: `checkpoint-${changes.writerEpoch ?? 1}-${step}`,
@@ -21,6 +15,7 @@ const one = (step: number, changes: Partial<KeepCandidate> = {}): KeepCandidate 
   sizeBytes: 100,
   metrics: {},
   verifiedAt: null,
+  isDamaged: false,
   isPinned: false,
   tags: [],
   isRestoring: false,
@@ -35,7 +30,7 @@ const history = (checkpoints: KeepCandidate[], parents: KeepHistory["parents"] =
 });
 /** Steps that stay, oldest first. */
 const stayed = (policy: Partial<KeepPolicy>, known: KeepHistory): number[] =>
-  decideKeeping({ ...NONE, ...policy }, known)
+  decideKeeping({ ...NO_RULES, ...policy }, known)
     .filter(({ fate }) => fate === "stays")
     .map(({ step }) => step)
     .toReversed();
@@ -67,6 +62,18 @@ describe("a policy", () => {
     expect(stayed({ everyMs: 6 * HOUR_MS }, history(hourly))).toEqual([1, 7, 12]);
   });
 
+  it("never lets a damaged one take the place of one that is whole", () => {
+    const known = history(steps(5).map((each) => ({ ...each, isDamaged: each.step >= 400 })));
+    expect(stayed({ last: 1 }, known)).toEqual([300, 500]);
+    expect(stayed({ last: 2 }, known)).toEqual([200, 300, 400, 500]);
+    const reasons = protectedBy(known);
+    expect([...reasons].map(([id, because]) => [id, because.map(({ kind }) => kind)])).toEqual([
+      ["checkpoint-1-500", ["newest"]],
+      ["checkpoint-1-300", ["whole"]],
+    ]);
+    expect(stayed({ mostBytes: 100 }, known)).toEqual([300, 500]);
+  });
+
   it("keeps the best by a metric, down or up, and counts none that lacks it", () => {
     const losses = [5, 1, 4, Number.NaN, 2].map((loss, index) => one(index + 1, { metrics: { loss } }));
     const known = history([...losses, one(6), one(7)]);
@@ -77,7 +84,12 @@ describe("a policy", () => {
 
   it("keeps what any of its rules keeps, and says all that keep it", () => {
     const known = history(steps(20).map((step) => ({ ...step, metrics: { loss: step.step === 700 ? 0 : 1 } })));
-    const policy = { ...NONE, last: 2, everySteps: 1_000, best: { metric: "loss", want: "min" as const, count: 1 } };
+    const policy = {
+      ...NO_RULES,
+      last: 2,
+      everySteps: 1_000,
+      best: { metric: "loss", want: "min" as const, count: 1 },
+    };
     expect(stayed(policy, known)).toEqual([100, 700, 1_000, 1_900, 2_000]);
     const newest = decideKeeping(policy, known)[0];
     expect(newest?.because.map(reasonWords)).toEqual([
@@ -93,7 +105,7 @@ describe("a policy", () => {
     const known = history(steps(5).map((step) => ({ ...step, metrics: { loss: step.step } })));
     const best = { metric: "loss", want: "min" as const, count: 1 };
     expect(stayed({ last: 5, best, mostBytes: 300 }, known)).toEqual([100, 400, 500]);
-    const goes = decideKeeping({ ...NONE, mostBytes: 300 }, known).at(-1);
+    const goes = decideKeeping({ ...NO_RULES, mostBytes: 300 }, known).at(-1);
     expect(goes?.because.map(reasonWords)).toEqual(["more than 300 B"]);
   });
 
@@ -140,22 +152,11 @@ describe("protection", () => {
   });
 });
 
-/** Numbers from 0 to 1 that a seed decides (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 test("five thousand policies over five thousand histories let nothing protected go", () => {
   let went = 0;
   let capped = 0;
   for (let seed = 1; seed <= 5_000; seed++) {
-    const random = seeded(seed);
+    const random = randomFrom(seed);
     const below = (count: number): number => Math.floor(random() * count);
     const maybe = <T>(value: () => T): T | null => (random() < 0.5 ? null : value());
     const checkpoints = Array.from({ length: below(40) }, (_, index) => {
@@ -176,7 +177,7 @@ test("five thousand policies over five thousand histories let nothing protected 
     });
     const parents = Array.from({ length: below(4) }, () => ({ epoch: 1 + below(3), step: below(30) * 50 }));
     const policy: KeepPolicy = {
-      ...NONE,
+      ...NO_RULES,
       last: maybe(() => 1 + below(5)),
       everySteps: maybe(() => 1 + below(500)),
       everyMs: maybe(() => (1 + below(48)) * HOUR_MS),

@@ -1,5 +1,5 @@
 import { byNewest, type CheckpointState } from "./checkpoint.ts";
-import type { KeepPolicy, PreviewRow } from "./keeping.ts";
+import { NO_RULES, type KeepPolicy, type PreviewRow } from "./keeping.ts";
 import { formatBytes, formatDuration } from "./units.ts";
 
 /**
@@ -19,10 +19,14 @@ export interface KeepCandidate {
   metrics: Readonly<Record<string, number>>;
   /** When it was last read again and compared, epoch ms; null: never. */
   verifiedAt: number | null;
+  /** Bytes of it were found to be wrong, and nobody has read it whole since. */
+  isDamaged: boolean;
   isPinned: boolean;
   tags: readonly string[];
   /** A node is reading it, or was asked to. */
   isRestoring: boolean;
+  /** Where sound copies of it lie; left out: in the one bucket of the run. */
+  homes?: readonly string[];
   /** It was in the trash and somebody brought it back: a policy moves it there no second time. */
   wasBroughtBack: boolean;
 }
@@ -34,7 +38,9 @@ export interface KeepHistory {
 }
 
 export type KeepReason =
-  | { kind: "newest" | "only" | "pinned" | "verified" | "restoring" | "uploading" | "parent" }
+  | {
+      kind: "newest" | "whole" | "only" | "newest-there" | "pinned" | "verified" | "restoring" | "uploading" | "parent";
+    }
   | { kind: "tagged"; tags: readonly string[] }
   | { kind: "brought-back" | "no-rule" | "room" }
   | { kind: "last"; count: number }
@@ -49,6 +55,10 @@ export function reasonWords(reason: KeepReason): string {
   switch (reason.kind) {
     case "newest":
       return "the newest complete one";
+    case "newest-there":
+      return "the newest one in one of its buckets";
+    case "whole":
+      return "the newest one that is not damaged";
     case "only":
       return "the only complete one";
     case "pinned":
@@ -94,6 +104,14 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   const [newest] = complete;
   protect(newest, { kind: "newest" });
   if (complete.length === 1) protect(newest, { kind: "only" });
+  // A bucket that goes away must not take everything with it: each keeps its newest.
+  for (const home of new Set(complete.flatMap(({ homes = [] }) => homes))) {
+    const there = complete.find(({ homes = [] }) => homes.includes(home));
+    if (there !== newest) protect(there, { kind: "newest-there" });
+  }
+  // What is restored when the newest one cannot be.
+  const whole = complete.find(({ isDamaged }) => !isDamaged);
+  if (whole !== newest) protect(whole, { kind: "whole" });
   const verified = complete.filter(({ verifiedAt }) => verifiedAt !== null);
   const lastAt = Math.max(...verified.map(({ verifiedAt }) => verifiedAt ?? 0));
   for (const one of verified) {
@@ -172,9 +190,6 @@ function keptByRules(policy: KeepPolicy, complete: readonly KeepCandidate[]): Ma
   return kept;
 }
 
-/** A policy without any rule keeps everything. */
-const NO_RULES: KeepPolicy = { last: null, everySteps: null, everyMs: null, best: null, mostBytes: null, trashMs: 0 };
-
 /**
  * What would stay and what would go, newest first, with the reasons of each. What is in the trash already is not among
  * them.
@@ -186,7 +201,12 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
     .toSorted(byNewest);
   const complete = rows.filter(({ state }) => state === "complete");
   const guarded = protectedBy(history);
-  const kept = keptByRules({ ...rules, mostBytes }, complete);
+  const whole = complete.filter(({ isDamaged }) => !isDamaged);
+  // A damaged one never takes the place of one that is whole: what the rules keep of either is kept.
+  const kept = new Map([
+    ...keptByRules({ ...rules, mostBytes }, complete),
+    ...keptByRules({ ...rules, mostBytes }, whole),
+  ]);
   const broughtBack: KeepReason = { kind: "brought-back" };
   const stays = new Map<string, KeepReason[]>();
   for (const one of rows) {

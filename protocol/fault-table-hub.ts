@@ -104,7 +104,7 @@ export const HUB_FAULTS = {
     says: "This is the last admin that can sign in.",
     next: "Make somebody else an admin first.",
   }),
-  PASSWORD_WRONG: row("never", 403, { exit: 4, says: "The old password is wrong.", next: "Try again." }),
+  PASSWORD_WRONG: row("never", 403, { exit: 4, says: "The password is wrong.", next: "Try again." }),
   CODE_REFUSED: row("never", 401, {
     exit: 4,
     says: "This link is not good, or not any more.",
@@ -130,9 +130,39 @@ export const HUB_FAULTS = {
     says: "The hub does not take this workload in.",
     next: "Name its organization and container group in the hub's settings, or enrol with a join token.",
   }),
+  PROFILE_NOT_THIS_NODES: row("never", 403, {
+    exit: 4,
+    says: "This node does not write to such a bucket profile.",
+    next: "Name its own, or a home of a run that it writes.",
+  }),
+  BENCH_RUNNING: row("never", 409, {
+    exit: 4,
+    says: "This node has its turn in a benchmark already.",
+    next: "Wait for it to end, or cancel it under Benchmarks.",
+  }),
   WORKLOAD_KEYS_AWAY: row("backoff", 503, {
     exit: 5,
     says: "The hub could not fetch the keys that the platform signs with.",
     next: "It is tried again; check TIDEMARK_SALAD_JWKS_URL at the hub.",
+  }),
+  SEAL_REQUIRED: row("backoff", 409, {
+    exit: 4,
+    says: "This bucket takes encrypted checkpoints only, and this one came without encryption.",
+    next: "It is tried again; if that does not help, update the worker on this node. Nothing was written to the bucket.",
+  }),
+  SEAL_BROKEN: row("never", 409, {
+    exit: 5,
+    says: "What lies in the store does not open with its key: it was changed, cut, exchanged, or belongs elsewhere.",
+    next: "Nothing of it was put in place; an older checkpoint is restored where one may be.",
+  }),
+  SEAL_KEY_MISSING: row("never", 409, {
+    exit: 4,
+    says: "It is encrypted, and this hub does not have the key.",
+    next: "An admin imports the exported key on the page of the bucket profile. Without that key nobody can read it.",
+  }),
+  SEAL_KEY_REFUSED: row("never", 403, {
+    exit: 4,
+    says: "It is encrypted, and its key is given only to a node that was asked to restore it.",
+    next: "Restore it from the hub's page: that assigns it to a node.",
   }),
 } as const satisfies Record<string, FaultRow>;

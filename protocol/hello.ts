@@ -3,6 +3,7 @@ import { byteCount } from "./checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
+import { nodeSealing } from "./sealing.ts";
 
 /** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
 
@@ -20,6 +21,18 @@ export const nodeFacts = z.object({
   workerVersion: z.string().max(32),
 });
 export type NodeFacts = z.infer<typeof nodeFacts>;
+
+/** Of a node of which only the name is known. */
+export const UNKNOWN_FACTS: NodeFacts = {
+  hostname: "",
+  platform: "",
+  cpus: 0,
+  memoryBytes: 0,
+  gpu: null,
+  labels: {},
+  machineId: null,
+  workerVersion: "",
+};
 
 /** What lets a node in: a join token, or the word of its platform about the workload that it is. One of them. */
 export const enrolInput = z
@@ -66,12 +79,16 @@ export const nodeStore = z.object({
   traits: storeTraits,
   /** Left out by a hub that knows nothing of packs. */
   packing: packing.optional(),
+  /** Null or left out: files go as they are. */
+  sealing: nodeSealing.nullish(),
 });
 export type NodeStore = z.infer<typeof nodeStore>;
 
 export const nodeSettings = z.object({
   /** How often the hub wants progress: about 1 s while somebody looks, 5 to 15 s otherwise. */
   reportEveryMs: z.number().int().min(200).max(60_000),
+  /** Over how long the fleet comes back when its hub was away; left out by a hub that says nothing of it. */
+  returnWithinMs: z.number().int().min(0).max(600_000).exactOptional(),
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;
 

@@ -13,22 +13,12 @@ import {
   valueOf,
   type Histogram,
 } from "./histogram.ts";
+import { randomFrom } from "./random-from.ts";
 import { createReader, createWriter, readHistogram, writeHistogram, written } from "./histogram-bytes.ts";
-
-/** Numbers from a seed, so that a failure can be repeated (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Values over many orders of size, in clumps, with repetitions and zeros: what links do. */
 function valuesFor(seed: number): number[] {
-  const random = seeded(seed);
+  const random = randomFrom(seed);
   const count = 1 + Math.floor(random() * 2_000);
   const middle = 10 ** (random() * 9 - 1);
   const spread = random() * 4;
@@ -102,7 +92,7 @@ describe("a histogram", () => {
   });
 
   it("of an hour of a link that varies by a third takes less than 60 bytes", () => {
-    const random = seeded(7);
+    const random = randomFrom(7);
     const hour = of(Array.from({ length: 60 }, () => 1e6 * (1 + (random() - 0.5) / 1.5)));
     expect(bytesOf(hour).length).toBeLessThan(60);
   });

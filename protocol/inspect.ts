@@ -18,6 +18,8 @@ export const FILE_FORMATS = [
   "torch-tar",
   "torch-dcp",
   "torch-dcp-data",
+  "orbax",
+  "ocdbt",
   "pickle",
   "npy",
   "npz",

@@ -82,6 +82,16 @@ export const keepPolicy = z.object({
 });
 export type KeepPolicy = z.infer<typeof keepPolicy>;
 
+/** A policy without any rule keeps everything. */
+export const NO_RULES: KeepPolicy = {
+  last: null,
+  everySteps: null,
+  everyMs: null,
+  best: null,
+  mostBytes: null,
+  trashMs: USUAL_TRASH_MS,
+};
+
 export const checkpointTag = z.object({ id, tag: tagName });
 /** An empty note takes the note away. */
 export const checkpointNote = z.object({ id, text: noteText });

@@ -1,6 +1,17 @@
 import { expect, test } from "vitest";
 import { Fault } from "./fault.ts";
-import { attemptPrefix, dataKey, epochClaimKey, manifestKey, parseDataKey, parseProbeKey, probeKey } from "./keys.ts";
+import {
+  attemptPrefix,
+  dataKey,
+  epochClaimKey,
+  keepRecordKey,
+  liesInOwnFolder,
+  manifestKey,
+  ownFolderOf,
+  parseDataKey,
+  parseProbeKey,
+  probeKey,
+} from "./keys.ts";
 import { attemptId, filePath, runName } from "./names.ts";
 
 const at = {
@@ -52,3 +63,20 @@ test.each([
   "team/_tidemark/probe/11111111-aaaa/22222222-bbbb\n",
   "team/_tidemark/other/11111111-aaaa/22222222-bbbb",
 ])("%j is no probe key of a node", (key) => expect(parseProbeKey("team/", key)).toBeNull());
+
+test("every key that Tidemark makes lies in one of its own folders, and no other does", () => {
+  const of = { ...at, checkpointId: "11111111-2222" };
+  const made = [
+    dataKey("team/", at),
+    manifestKey("team/", { ...of, step: 500 }),
+    epochClaimKey("team/", at),
+    keepRecordKey("team/", { ...of, id: "33333333-4444", kind: "pin" }),
+    probeKey("team/", probe),
+  ];
+  expect(made.map((key) => ownFolderOf(["", "team/"], key))).toEqual(
+    ["runs/", "manifests/", "epochs/", "keeping/", "_tidemark/"].map((folder) => ({ prefix: "team/", folder })),
+  );
+  expect(made.map((key) => ownFolderOf(["", "other/"], key))).toEqual([null, null, null, null, null]);
+  expect(liesInOwnFolder(["team/"], "team/runs.txt")).toBe(false);
+  expect(liesInOwnFolder(["team/"], "team/tidemark-check/1/small.bin")).toBe(true);
+});

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { CommandDetail } from "./commands.ts";
 import { runName, step } from "./names.ts";
 import { rankOf } from "./restoring.ts";
+import { tensorPatterns } from "./tensor-choice.ts";
 import type { Risk } from "./risk.ts";
 import type { RunBacklog, TransferProgress } from "./reports.ts";
 import type { TransferState } from "./transfer.ts";
@@ -38,7 +39,7 @@ export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(
 
 /**
  * `POST /v1/restore`: puts the newest complete checkpoint (or the one of `step`) at `path`; with `dryRun` it says what that
- * would do. `only` (globs) and `rank` choose files. A newest one that is damaged is passed over unless `fallback` is false.
+ * would do. `only` (globs) and `rank` choose files, `tensors` (patterns) what of safetensors files is taken. A newest one that is damaged is passed over unless `fallback` is false.
  */
 export const restoreInput = z.strictObject({
   run,
@@ -46,6 +47,7 @@ export const restoreInput = z.strictObject({
   path,
   only: z.array(z.string().min(1).max(1024)).max(256).default([]),
   rank: rankOf.optional(),
+  tensors: tensorPatterns.optional(),
   dryRun: z.boolean().default(false),
   fallback: z.boolean().default(true),
 });

@@ -12,7 +12,7 @@ export const OWN_ENGINE = "tidemark";
 
 export const measured = z.object({
   engine: engineName,
-  /** Of the last try, from its first byte to its last. */
+  /** Of the last try, from its first byte to when the last of it was acknowledged. */
   tookMs: duration,
   sentBytes: byteCount,
   /** The ramp-up left out; null when it was too short to tell. */
@@ -23,6 +23,8 @@ export const measured = z.object({
   /** Of the largest part; null when there is none. */
   partBytes: byteCount.nullable(),
   rttMs: z.number().min(0).max(600_000).nullable(),
+  /** Bytes per second of its first seconds and of its last quarter; null when it was too short. Absent from older workers. */
+  burst: z.object({ firstBytesPerSecond: rate, lateBytesPerSecond: rate }).nullable().optional(),
 });
 export type Measured = z.infer<typeof measured>;
 

@@ -83,6 +83,8 @@ export const storeTraits = z.object({
   maxParts: z.number().int().min(1).max(10_000),
   /** Part size to prefer where the size of the file leaves a choice (64 MiB for Storj). */
   preferredPartBytes: byteCount,
+  /** Part size that people set for this bucket, whatever the size of the file. Left out: none, or by an older hub. */
+  tunedPartBytes: byteCount.optional(),
   /** What goes along with a part: md5 where the store rejects checksum headers. */
   checksum: storeChecksum,
   /** Nobody knows what this store takes: the node finds out by sending, best first, and says so in its operations. */
@@ -98,3 +100,12 @@ export const storeTraits = z.object({
   keepAliveMs: z.number().int().min(0).max(600_000).default(4000),
 });
 export type StoreTraits = z.infer<typeof storeTraits>;
+
+/** Where a bucket is reached, and what its store takes. */
+export const storeAccess = z.object({
+  endpoint: z.string().max(512),
+  region: z.string().max(64),
+  bucket: z.string().max(255),
+  addressing: z.enum(["path", "virtual-host"]),
+  traits: storeTraits,
+});

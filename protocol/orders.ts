@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { filePath, id, runName, step } from "./names.ts";
+import { tensorPatterns } from "./tensor-choice.ts";
 
 /** What commands ask for, without the envelope they travel in (see commands.ts). */
 
@@ -19,11 +20,31 @@ export const checkpointOrders = {
     targetPath: z.string().min(1).max(1024),
     /** Only these files of it; left out or null: all. */
     files: z.array(filePath).min(1).max(MOST_CHOSEN).nullable().optional(),
+    /** Only these tensors of its safetensors files, each file cut to them; left out or null: whole files. */
+    tensors: tensorPatterns.nullable().optional(),
   }),
   /** Reads every byte back and compares it with the manifest; nothing is written. Whatever else moves goes first. */
-  verify: z.object({ kind: z.literal("verify"), transferId: id, checkpointId: id, run: runName, step }),
+  verify: z.object({
+    kind: z.literal("verify"),
+    transferId: id,
+    checkpointId: id,
+    run: runName,
+    step,
+    /** The copy in this home; left out: the one that the checkpoint's row names. */
+    profileId: id.optional(),
+  }),
   /** Restores into a scratch folder of the node's own, verified, and removes it. Whatever else moves goes first. */
   drill: z.object({ kind: z.literal("drill"), transferId: id, checkpointId: id, run: runName, step }),
+  /** Reads a checkpoint from one home of its run and writes it to another. Whatever else moves goes first. */
+  copy: z.object({
+    kind: z.literal("copy"),
+    transferId: id,
+    checkpointId: id,
+    run: runName,
+    step,
+    /** The home it is to come to. */
+    profileId: id,
+  }),
   /** Says what a restore would do, and does nothing: room, what is there, whether it may. */
   preview: z.object({
     kind: z.literal("preview"),
@@ -32,11 +53,20 @@ export const checkpointOrders = {
     step,
     targetPath: z.string().min(1).max(1024),
     files: z.array(filePath).min(1).max(MOST_CHOSEN).nullable().optional(),
+    tensors: tensorPatterns.nullable().optional(),
   }),
   cancel: z.object({ kind: z.literal("cancel"), transferId: id }),
   pause: z.object({ kind: z.literal("pause"), transferId: id }),
   resume: z.object({ kind: z.literal("resume"), transferId: id }),
   retry: z.object({ kind: z.literal("retry"), transferId: id }),
+};
+
+/** About a benchmark. What is to be done, and with which key, the node asks when it begins: a journal holds commands, and no keys. */
+export const benchOrders = {
+  /** Runs every case that was not told yet. */
+  bench: z.object({ kind: z.literal("bench"), turnId: id }),
+  /** Nobody wants it any more. */
+  benchEnd: z.object({ kind: z.literal("bench-end"), turnId: id }),
 };
 
 /** Null: all runs of the node. */

@@ -11,12 +11,15 @@ import { id } from "./names.ts";
 export const probeOutcome = z.enum(["accept", "warn", "reject"]);
 export type ProbeOutcome = z.infer<typeof probeOutcome>;
 
-/** The least a link must do, bytes per second; null: it is not asked for. */
+/** The least a link must do, bytes per second, and the longest round trip; null: it is not asked for. */
 export const linkThresholds = z.object({
   up: z.number().positive().max(1e13).nullable(),
   down: z.number().positive().max(1e13).nullable(),
+  /** Older workers do not know of it. */
+  rttMs: z.number().positive().max(600_000).nullable().default(null),
 });
 export type LinkThresholds = z.infer<typeof linkThresholds>;
+export const NO_THRESHOLDS: LinkThresholds = { up: null, down: null, rttMs: null };
 
 const rate = z.number().min(0).max(1e13).nullable();
 /** SALAD_MACHINE_ID and the like: a stranger's word, shown and counted, never trusted with more. */
@@ -52,6 +55,8 @@ export interface MachineMemory {
   until: number;
   up: number | null;
   down: number | null;
+  /** Left out by a hub that does not keep it. */
+  rttMs?: number | null;
 }
 
 /** Where a node may measure its link, and what the hub knows of its machine. */
@@ -60,6 +65,8 @@ export interface ProbeTarget {
   store: NodeStore | null;
   machine: MachineMemory | null;
   hubTimeMs: number;
+  /** What the fleet asks of every link; a node's own flags go before it. Left out by a hub that keeps none. */
+  thresholds?: LinkThresholds;
 }
 
 export const reallocateInput = z.object({

@@ -1,6 +1,8 @@
 import type { FaultData } from "./fault.ts";
 import type { Packing } from "./packing.ts";
+import type { Tuning } from "./tuning.ts";
 import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
+import type { Sealing } from "./sealing.ts";
 import type { ProfileDraft, Provider } from "./requests.ts";
 
 /** What people see of buckets: presets, profiles, and what a test of one found. */
@@ -18,6 +20,8 @@ export interface PresetView {
   /** What the provider publishes; null where there is no price list. */
   prices: ProviderPrices | null;
   note: string;
+  /** Where it gives out keys that end by themselves, with {region} and {account} to fill in; `same`: at the store's own endpoint; null: nowhere known. */
+  temporaryKeys: string | null;
 }
 
 /** One line of a profile test: an operation the product needs, and what the store said. */
@@ -66,8 +70,10 @@ export interface ProfileView {
   accessKeyHint: string;
   createdAt: number;
   updatedAt: number;
-  about: ProfileAbout & { packing: Packing };
+  about: ProfileAbout & { packing: Packing; tuning: Tuning };
   lastTest: ProfileTestView | null;
+  /** Whether new checkpoints are encrypted. */
+  sealing: Sealing;
   nodes: number;
   runs: number;
   checkpoints: number;

@@ -3,6 +3,7 @@ import type { FaultData } from "./fault.ts";
 import { id } from "./names.ts";
 import { storeChecksum } from "./operations.ts";
 import { packing } from "./packing.ts";
+import { tuning } from "./tuning.ts";
 import type { ProfileDraft } from "./requests.ts";
 
 /** What a bucket profile carries besides its address and its key, and what is read, planned and written for one. */
@@ -17,6 +18,8 @@ export const profileAbout = z.object({
   prices: priceOverride.nullable(),
   /** Left out: as it is, or as by default. */
   packing: packing.optional(),
+  /** Left out: as it is, or as by default. */
+  tuning: tuning.optional(),
 });
 export type ProfileAbout = z.infer<typeof profileAbout>;
 

@@ -3,6 +3,7 @@ import { byteCount } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { damageReport } from "./damage.ts";
 import { faultData } from "./fault-data.ts";
+import { homeAway, MOST_HOMES } from "./homes.ts";
 import { measured } from "./measured.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "./names.ts";
 import { pieceMap, transferDirection, transferState } from "./transfer.ts";
@@ -36,11 +37,15 @@ export const transferProgress = z.object({
   connections: count,
   retries: count,
   pieces: pieceMap,
+  /** Positions in it of pieces that came to nothing before and are not there yet. */
+  triedAgain: z.array(z.number().int().min(0).max(239)).max(240).optional(),
   /** Milliseconds without a byte, when that is long enough to say. */
   stalledMs: byteCount.nullable(),
   /** Why it waits or retries, when there is a reason. */
   fault: faultData.nullable(),
   startedBy: z.enum(["queue", "operator", "start"]),
+  /** The home at the other end; absent: the one that the checkpoint's row names. */
+  profileId: id.optional(),
 });
 export type TransferProgress = z.infer<typeof transferProgress>;
 
@@ -88,6 +93,8 @@ export const progressReport = z.object({
   logTail: z.string().max(8_192).nullable().default(null),
   runs: z.array(runBacklog).max(64),
   transfers: z.array(transferProgress).max(64),
+  /** Buckets that it cannot reach and saves elsewhere instead of. */
+  homesAway: z.array(homeAway).max(16).optional(),
 });
 export type ProgressReport = z.infer<typeof progressReport>;
 
@@ -99,10 +106,14 @@ export const captureAnnouncement = z.object({
   attempt: attemptId,
   framework: z.string().max(64).nullable(),
   capturedAt: instant,
+  /** The home that it goes to; left out: the node's own profile. */
+  profileId: id.optional(),
   files: z
     .array(z.object({ path: filePath, sizeBytes: byteCount }))
     .min(1)
     .max(50_000),
+  /** The wrapping key that it will be encrypted for; left out: it goes as it is. */
+  sealKeyId: id.nullish(),
 });
 export type CaptureAnnouncement = z.infer<typeof captureAnnouncement>;
 
@@ -133,6 +144,13 @@ export const nodeEvent = z.discriminatedUnion("type", [
     isPartial: z.literal(true).optional(),
     /** Absent when nothing moved, and from older workers. */
     measured: measured.optional(),
+    /** The home at the other end; absent: the one that the checkpoint's row names. */
+    profileId: id.optional(),
+    /** Of what read another copy in the end: those it left, because their bytes are not what was committed. */
+    damagedCopies: z
+      .array(z.object({ profileId: id, damage: damageReport }))
+      .max(MOST_HOMES)
+      .optional(),
   }),
   z.object({ ...eventBase, type: z.literal("command-accepted"), commandId: id }),
   z.object({ ...eventBase, type: z.literal("command-ended"), commandId: id, ...commandOutcome.shape }),

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { FLEET, fleetName, id, runName } from "./names.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
-import { transferState } from "./transfer.ts";
+import { transferDirection, transferState } from "./transfer.ts";
 
 /** What people send to the hub: the inputs of the procedures, parsed at the border. */
 
@@ -40,7 +40,8 @@ export const PROVIDERS = [
 export const provider = z.enum(PROVIDERS);
 export type Provider = z.infer<typeof provider>;
 
-const endpoint = z
+/** Where a service is: scheme and host, no more. */
+export const endpoint = z
   .url({ protocol: /^https?$/, error: "an endpoint looks like https://s3.example.com" })
   .max(512)
   .refine((value) => {
@@ -130,24 +131,32 @@ export const createRestoreInput = z.object({
   targetPath,
 });
 
+const partOfName = z.string().trim().max(128).default("");
 export const listTransfersInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
   states: z.array(transferState).max(7),
+  /** Only these; none: all. */
+  directions: z.array(transferDirection).max(4).default([]),
+  /** Part of the node's name, of the run's name. */
+  nodeWords: partOfName,
+  runWords: partOfName,
+  /** When it was first heard of, epoch ms: not before, and before. */
+  from: z.number().int().min(0).nullable().default(null),
+  to: z.number().int().min(0).nullable().default(null),
   /** Id of the last row of the page before. */
   cursor: id.nullable(),
   limit: z.number().int().min(1).max(200),
 });
-const eventWords = z.string().trim().max(128).default("");
 export const listEventsInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
   /** Only these kinds; none: all. A kind of another version finds nothing. */
   kinds: z.array(z.string().max(64)).max(32).default([]),
   /** Part of the node's name, of the run's name, of anything that is said. */
-  nodeWords: eventWords,
-  runWords: eventWords,
-  words: eventWords,
+  nodeWords: partOfName,
+  runWords: partOfName,
+  words: partOfName,
   /** Epoch ms: not before, and before. */
   from: z.number().int().min(0).nullable().default(null),
   to: z.number().int().min(0).nullable().default(null),

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { FaultData } from "./fault.ts";
 import { filePath, id } from "./names.ts";
 import { MOST_CHOSEN } from "./orders.ts";
+import { tensorPatterns } from "./tensor-choice.ts";
 
 /** What people ask of restores, and what they see before one begins. */
 
@@ -15,9 +16,15 @@ export const rankOf = z
   .refine(({ rank, of }) => rank < of, "a rank is counted from 0 and less than the number of ranks");
 export type RankOf = z.infer<typeof rankOf>;
 
-/** Which files; null or left out: all. */
+const files = z.array(filePath).min(1).max(MOST_CHOSEN);
+
+/** Tensors by their names, of all safetensors files or of these. */
+const tensorChoice = z.object({ tensors: tensorPatterns, files: files.optional() });
+export type TensorChoice = z.infer<typeof tensorChoice>;
+
+/** Which files; null or left out: all. The one with tensors stands first: the next one would pass over them. */
 export const fileChoice = z
-  .union([z.object({ files: z.array(filePath).min(1).max(MOST_CHOSEN) }), rankOf])
+  .union([tensorChoice, z.object({ files }), rankOf])
   .nullable()
   .default(null);
 export type FileChoice = z.infer<typeof fileChoice>;

@@ -1,27 +1,13 @@
 import { expect, test } from "vitest";
 import { addRisks, riskOf, workStateOf } from "./risk.ts";
-import { runBacklog, type RunBacklog } from "./reports.ts";
+import { makeRunBacklog } from "./make-run-backlog.ts";
+import type { RunBacklog } from "./reports.ts";
 
 const MIN = 60_000;
-const at = (change: Partial<RunBacklog>): RunBacklog => ({
-  ...runBacklog.parse({
-    run: "llama",
-    writerEpoch: 1,
-    unsafeCheckpoints: 0,
-    unsafeFiles: 0,
-    unsafeBytes: 0,
-    movedBytes: 0,
-    oldestUnsafeAt: null,
-    safeStep: 400,
-    safeAt: 0,
-    safeBytes: 100,
-    localStep: 400,
-    localAt: 0,
-    startedAt: 0,
-    intervalMs: 5 * MIN,
-  }),
-  ...change,
-});
+const at = (change: Partial<RunBacklog>): RunBacklog => {
+  const safe = { safeStep: 400, safeAt: 0, safeBytes: 100, localStep: 400, localAt: 0 };
+  return makeRunBacklog({ ...safe, intervalMs: 5 * MIN, ...change });
+};
 
 test("training since the newest safe step is what would be lost, also when everything captured is safe", () => {
   expect(riskOf(at({}), 4 * MIN).lossMs).toBe(4 * MIN);

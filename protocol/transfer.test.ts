@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isEnded, mayMove, TRANSFER_STATES } from "./transfer.ts";
+import { isEnded, markTriedAgain, mayMove } from "./transfer.ts";
+import { TRANSFER_STATES } from "./transfer-kinds.ts";
 
 test("an upload in flight is never superseded", () => {
   for (const by of ["node", "person", "policy"] as const) expect(mayMove("running", "superseded", by)).toBe(false);
@@ -13,4 +14,9 @@ test("nothing leaves done, cancelled or superseded, and only failed can be tried
     expect(leaves).toBe(!["done", "cancelled", "superseded"].includes(from));
   }
   expect(TRANSFER_STATES.filter(isEnded)).toEqual(["done", "failed", "cancelled", "superseded"]);
+});
+
+test("a piece that is tried again is marked in the map, one that is safe stays so", () => {
+  expect(markTriedAgain("##>..", [1, 2, 4, 9])).toBe("##!.!");
+  expect(markTriedAgain("##>..", [])).toBe("##>..");
 });

@@ -1,11 +1,11 @@
 import * as z from "zod";
+import { TRANSFER_DIRECTIONS, TRANSFER_STATES } from "./transfer-kinds.ts";
 
 /**
  * The life of one transfer (an upload of a capture, or a restore), written once. Database, wire, screen and tests read
  * this table; nothing else decides which move is legal.
  */
 
-export const TRANSFER_STATES = ["waiting", "running", "paused", "done", "failed", "cancelled", "superseded"] as const;
 export const transferState = z.enum(TRANSFER_STATES);
 export type TransferState = z.infer<typeof transferState>;
 
@@ -32,16 +32,21 @@ export function mayMove(from: TransferState, to: TransferState, by: MoveBy): boo
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";
 
-/**
- * `upload` and `download` move a checkpoint. `verify` reads one back and keeps nothing, `drill` restores one into a scratch
- * folder and removes it: they leave other work its turn, so their pace says nothing about a link.
- */
-export const transferDirection = z.enum(["upload", "download", "verify", "drill"]);
+export const transferDirection = z.enum(TRANSFER_DIRECTIONS);
 export type TransferDirection = z.infer<typeof transferDirection>;
-/** Of a transfer whose pace is that of the link. */
 export type LinkDirection = Extract<TransferDirection, "upload" | "download">;
-export const isLinkDirection = (direction: TransferDirection): direction is LinkDirection =>
-  direction === "upload" || direction === "download";
+/** Which way of the link the pace of a transfer is that of; null for one that rests on purpose. */
+export const linkDirectionOf = (direction: TransferDirection): LinkDirection | null => {
+  if (direction === "copy") return "upload";
+  return direction === "upload" || direction === "download" ? direction : null;
+};
 
 /** The state of a part in a piece map: `.` waiting, `>` moving, `#` acknowledged. One character per piece, at most 240. */
 export const pieceMap = z.string().regex(/^[.>#]{0,240}$/);
+
+/** The map with `!` in place of pieces that are tried again: as people see it. A position that is safe stays so. */
+export const markTriedAgain = (pieces: string, triedAgain: readonly number[]): string => {
+  if (triedAgain.length === 0) return pieces;
+  const marked = new Set(triedAgain);
+  return Array.from(pieces, (state, index) => (state !== "#" && marked.has(index) ? "!" : state)).join("");
+};

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "./fault.ts";
-import { formatBytes, formatDuration, formatEta, formatRate, parseDuration, parseRate, parseSize } from "./units.ts";
+import { formatBytes, formatDuration, formatEta, formatRate } from "./units.ts";
+import { parseDuration, parseRate, parseSize } from "./read-units.ts";
 
 describe("sizes", () => {
   test.each([

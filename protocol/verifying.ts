@@ -10,6 +10,8 @@ export const verifyInput = z.object({
   checkpointId: id,
   /** Null: an idle node of the same bucket profile. */
   nodeId: id.nullable().default(null),
+  /** The copy in this home; left out: the one that is read where nobody says otherwise. */
+  profileId: id.optional(),
 });
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,10 @@
 import type { AdoptionView } from "./adopted.ts";
+import type { SealedView } from "./sealing.ts";
 import type { CheckpointState } from "./checkpoint.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
+import type { CopyView } from "./homes.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
 import type { Money } from "./losses.ts";
 import type { PresetView } from "./profile-views.ts";
@@ -101,6 +103,8 @@ export interface SamplePoint {
   atRiskBytes: number;
   lossMs: number;
   rttMs: number | null;
+  /** Of one core, what the worker took; null for the fleet, and where it is not known. */
+  cpuPercent: number | null;
 }
 
 export interface FleetView {
@@ -142,6 +146,7 @@ export interface TransferRow {
   etaMs: number | null;
   connections: number;
   retries: number;
+  /** A piece map: `.` waits, `>` moves, `#` is acknowledged, `!` came to nothing once and is tried again. Empty where nothing moves. */
   pieces: string;
   stalledMs: number | null;
   fault: FaultData | null;
@@ -192,7 +197,11 @@ export interface CheckpointView extends CheckpointRow {
   parent: { epoch: number; step: number } | null;
   manifestKey: string | null;
   manifestSha256: string | null;
+  /** Null: it lies in the bucket as it is. */
+  sealed: SealedView | null;
   location: string;
+  /** Where it lies, the one that is read first at the front; empty while it is not complete, and for what was adopted. */
+  copies: CopyView[];
   files: CheckpointFileView[];
   /** More files than are listed here. */
   filesOmitted: number;
@@ -253,13 +262,15 @@ export interface RestoreCandidate {
   /** From what is expected of this node's link: its own transfers, else its probe, else its neighbours; null without any. */
   etaMs: number | null;
   bytesPerSecond: number | null;
+  /** The bucket that it would read, where there is a choice; null where there is none. */
+  from: string | null;
 }
 
 export interface RestorePlan {
   checkpoint: CheckpointRow;
   isNewest: boolean;
-  /** Of the files that were chosen. */
-  chosen: { files: number; bytes: number };
+  /** Of the files that were chosen: what moves. Where tensors were chosen, how many they are and what they hold. */
+  chosen: { files: number; bytes: number; tensors: { count: number; bytes: number } | null };
   /** Why the choice cannot be restored: a rank that cannot be told, a file that is damaged. */
   refusal: FaultData | null;
   /** The complete one before a damaged one; null where it is not damaged, or there is none. */
@@ -284,6 +295,10 @@ export type EventKind =
   | "node-revoked"
   | "epoch-claimed"
   | "checkpoint-safe"
+  | "checkpoint-copied"
+  | "home-away"
+  | "home-back"
+  | "homes-changed"
   | "checkpoint-trashed"
   | "checkpoint-back"
   | "checkpoint-deleted"
@@ -366,4 +381,5 @@ export type StaleTopic =
   | "events"
   | "account"
   | "commands"
+  | "benchmarks"
   | "alerts";

@@ -49,7 +49,7 @@ export function createCounters(): Counters {
     uploads: zero("done", "failed", "cancelled", "superseded"),
     restores: zero("done", "failed", "cancelled"),
     checks: zero("done", "failed", "cancelled"),
-    transferBytes: zero("upload", "download", "verify", "drill"),
+    transferBytes: zero("upload", "download", "verify", "drill", "copy"),
     checkpointsCommitted: 0,
     losses: 0,
     lostMs: 0,

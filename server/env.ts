@@ -1,9 +1,11 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
+import type { HubSettingView } from "#protocol/hub-settings.ts";
 import { email, password } from "#protocol/requests.ts";
-import type { GovernorLimits } from "./governor/judge.ts";
+import type { GovernorLimits } from "#protocol/judge-reallocation.ts";
 import { readGovernorLimits } from "./governor/read-limits.ts";
+import { describeSettings } from "./settings/describe-settings.ts";
 import { readSaladSettings, type SaladSettings } from "./workloads/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./profiles/reach.ts";
 import { readUpkeepSettings, type UpkeepSettings } from "./upkeep/read-settings.ts";
@@ -44,6 +46,8 @@ export interface HubSettings {
   /** How long history is kept. */
   history: Retention;
   logLevel: "debug" | "info" | "warn" | "error" | "silent";
+  /** All of it as an admin is shown it, without secrets. */
+  described: readonly HubSettingView[];
 }
 
 export interface MetricsDoor {
@@ -156,5 +160,6 @@ export function readSettings(variables: Variables): HubSettings {
     upkeep: readUpkeepSettings(variables, dataFolder),
     history: readRetention(variables),
     logLevel: logLevelOf(variables),
+    described: describeSettings(variables),
   };
 }

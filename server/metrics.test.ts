@@ -1,18 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { metricRows, readExposition } from "#protocol/read-exposition.ts";
 import { writeMinute } from "./history/write-minute.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  report,
-  type TestHub,
-  type TestNode,
-} from "./hub/open-test-hub.ts";
+import { node, nodeForEach, test } from "./hub/node-for-each.ts";
+import { callAs, report } from "./hub/open-test-hub.ts";
 import { refreshTotals } from "./live/tick.ts";
 import { metricsText } from "./metrics.ts";
 import { newId } from "./random-id.ts";
@@ -20,13 +13,7 @@ import { newId } from "./random-id.ts";
 const DOCS = join(import.meta.dirname, "../docs");
 const run = runName.parse("llama");
 
-let test: TestHub;
-let node: TestNode;
-beforeEach(async () => {
-  test = await openTestHub();
-  node = await addTestNode(test.hub, await addTestProfile(test.hub, "http://127.0.0.1:9"), "gpu-1");
-});
-afterEach(() => test.close());
+nodeForEach();
 
 const read = () => readExposition(metricsText(test.hub));
 /** Of the sample with these labels. */

@@ -69,7 +69,7 @@ function fleetMetrics({ live, now }: Hub): MetricFamily[] {
     gauge(
       "tidemark_transfers",
       "Transfers that have not ended, by direction and state.",
-      (["upload", "download", "verify", "drill"] as const).flatMap((direction) =>
+      (["upload", "download", "verify", "drill", "copy"] as const).flatMap((direction) =>
         MOVING.map((state) => ({
           labels: { direction, state },
           value: rows.filter((row) => row.direction === direction && row.state === state).length,

@@ -5,6 +5,7 @@ import {
   ListObjectVersionsCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
+import type { BucketObject, ObjectVersion } from "#protocol/bucket.ts";
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
@@ -14,26 +15,6 @@ import { faultOfSdk } from "./faults.ts";
  * `listing.ts` about what a page says. Names are asked for percent-encoded, because XML cannot carry every character that a
  * key may have; a store that does not do that says so by not repeating the wish.
  */
-
-export interface PagedObject {
-  key: string;
-  sizeBytes: number;
-  /** With its quotes. */
-  etag: string;
-  /** Epoch ms by the store's clock. */
-  modifiedAt: number;
-  storageClass: string | null;
-}
-
-export interface PagedVersion {
-  key: string;
-  versionId: string;
-  isLatest: boolean;
-  isDeleteMarker: boolean;
-  sizeBytes: number;
-  etag: string | null;
-  modifiedAt: number;
-}
 
 interface Asked {
   bucket: string;
@@ -83,7 +64,7 @@ async function answered<T>(call: Promise<T>, about: { op: string; subject: strin
 export async function listPage(
   client: S3Client,
   input: Asked & { startAfter: string | null },
-): Promise<{ folders: string[]; objects: PagedObject[]; next: string | null }> {
+): Promise<{ folders: string[]; objects: BucketObject[]; next: string | null }> {
   const op = "ListObjectsV2";
   const { bucket, prefix, delimiter, from, limit, signal, startAfter } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
@@ -104,7 +85,7 @@ export async function listPage(
   if (next === "" || (next !== null && next === from)) {
     throw unexpected(op, about.subject, "a page that does not say where the next one starts");
   }
-  const objects = (page.Contents ?? []).map(({ Key, Size, ETag, LastModified, StorageClass }): PagedObject => {
+  const objects = (page.Contents ?? []).map(({ Key, Size, ETag, LastModified, StorageClass }): BucketObject => {
     if (Key === undefined || Size === undefined || ETag === undefined || LastModified === undefined) {
       throw unexpected(op, about.subject, "an object without a key, size, ETag or date");
     }
@@ -128,11 +109,25 @@ function splitMarkers(from: string | null): { key: string | undefined; second: s
   return { key, second: second === "" ? undefined : second };
 }
 
+/** Null behind the last page. Faults: UNEXPECTED_ANSWER for a page that does not say, or that leads to itself. */
+function nextMarkers(
+  page: { IsTruncated: boolean | undefined; NextKeyMarker: string | undefined; second: string | undefined },
+  about: { op: string; subject: string; from: string | null; read: (name: string) => string },
+): string | null {
+  const refuse = (detail: string) => unexpected(about.op, about.subject, detail);
+  if (page.IsTruncated === undefined) throw refuse("no IsTruncated in the answer");
+  if (!page.IsTruncated) return null;
+  if (page.NextKeyMarker === undefined) throw refuse("a page that does not say where the next one starts");
+  const next = joinMarkers(about.read(page.NextKeyMarker), page.second);
+  if (next === about.from) throw refuse("a page that leads to itself");
+  return next;
+}
+
 /** One page of ListObjectVersions. Faults: UNSUPPORTED where the store has none, CANCELLED, those of the store. */
 export async function versionsPage(
   client: S3Client,
   input: Asked,
-): Promise<{ folders: string[]; versions: PagedVersion[]; next: string | null }> {
+): Promise<{ folders: string[]; versions: ObjectVersion[]; next: string | null }> {
   const op = "ListObjectVersions";
   const { bucket, prefix, delimiter, from, limit, signal } = input;
   const about = { op, subject: `${bucket}/${prefix}`, signal };
@@ -148,15 +143,9 @@ export async function versionsPage(
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
   const read = decoder(page.EncodingType, op);
-  if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
-  let next: string | null = null;
-  if (page.IsTruncated) {
-    if (page.NextKeyMarker === undefined)
-      throw unexpected(op, about.subject, "a page that does not say where the next one starts");
-    next = joinMarkers(read(page.NextKeyMarker), page.NextVersionIdMarker);
-    if (next === from) throw unexpected(op, about.subject, "a page that leads to itself");
-  }
-  const whole = (page.Versions ?? []).map(({ Key, VersionId, IsLatest, Size, ETag, LastModified }): PagedVersion => {
+  const { IsTruncated, NextKeyMarker, NextVersionIdMarker: second } = page;
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
+  const whole = (page.Versions ?? []).map(({ Key, VersionId, IsLatest, Size, ETag, LastModified }): ObjectVersion => {
     if (Key === undefined || LastModified === undefined)
       throw unexpected(op, about.subject, "a version without a key or date");
     return {
@@ -169,7 +158,7 @@ export async function versionsPage(
       modifiedAt: LastModified.getTime(),
     };
   });
-  const markersOf = (page.DeleteMarkers ?? []).map(({ Key, VersionId, IsLatest, LastModified }): PagedVersion => {
+  const markersOf = (page.DeleteMarkers ?? []).map(({ Key, VersionId, IsLatest, LastModified }): ObjectVersion => {
     if (Key === undefined || LastModified === undefined)
       throw unexpected(op, about.subject, "a delete marker without a key or date");
     return {
@@ -209,14 +198,8 @@ export async function uploadsPage(
   });
   const page = await answered(client.send(command, { abortSignal: signal }), about);
   const read = decoder(page.EncodingType, op);
-  if (page.IsTruncated === undefined) throw unexpected(op, about.subject, "no IsTruncated in the answer");
-  let next: string | null = null;
-  if (page.IsTruncated) {
-    if (page.NextKeyMarker === undefined)
-      throw unexpected(op, about.subject, "a page that does not say where the next one starts");
-    next = joinMarkers(read(page.NextKeyMarker), page.NextUploadIdMarker);
-    if (next === from) throw unexpected(op, about.subject, "a page that leads to itself");
-  }
+  const { IsTruncated, NextKeyMarker, NextUploadIdMarker: second } = page;
+  const next = nextMarkers({ IsTruncated, NextKeyMarker, second }, { ...about, from, read });
   const uploads = (page.Uploads ?? []).flatMap(({ Key, UploadId, Initiated }) => {
     if (Key === undefined || UploadId === undefined)
       throw unexpected(op, about.subject, "an upload without a key or id");

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import { GetBucketCorsCommand, PutBucketCorsCommand, type CORSRule, type S3Client } from "@aws-sdk/client-s3";
 import type { CorsRuleView } from "#protocol/profiles.ts";
 import { faultOfSdk } from "./faults.ts";
+import { SUM_BY_MD5, sumByMd5 } from "./sum-by-md5.ts";
 
 /** The cross-origin rules of a bucket, read and written as they are. */
 
@@ -36,38 +36,12 @@ export async function readCorsRules(client: S3Client, bucket: string): Promise<C
   }
 }
 
-interface WireRequest {
-  headers: Record<string, string>;
-  body: unknown;
-}
-const isWireRequest = (value: unknown): value is WireRequest =>
-  typeof value === "object" && value !== null && "headers" in value && "body" in value;
-
-/**
- * A sum of the document is demanded here, and which one is where stores differ: the SDK sends a CRC32 (B2 refuses the
- * header, old gateways ask for the MD5 all the same), the MD5 every S3 has always taken.
- */
-function withMd5Only(request: WireRequest): void {
-  for (const name of Object.keys(request.headers)) {
-    if (/^x-amz-(sdk-)?checksum-/i.test(name)) delete request.headers[name];
-  }
-  if (typeof request.body !== "string" && !(request.body instanceof Uint8Array)) return;
-  request.headers["content-md5"] = Buffer.from(hash("md5", request.body), "hex").toString("base64");
-}
-
 /** Replaces all rules of the bucket. Faults of the store. */
 export async function writeCorsRules(client: S3Client, bucket: string, rules: readonly CorsRuleView[]): Promise<void> {
   try {
     const CORSConfiguration = { CORSRules: rules.map(sdkRule) };
     const command = new PutBucketCorsCommand({ Bucket: bucket, CORSConfiguration });
-    // Behind the SDK's own sum, and before anything is signed.
-    command.middlewareStack.add(
-      (next) => (args) => {
-        if (isWireRequest(args.request)) withMd5Only(args.request);
-        return next(args);
-      },
-      { step: "build", priority: "low", name: "tidemarkMd5Only" },
-    );
+    command.middlewareStack.add(sumByMd5, SUM_BY_MD5);
     await client.send(command);
   } catch (error) {
     throw faultOfSdk(error, { op: "PutBucketCors", subject: bucket });

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { OWN_FOLDERS } from "#protocol/keys.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import type { ProfileTestView } from "#protocol/profile-views.ts";
 import { readHead, readPut } from "./answers.ts";
@@ -152,7 +153,7 @@ function foundBy(bench: Bench): FoundTraits {
 }
 
 function scratchUnder(prefix: string): Scratch {
-  const folder = `${prefix}tidemark-check/${randomUUID()}/`;
+  const folder = `${prefix}${OWN_FOLDERS.checks}${randomUUID()}/`;
   return {
     folder,
     small: `${folder}small object+~é.bin`,

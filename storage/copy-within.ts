@@ -8,6 +8,7 @@ import {
   UploadPartCopyCommand,
 } from "@aws-sdk/client-s3";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { quoteEtag } from "./check-range.ts";
 import { faultOfSdk } from "./faults.ts";
@@ -24,6 +25,11 @@ import { encodeKey } from "./sigv4.ts";
 export interface CopyWithin {
   bucket: string;
   source: string;
+  /**
+   * An older version of the source. It may then be copied onto its own key, over what is the newest there: a bucket that has
+   * versions keeps that too.
+   */
+  version?: string;
   target: string;
   sizeBytes: number;
   /** With its quotes. */
@@ -54,9 +60,13 @@ async function sent<T>(call: Promise<T>, about: { op: string; copy: CopyWithin; 
   }
 }
 
-async function headOf(client: S3Client, copy: CopyWithin, key: string) {
+const sourceOf = ({ bucket, source, version }: CopyWithin): string =>
+  `${bucket}/${encodeKey(source)}${version === undefined ? "" : `?versionId=${encodeURIComponent(version)}`}`;
+
+async function headOf(client: S3Client, copy: CopyWithin, at: { key: string; version?: string | undefined }) {
   const op = "HeadObject";
-  const command = new HeadObjectCommand({ Bucket: copy.bucket, Key: key });
+  const { key } = at;
+  const command = new HeadObjectCommand({ Bucket: copy.bucket, Key: key, VersionId: at.version });
   try {
     return await sent(client.send(command, { abortSignal: copy.signal }), { op, copy, subject: key });
   } catch (error) {
@@ -71,12 +81,12 @@ async function headOf(client: S3Client, copy: CopyWithin, key: string) {
  */
 export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<void> {
   const { bucket, source, target, sizeBytes, etag, nonce, signal } = copy;
-  const there = await headOf(client, copy, target);
+  const there = await headOf(client, copy, { key: target });
   if (there !== null) {
     const isSame = there.ETag !== undefined && quoteEtag(there.ETag) === etag;
     const isOurs = there.Metadata?.[NONCE_METADATA] === nonce;
     if ((isSame || isOurs) && there.ContentLength === sizeBytes) return;
-    throw new Fault("ALREADY_EXISTS", { op: "CopyObject", subject: target });
+    if (copy.version === undefined) throw new Fault("ALREADY_EXISTS", { op: "CopyObject", subject: target });
   }
   const largest = copy.largestWholeBytes ?? LARGEST_WHOLE_BYTES;
   if (sizeBytes > largest || (etag.includes("-") && sizeBytes > 0)) await copyInRanges(client, copy);
@@ -84,12 +94,12 @@ export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<vo
     const command = new CopyObjectCommand({
       Bucket: bucket,
       Key: target,
-      CopySource: `${bucket}/${encodeKey(source)}`,
+      CopySource: sourceOf(copy),
       CopySourceIfMatch: etag,
     });
     await sent(client.send(command, { abortSignal: signal }), { op: "CopyObject", copy, subject: source });
   }
-  const arrived = await headOf(client, copy, target);
+  const arrived = await headOf(client, copy, { key: target });
   if (arrived?.ContentLength !== sizeBytes) {
     const detail = `the copy has ${arrived?.ContentLength ?? 0} bytes of ${sizeBytes}`;
     throw new Fault("SIZE_MISMATCH", { op: "CopyObject", subject: target, detail });
@@ -102,7 +112,7 @@ export const copyRequests = (sizeBytes: number, etag: string): number =>
 
 async function copyInRanges(client: S3Client, copy: CopyWithin): Promise<void> {
   const { bucket, source, target, sizeBytes, etag, nonce, traits, signal } = copy;
-  const head = await headOf(client, copy, source);
+  const head = await headOf(client, copy, { key: source, version: copy.version });
   if (head === null) throw new Fault("NO_SUCH_KEY", { op: "CopyObject", subject: source });
   const at = { Bucket: bucket, Key: target };
   const create = new CreateMultipartUploadCommand({
@@ -127,25 +137,21 @@ async function copyInRanges(client: S3Client, copy: CopyWithin): Promise<void> {
       traits.maxPartBytes,
     );
     const starts = Array.from({ length: Math.ceil(sizeBytes / rangeBytes) }, (_, index) => index * rangeBytes);
-    const queue = starts.entries();
     const parts: { PartNumber: number; ETag: string }[] = [];
-    const lane = async () => {
-      for (const [index, start] of queue) {
-        const command = new UploadPartCopyCommand({
-          ...upload,
-          PartNumber: index + 1,
-          CopySource: `${bucket}/${encodeKey(source)}`,
-          CopySourceIfMatch: etag,
-          CopySourceRange: `bytes=${start}-${Math.min(sizeBytes, start + rangeBytes) - 1}`,
-        });
-        const about = { op: "UploadPartCopy", copy, subject: source };
-        const { CopyPartResult: result } = await sent(client.send(command, { abortSignal: signal }), about);
-        if (result?.ETag === undefined)
-          throw new Fault("UNEXPECTED_ANSWER", { op: about.op, subject: source, detail: "no ETag in the answer" });
-        parts.push({ PartNumber: index + 1, ETag: result.ETag });
-      }
-    };
-    await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+    await forEachOf([...starts.entries()], AT_A_TIME, async ([index, start]) => {
+      const command = new UploadPartCopyCommand({
+        ...upload,
+        PartNumber: index + 1,
+        CopySource: sourceOf(copy),
+        CopySourceIfMatch: etag,
+        CopySourceRange: `bytes=${start}-${Math.min(sizeBytes, start + rangeBytes) - 1}`,
+      });
+      const about = { op: "UploadPartCopy", copy, subject: source };
+      const { CopyPartResult: result } = await sent(client.send(command, { abortSignal: signal }), about);
+      if (result?.ETag === undefined)
+        throw new Fault("UNEXPECTED_ANSWER", { op: about.op, subject: source, detail: "no ETag in the answer" });
+      parts.push({ PartNumber: index + 1, ETag: result.ETag });
+    });
     const Parts = parts.toSorted((a, b) => a.PartNumber - b.PartNumber);
     const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } });
     await sent(client.send(complete, { abortSignal: signal }), {

@@ -1,9 +1,10 @@
-import { hash } from "node:crypto";
 import { DeleteObjectsCommand, GetBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { BY_CODE } from "./fault-codes.ts";
 import { faultOfSdk } from "./faults.ts";
 import { deleteObject } from "./objects.ts";
+import { SUM_BY_MD5, sumByMd5 } from "./sum-by-md5.ts";
 
 /** Deletes many objects by few requests. Every key has to be spoken of in the answer: silence is not success. */
 
@@ -16,36 +17,13 @@ const OP = "DeleteObjects";
 const isPlain = (key: string): boolean =>
   !/[\u0000-\u001f\u007f-\u009f\u2028\ufffe\uffff]|^\s|\s$/.test(key) && key.isWellFormed();
 
-interface WireRequest {
-  headers: Record<string, string>;
-  body: unknown;
-}
-const isWireRequest = (value: unknown): value is WireRequest =>
-  typeof value === "object" && value !== null && "headers" in value && "body" in value;
-
-/** The MD5 is the one sum that every store takes for this document. */
-function withMd5Only(request: WireRequest): void {
-  for (const name of Object.keys(request.headers)) {
-    if (/^x-amz-(sdk-)?checksum-/i.test(name)) delete request.headers[name];
-  }
-  if (typeof request.body !== "string" && !(request.body instanceof Uint8Array)) return;
-  request.headers["content-md5"] = Buffer.from(hash("md5", request.body), "hex").toString("base64");
-}
-
 type Failures = Map<string, Fault>;
 
 async function deleteBatch(client: S3Client, bucket: string, keys: readonly string[]): Promise<Failures> {
   const failures: Failures = new Map();
   if (keys.length === 0) return failures;
   const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: keys.map((Key) => ({ Key })) } });
-  // Behind the SDK's own sum, and before anything is signed.
-  command.middlewareStack.add(
-    (next) => (args) => {
-      if (isWireRequest(args.request)) withMd5Only(args.request);
-      return next(args);
-    },
-    { step: "build", priority: "low", name: "tidemarkMd5Only" },
-  );
+  command.middlewareStack.add(sumByMd5, SUM_BY_MD5);
   const { Deleted = [], Errors = [] } = await client.send(command).catch((error: unknown) => {
     throw faultOfSdk(error, { op: OP, subject: bucket });
   });
@@ -63,17 +41,13 @@ async function deleteBatch(client: S3Client, bucket: string, keys: readonly stri
 
 async function deleteSingly(client: S3Client, bucket: string, keys: readonly string[]): Promise<Failures> {
   const failures: Failures = new Map();
-  const queue = keys.values();
-  const lane = async () => {
-    for (const key of queue) {
-      try {
-        await deleteObject(client, { bucket, key });
-      } catch (error) {
-        failures.set(key, toFault(error));
-      }
+  await forEachOf(keys, AT_A_TIME, async (key) => {
+    try {
+      await deleteObject(client, { bucket, key });
+    } catch (error) {
+      failures.set(key, toFault(error));
     }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  });
   return failures;
 }
 

@@ -24,6 +24,8 @@ export const BY_CODE: Readonly<Record<string, FaultCode>> = {
   QuotaExceeded: "ACCESS_DENIED",
   UnauthorizedAccess: "ACCESS_DENIED",
   InvalidAccessKeyId: "BAD_CREDENTIALS",
+  // Of the services that give out temporary keys.
+  InvalidClientTokenId: "BAD_CREDENTIALS",
   SignatureDoesNotMatch: "BAD_CREDENTIALS",
   InvalidSecurity: "BAD_CREDENTIALS",
   InvalidToken: "BAD_CREDENTIALS",

@@ -2,7 +2,7 @@ import { Fault, isFault, type FaultContext } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import { measureClock, sayClock } from "./clock-skew.ts";
 import { BY_CODE, BY_NAME, BY_NETWORK_CODE, BY_NETWORK_FAMILY } from "./fault-codes.ts";
-import { looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
+import { childrenOf, looksLikeHtml, parseXml, textOf, type XmlElement } from "./xml.ts";
 
 /**
  * Any error of a store, of the network or of the SDK as a Fault. Decided by status and S3 error code alone, through the
@@ -76,10 +76,12 @@ function retryAfterMs(headers: HttpAnswer["headers"]): number | undefined {
   return Number.isNaN(until) || Number.isNaN(from) ? undefined : Math.max(0, until - from);
 }
 
-/** An S3 error document in this body, or null. `Error` is the root; a few stores wrap it in `ErrorResponse`. */
+/** An S3 error document in this body, or null. `Error` is the root; services beside S3 wrap it in `ErrorResponse`. */
 export function errorDocument(body: Uint8Array): XmlElement | null {
   const parsed = parseXml(body);
-  return parsed?.root === "Error" && textOf(parsed.element, "Code") !== undefined ? parsed.element : null;
+  const [inner] = parsed?.root === "ErrorResponse" ? childrenOf(parsed.element, "Error") : [];
+  const element = parsed?.root === "Error" ? parsed.element : inner;
+  return element !== undefined && textOf(element, "Code") !== undefined ? element : null;
 }
 
 const MISPLACED: ReadonlySet<number> = new Set([301, 307, 308, 400, 403]);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import { PROVIDERS } from "#protocol/requests.ts";
+import { NO_TUNING, tuned } from "#protocol/tuning.ts";
 import { pieceCountFor, pieceOfPart, planParts } from "./plan.ts";
 import { traitsOf } from "./providers.ts";
 
@@ -143,4 +144,17 @@ describe("pieces of a piece map", () => {
     const filled = new Set(Array.from({ length: 241 }, (_, index) => pieceOfPart(index, 241)));
     expect(filled.size).toBe(240);
   });
+});
+
+test("a part size that people set is taken whatever the file's, within what the store and the number of parts allow", () => {
+  const set = tuned(S3, { partBytes: 64 * MIB, connections: 500 });
+  expect(planParts({ sizeBytes: 3 * GIB, traits: set }).partBytes).toBe(64 * MIB);
+  expect(planParts({ sizeBytes: 100 * MIB, traits: set }).partBytes).toBe(64 * MIB);
+  expect(planParts({ sizeBytes: 3 * GIB, traits: tuned(S3, { ...NO_TUNING, partBytes: 5 * MIB }) }).partBytes).toBe(
+    5 * MIB,
+  );
+  const storj = tuned(traitsOf("storj"), { ...NO_TUNING, partBytes: 8 * MIB });
+  expect(planParts({ sizeBytes: GIB, traits: storj }).partBytes).toBe(64 * MIB);
+  expect(set.startConnections).toBe(S3.mostConnections);
+  expect(tuned(S3, NO_TUNING)).toEqual(S3);
 });

@@ -37,6 +37,7 @@ const roundUpToMib = (bytes: number): number => Math.ceil(bytes / MIB) * MIB;
  * link, because they then all end at about the same time; 5 to 16 MiB, or what the provider prefers when that is more.
  */
 function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
+  if (traits.tunedPartBytes !== undefined) return traits.tunedPartBytes;
   if (traits.preferredPartBytes > LARGEST_DEFAULT_BYTES) return traits.preferredPartBytes;
   if (sizeBytes <= traits.preferredPartBytes) return traits.preferredPartBytes;
   return Math.min(LARGEST_DEFAULT_BYTES, Math.max(LEAST_DEFAULT_BYTES, Math.ceil(sizeBytes / WISHED_PARTS)));

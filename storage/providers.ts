@@ -1,6 +1,7 @@
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
 import { PROVIDERS, type Provider } from "#protocol/requests.ts";
+import type { TemporaryPlace } from "#protocol/bench/bench-key.ts";
 import type { PresetView } from "#protocol/profile-views.ts";
 import { PRICES } from "./provider-prices.ts";
 
@@ -56,6 +57,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "Reading out of AWS is billed per GB.",
+    temporaryKeys: "https://sts.{region}.amazonaws.com",
     traits: { ...LIKE_S3, keepAliveMs: 15_000 },
   },
   r2: {
@@ -66,6 +68,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "none",
     note: "No egress fees. Unfinished uploads are removed after 7 days.",
+    temporaryKeys: "https://api.cloudflare.com/client/v4/accounts/{account}/r2/temp-access-credentials",
     // Takes CRC32 per part (composite) only, which is the form used; needs equal parts, which every plan has. How many
     // parts it likes at a time is contested, so it starts low and is let grow.
     traits: { ...LIKE_S3, ...PATIENT, startConnections: 6, mostConnections: 64 },
@@ -78,6 +81,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "fair-use",
     note: "Use an application key, not the master key.",
+    temporaryKeys: null,
     // Refuses requests with x-amz-checksum headers. Says 503 often, and means: on another connection.
     traits: { ...PLAIN, trustEtag: true, mostConnections: 64 },
   },
@@ -89,6 +93,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "metered",
     note: "Parts of 64 MiB, the size of a segment, are the fastest. There are no CORS rules to set.",
+    temporaryKeys: null,
     traits: { ...PLAIN, minPartBytes: 64 * MIB, preferredPartBytes: 64 * MIB, trustEtag: true },
   },
   wasabi: {
@@ -99,6 +104,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "fair-use",
     note: "Objects are billed for at least 90 days. Egress is free up to what you store.",
+    temporaryKeys: "https://sts.wasabisys.com",
     // Answers too many requests with 400 (see fault-codes.ts).
     traits: { ...PLAIN, trustEtag: true },
   },
@@ -110,6 +116,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "metered",
     note: "Use an HMAC key of a service account. CORS rules are set with Google's own tools.",
+    temporaryKeys: null,
     // UploadPart with a checksum header fails its signature, and S3 conditions on writes are ignored.
     traits: { ...PLAIN, ...PATIENT, trustEtag: true },
   },
@@ -121,6 +128,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "A Space takes about 150 writes a second; Tidemark slows down by itself.",
+    temporaryKeys: null,
     traits: { ...PLAIN, trustEtag: true, mostConnections: 48 },
   },
   minio: {
@@ -131,6 +139,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "A server of your own, or one that behaves like it.",
+    temporaryKeys: "same",
     traits: LIKE_S3,
   },
   ceph: {
@@ -141,6 +150,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "A cluster of your own.",
+    temporaryKeys: "same",
     // Checksums and conditional writes came late, and many clusters are older than that.
     traits: { ...PLAIN, trustEtag: true },
   },
@@ -152,6 +162,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "A server of your own.",
+    temporaryKeys: null,
     // Its multipart ETags do not follow the rule others keep.
     traits: { ...LIKE_S3, trustEtag: false },
   },
@@ -163,6 +174,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "A cluster of your own.",
+    temporaryKeys: null,
     // Checksums exist only since version 1, conditional writes are not documented.
     traits: { ...PLAIN, trustEtag: true },
   },
@@ -174,6 +186,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "none",
     note: "No egress fees. Conditional writes hold within one location.",
+    temporaryKeys: null,
     traits: { ...PLAIN, conditionalWrites: true, trustEtag: true },
   },
   scaleway: {
@@ -184,6 +197,7 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "virtual-host",
     egress: "metered",
     note: "An upload has at most 1,000 parts, so large files go in larger ones.",
+    temporaryKeys: null,
     traits: { ...PLAIN, maxParts: 1000, trustEtag: true },
   },
   other: {
@@ -194,10 +208,27 @@ export const PRESETS: Readonly<Record<Provider, ProviderPreset>> = {
     addressing: "path",
     egress: "own",
     note: "Only what every S3 store has in common is used.",
+    temporaryKeys: "same",
     // "none" until a node has found out more: that is what everything that cannot probe must send.
     traits: { ...PLAIN, checksum: "none", probeChecksum: true },
   },
 };
+
+/** Where a store gives out temporary keys: of its provider, or at its own endpoint; null: nowhere that is known. */
+export function temporaryPlaceOf(profile: {
+  provider: Provider;
+  region: string;
+  endpoint: string;
+}): TemporaryPlace | null {
+  const { provider, region, endpoint } = profile;
+  const { temporaryKeys } = PRESETS[provider];
+  if (temporaryKeys === null) return null;
+  // The account is the first word of an endpoint of R2.
+  const [account = ""] = new URL(endpoint).hostname.split(".");
+  const address =
+    temporaryKeys === "same" ? endpoint : temporaryKeys.replace("{region}", region).replace("{account}", account);
+  return { call: provider === "r2" ? "r2" : "sts", address };
+}
 
 /** What the engine must know of a provider's stores. */
 export const traitsOf = (provider: Provider): StoreTraits => PRESETS[provider].traits;

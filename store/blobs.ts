@@ -4,7 +4,7 @@
  * `blobs/`; a kill between these steps is mended at the next start. A blob being read outlives its removal.
  */
 import { randomBytes } from "node:crypto";
-import { createWriteStream, renameSync } from "node:fs";
+import { renameSync } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -93,8 +93,10 @@ export async function openBlobs(folder: string, durability: Durability): Promise
       const blob = randomBytes(16).toString("hex");
       const path = join(incoming, blob);
       const flush = durability === "power-cut";
+      // Opened before anything can break: a stream that opens by itself may still make the file after it was removed.
+      const file = await open(path, "wx");
       try {
-        await pipeline(source, createWriteStream(path, { flags: "wx", highWaterMark: WRITE_BUFFER_BYTES, flush }));
+        await pipeline(source, file.createWriteStream({ highWaterMark: WRITE_BUFFER_BYTES, flush }));
       } catch (error) {
         await rm(path, { force: true });
         throw error;

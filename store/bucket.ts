@@ -2,11 +2,13 @@
 import { bucketNameProblem } from "./bucket-name.ts";
 import { requireBucket, type Call, type Store } from "./call.ts";
 import { createBucket, listBuckets, removeBucket, setBucketCors } from "./catalog-objects.ts";
+import { keepVersions } from "./catalog-versions.ts";
 import { corsElements, readCorsRules, storedRules } from "./cors.ts";
 import { receiveDocument } from "./receive.ts";
 import { emptyReply, xmlReply, type Reply } from "./reply.ts";
 import { S3Error } from "./s3-error.ts";
-import { branch, leaf, parseXml } from "./xml.ts";
+import { isVersioned } from "./shelve-version.ts";
+import { branch, childText, leaf, parseXml } from "./xml.ts";
 
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 
@@ -61,10 +63,20 @@ export function getBucketLocation(store: Store, call: Call): Reply {
   return xmlReply("LocationConstraint", region === "us-east-1" ? [] : [region]);
 }
 
-/** Answers GetBucketVersioning: never switched on. */
+/** Answers GetBucketVersioning: nothing until it was switched on. */
 export function getBucketVersioning(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
-  return xmlReply("VersioningConfiguration", []);
+  const status = isVersioned(store.database, call.bucket) ? "Enabled" : undefined;
+  return xmlReply("VersioningConfiguration", [leaf("Status", status)]);
+}
+
+/** Answers PutBucketVersioning, which switches versions on; it does not suspend them. */
+export async function putBucketVersioning(store: Store, call: Call): Promise<Reply> {
+  requireBucket(store, call.bucket);
+  const status = childText(parseXml(await receiveDocument(call, MAX_DOCUMENT_BYTES)), "Status");
+  if (status !== "Enabled") throw new S3Error("NotImplemented", "This store only switches versions on.");
+  keepVersions(store.database, call.bucket);
+  return emptyReply(200);
 }
 
 function requireCorsApi(store: Store): void {

@@ -88,7 +88,7 @@ describe("objects in the index", () => {
     expect(putObject(database, object("k", "2"), [segment("blob-2")])).toEqual(["blob-1"]);
     expect(blobIsUsed(database, "blob-1")).toBe("unused");
     expect(blobIsUsed(database, "blob-2")).toBe("used");
-    expect(deleteObjects(database, "b", ["k", "missing"])).toEqual(["blob-2"]);
+    expect(deleteObjects(database, { bucket: "b", nowMs: 1 }, ["k", "missing"])).toEqual(["blob-2"]);
     expect(findObject(database, "b", "k")).toBeUndefined();
     expect(garbageBlobs(database)).toEqual(["blob-1", "blob-2"]);
     database.close();

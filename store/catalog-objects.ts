@@ -14,6 +14,7 @@ import {
   type Database,
   type Row,
 } from "./database.ts";
+import { isVersioned, markDeleted, shelveObject } from "./shelve-version.ts";
 import { walkKeys, type Seek, type WalkPage } from "./walk-keys.ts";
 
 /** A bucket; `cors` is the JSON of its rules. */
@@ -73,9 +74,11 @@ export function removeBucket(database: Database, name: string): "removed" | "not
   return database.transaction(() => {
     const held =
       firstRow(database, "SELECT 1 AS held FROM objects WHERE bucket = ? LIMIT 1", [name]) ??
+      firstRow(database, "SELECT 1 AS held FROM versions WHERE bucket = ? LIMIT 1", [name]) ??
       firstRow(database, "SELECT 1 AS held FROM uploads WHERE bucket = ? LIMIT 1", [name]);
     if (held !== undefined) return "not-empty";
     change(database, "DELETE FROM buckets WHERE name = ?", [name]);
+    change(database, "DELETE FROM versioned WHERE bucket = ?", [name]);
     return "removed";
   });
 }
@@ -89,7 +92,8 @@ function checksumFrom(row: Row): Checksum | undefined {
   return { algorithm, type: type === "COMPOSITE" ? "COMPOSITE" : "FULL_OBJECT", value };
 }
 
-function objectFrom(row: Row): StoredObject {
+/** An object from its row, or a version from its own. */
+export function objectFrom(row: Row): StoredObject {
   return {
     bucket: textOf(row, "bucket"),
     key: textOf(row, "key"),
@@ -144,6 +148,10 @@ export function blobIsUsed(database: Database, blob: string): "used" | "unused" 
 }
 
 function dropObject(database: Database, bucket: string, key: string): FreedBlobs {
+  if (isVersioned(database, bucket)) {
+    shelveObject(database, bucket, key);
+    return [];
+  }
   const row = firstRow(database, "SELECT id FROM objects WHERE bucket = ? AND key = ?", [bucket, key]);
   if (row === undefined) return [];
   const id = textOf(row, "id");
@@ -189,9 +197,21 @@ export function putObject(database: Database, object: StoredObject, segments: re
   return database.transaction(() => writeObject(database, object, segments));
 }
 
-/** Deletes objects by key; missing ones are no error. Returns their blobs. */
-export function deleteObjects(database: Database, bucket: string, keys: readonly string[]): FreedBlobs {
-  return database.transaction(() => keys.flatMap((key) => dropObject(database, bucket, key)));
+/** Deletes objects by key; missing ones are no error. Returns their blobs: none where the bucket keeps versions. */
+export function deleteObjects(
+  database: Database,
+  at: { readonly bucket: string; readonly nowMs: number },
+  keys: readonly string[],
+): FreedBlobs {
+  const { bucket, nowMs } = at;
+  return database.transaction(() => {
+    const marks = isVersioned(database, bucket);
+    return keys.flatMap((key) => {
+      const freed = dropObject(database, bucket, key);
+      if (marks) markDeleted(database, { bucket, key, nowMs });
+      return freed;
+    });
+  });
 }
 
 /** What a listing shows of an object. */

@@ -9,9 +9,11 @@ import {
   headBucket,
   listAllBuckets,
   putBucketCors,
+  putBucketVersioning,
 } from "./bucket.ts";
 import type { Handler } from "./call.ts";
 import { listMultipartUploads, listObjectsV1, listObjectsV2 } from "./listing.ts";
+import { listObjectVersions } from "./list-versions.ts";
 import {
   abortMultipartUpload,
   completeMultipartUpload,
@@ -38,11 +40,13 @@ export const HANDLERS: Readonly<Record<Operation, Handler>> = {
   DeleteBucket: deleteBucket,
   GetBucketLocation: getBucketLocation,
   GetBucketVersioning: getBucketVersioning,
+  PutBucketVersioning: putBucketVersioning,
   GetBucketCors: getBucketCors,
   PutBucketCors: putBucketCors,
   DeleteBucketCors: deleteBucketCors,
   ListObjects: listObjectsV1,
   ListObjectsV2: listObjectsV2,
+  ListObjectVersions: listObjectVersions,
   ListMultipartUploads: listMultipartUploads,
   DeleteObjects: deleteManyObjects,
   PutObject: putWholeObject,

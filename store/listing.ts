@@ -9,10 +9,10 @@ import { branch, leaf } from "./xml.ts";
 
 const MAX_KEYS = 1000;
 
-type Encode = (text: string) => string;
+export type Encode = (text: string) => string;
 
 /** How names are written: as they are, or percent-encoded with slashes left alone. Throws InvalidArgument. */
-function encoder(call: Call): { readonly name: string | undefined; readonly encode: Encode } {
+export function encoder(call: Call): { readonly name: string | undefined; readonly encode: Encode } {
   const name = call.request.query.get("encoding-type");
   if (name === undefined) return { name, encode: (text) => text };
   if (name !== "url") throw new S3Error("InvalidArgument", "Invalid Encoding Method specified in Request");
@@ -20,7 +20,7 @@ function encoder(call: Call): { readonly name: string | undefined; readonly enco
 }
 
 /** The name a listing goes on after: that of its last entry. */
-function nameOf<Row>(entry: WalkEntry<Row> | undefined, keyOf: (row: Row) => string): string {
+export function nameOf<Row>(entry: WalkEntry<Row> | undefined, keyOf: (row: Row) => string): string {
   if (entry === undefined) return "";
   return entry.kind === "prefix" ? entry.prefix : keyOf(entry.row);
 }
@@ -48,7 +48,7 @@ function decodeToken(token: string): Seek {
 }
 
 /** A marker of the older API may be a common prefix, which is then left behind as a whole. */
-function markerSeek(marker: string, prefix: string, delimiter: string): Seek | undefined {
+export function markerSeek(marker: string, prefix: string, delimiter: string): Seek | undefined {
   if (marker === "") return undefined;
   const found = delimiter === "" || !marker.startsWith(prefix) ? -1 : marker.indexOf(delimiter, prefix.length);
   return seekAfter(found >= 0 && found + delimiter.length === marker.length ? "prefix" : "row", marker);

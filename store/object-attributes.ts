@@ -42,7 +42,7 @@ function partsElement(call: Call, object: StoredObject, segments: readonly Segme
 
 /** Answers GetObjectAttributes. */
 export function getObjectAttributes(store: Store, call: Call): Reply {
-  const object = requireObject(store, call.bucket, call.key);
+  const object = requireObject(store, { bucket: call.bucket, key: call.key });
   checkReadConditions(call.headers, object);
   const asked = new Set((call.headers.get("x-amz-object-attributes") ?? "").split(",").map((name) => name.trim()));
   if (asked.has("")) throw new S3Error("InvalidArgument", "Invalid attribute name specified.");

@@ -2,15 +2,42 @@
 import type { BlobSlice } from "./blobs.ts";
 import { requireBucket, type Call, type Store } from "./call.ts";
 import { findObject, segmentsOf, type Segment, type StoredObject } from "./catalog-objects.ts";
+import { findVersion } from "./catalog-versions.ts";
 import { checkReadConditions } from "./conditions.ts";
 import { answerHeaders } from "./object-headers.ts";
 import { readRange, type ByteRange } from "./ranges.ts";
 import { emptyReply, type Reply, type ReplyBody } from "./reply.ts";
 import { S3Error } from "./s3-error.ts";
+import { isVersioned } from "./shelve-version.ts";
 
-/** The object a call names. Throws NoSuchBucket or NoSuchKey. */
-export function requireObject(store: Store, bucket: string, key: string): StoredObject {
+/** Refuses what asks for versions in a bucket that keeps none. Throws NotImplemented. */
+export function requireVersioned(store: Store, bucket: string): void {
+  if (isVersioned(store.database, bucket)) return;
+  throw new S3Error("NotImplemented", "Versions are not switched on for this bucket.");
+}
+
+/** The version of an object, where its bucket keeps versions. */
+export const versionHeader = (store: Store, object: StoredObject): Record<string, string> =>
+  isVersioned(store.database, object.bucket) ? { "x-amz-version-id": object.id } : {};
+
+/** The object a call names, or that version of it. Throws NoSuchBucket, NoSuchKey, NoSuchVersion, MethodNotAllowed. */
+export function requireObject(
+  store: Store,
+  at: { readonly bucket: string; readonly key: string; readonly versionId?: string | undefined },
+): StoredObject {
+  const { bucket, key, versionId } = at;
   requireBucket(store, bucket);
+  if (versionId !== undefined) {
+    requireVersioned(store, bucket);
+    const version = findVersion(store.database, { bucket, key, id: versionId });
+    if (version === undefined)
+      throw new S3Error("NoSuchVersion", "The specified version does not exist.", { fields: { Key: key } });
+    if (version.isMark) {
+      const headers = { "x-amz-delete-marker": "true" };
+      throw new S3Error("MethodNotAllowed", "The specified method is not allowed against this resource.", { headers });
+    }
+    return version.object;
+  }
   const object = findObject(store.database, bucket, key);
   if (object === undefined) {
     throw new S3Error("NoSuchKey", "The specified key does not exist.", { fields: { Key: key } });
@@ -54,7 +81,8 @@ function partRange(call: Call, segments: readonly Segment[]): ByteRange | undefi
 }
 
 function describe(store: Store, call: Call): { reply: Reply; segments: readonly Segment[]; range: ByteRange } {
-  const object = requireObject(store, call.bucket, call.key);
+  const { bucket, key } = call;
+  const object = requireObject(store, { bucket, key, versionId: call.request.query.get("versionId") });
   checkReadConditions(call.headers, object);
   const segments = segmentsOf(store.database, object.id);
   if (store.quirks.noPartNumber === "on" && call.request.query.has("partNumber")) {
@@ -70,6 +98,7 @@ function describe(store: Store, call: Call): { reply: Reply; segments: readonly 
     query: call.request.query,
     checksum: enabled && covers ? "shown" : "hidden",
   });
+  Object.assign(headers, versionHeader(store, object));
   headers["content-length"] = String(range.last - range.first + 1);
   if (part !== undefined) headers["x-amz-mp-parts-count"] = String(segments.length);
   if (asked !== undefined) headers["content-range"] = `bytes ${range.first}-${range.last}/${object.sizeBytes}`;

@@ -9,11 +9,13 @@ export const OPERATIONS = [
   "DeleteBucket",
   "GetBucketLocation",
   "GetBucketVersioning",
+  "PutBucketVersioning",
   "GetBucketCors",
   "PutBucketCors",
   "DeleteBucketCors",
   "ListObjects",
   "ListObjectsV2",
+  "ListObjectVersions",
   "ListMultipartUploads",
   "DeleteObjects",
   "PutObject",
@@ -37,7 +39,7 @@ export type Operation = (typeof OPERATIONS)[number];
 const FOREIGN_SUBRESOURCES = new Set(
   `accelerate acl analytics encryption intelligent-tiering inventory legal-hold lifecycle logging metrics
    notification object-lock ownershipControls policy policyStatus publicAccessBlock replication requestPayment restore
-   retention select tagging torrent versionId versions website`.split(/\s+/),
+   retention select tagging torrent website`.split(/\s+/),
 );
 
 function bucketOperation(method: string, query: ReadonlyMap<string, string>): Operation {
@@ -46,13 +48,14 @@ function bucketOperation(method: string, query: ReadonlyMap<string, string>): Op
       if (query.has("location")) return "GetBucketLocation";
       if (query.has("versioning")) return "GetBucketVersioning";
       if (query.has("cors")) return "GetBucketCors";
+      if (query.has("versions")) return "ListObjectVersions";
       if (query.has("uploads")) return "ListMultipartUploads";
       return query.get("list-type") === "2" ? "ListObjectsV2" : "ListObjects";
     case "HEAD":
       return "HeadBucket";
     case "PUT":
       if (query.has("cors")) return "PutBucketCors";
-      return query.has("versioning") ? "Unknown" : "CreateBucket";
+      return query.has("versioning") ? "PutBucketVersioning" : "CreateBucket";
     case "DELETE":
       return query.has("cors") ? "DeleteBucketCors" : "DeleteBucket";
     case "POST":
@@ -85,10 +88,21 @@ function objectOperation(request: S3Request): Operation {
   }
 }
 
+/** Operations on one object that may name a version of it. */
+const OF_VERSIONS: ReadonlySet<Operation> = new Set(["GetObject", "HeadObject", "DeleteObject"]);
+
+/** What else only means something of a bucket, or of some operations. */
+function isMisplaced(request: S3Request, operation: Operation): boolean {
+  if (request.query.has("versions") && operation !== "ListObjectVersions") return true;
+  return request.query.has("versionId") && !OF_VERSIONS.has(operation);
+}
+
 /** The operation a request asks for. */
 export function operationOf(request: S3Request): Operation {
   if (request.method === "OPTIONS") return "Preflight";
   for (const name of request.query.keys()) if (FOREIGN_SUBRESOURCES.has(name)) return "Unknown";
   if (request.bucket === undefined) return request.method === "GET" ? "ListBuckets" : "Unknown";
-  return request.key === undefined ? bucketOperation(request.method, request.query) : objectOperation(request);
+  const operation =
+    request.key === undefined ? bucketOperation(request.method, request.query) : objectOperation(request);
+  return isMisplaced(request, operation) ? "Unknown" : operation;
 }

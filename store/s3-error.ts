@@ -37,6 +37,7 @@ const STATUS_BY_CODE = {
   NoSuchCORSConfiguration: 404,
   NoSuchKey: 404,
   NoSuchUpload: 404,
+  NoSuchVersion: 404,
   NotImplemented: 501,
   NotModified: 304,
   PreconditionFailed: 412,

@@ -2,14 +2,16 @@
 import { randomBytes } from "node:crypto";
 import { requireBucket, sweep, type Call, type Store } from "./call.ts";
 import { deleteObjects, findObject, putObject, segmentsOf, type StoredObject } from "./catalog-objects.ts";
+import { findVersion, removeVersion } from "./catalog-versions.ts";
 import { checksumElement, checksumHeader, readAlgorithm } from "./checksum.ts";
 import { checkReadConditions, checkWriteConditions } from "./conditions.ts";
 import { objectHeaders } from "./object-headers.ts";
 import { receiveBlob, receiveDocument, type ReceivedBlob } from "./receive.ts";
-import { requireObject, slicesOf } from "./read-object.ts";
+import { requireObject, requireVersioned, slicesOf, versionHeader } from "./read-object.ts";
 import { emptyReply, xmlReply, type Reply } from "./reply.ts";
 import type { ByteRange } from "./ranges.ts";
 import { S3Error } from "./s3-error.ts";
+import { isVersioned } from "./shelve-version.ts";
 import { branch, childrenNamed, childText, leaf, parseXml } from "./xml.ts";
 
 const MAX_DELETE_DOCUMENT_BYTES = 4 * 1024 * 1024;
@@ -69,7 +71,7 @@ export async function putWholeObject(store: Store, call: Call): Promise<Reply> {
   const headers = objectHeaders(call.headers, store.quirks.maxMetadataBytes);
   const received = await receiveBlob(store, call);
   const object = await keepAsObject(store, call, { received, headers });
-  const answer: Record<string, string> = { etag: `"${object.etag}"` };
+  const answer: Record<string, string> = { etag: `"${object.etag}"`, ...versionHeader(store, object) };
   if (object.checksum !== undefined) {
     answer[checksumHeader(object.checksum.algorithm)] = object.checksum.value;
     answer["x-amz-checksum-type"] = object.checksum.type;
@@ -79,7 +81,7 @@ export async function putWholeObject(store: Store, call: Call): Promise<Reply> {
 
 /** The object a copy reads from, its conditions checked. Throws InvalidArgument, NoSuchKey, PreconditionFailed. */
 export function copySource(store: Store, call: Call): StoredObject {
-  const raw = (call.headers.get("x-amz-copy-source") ?? "").split("?")[0] ?? "";
+  const [raw = "", query = ""] = (call.headers.get("x-amz-copy-source") ?? "").split("?");
   let source: string;
   try {
     source = decodeURIComponent(raw).replace(/^\//, "");
@@ -90,7 +92,8 @@ export function copySource(store: Store, call: Call): StoredObject {
   if (slash <= 0 || slash === source.length - 1) {
     throw new S3Error("InvalidArgument", "Copy Source must mention the source bucket and key: sourcebucket/sourcekey");
   }
-  const object = requireObject(store, source.slice(0, slash), source.slice(slash + 1));
+  const versionId = new URLSearchParams(query).get("versionId") ?? undefined;
+  const object = requireObject(store, { bucket: source.slice(0, slash), key: source.slice(slash + 1), versionId });
   checkReadConditions(call.headers, object, "x-amz-copy-source-");
   return object;
 }
@@ -120,7 +123,8 @@ export async function copyObject(store: Store, call: Call): Promise<Reply> {
   checkWrite(store, call);
   const source = copySource(store, call);
   const replace = call.headers.get("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
-  if (!replace && source.bucket === call.bucket && source.key === call.key) {
+  const isItself = findObject(store.database, call.bucket, call.key)?.id === source.id;
+  if (!replace && isItself) {
     throw new S3Error(
       "InvalidRequest",
       "This copy request is illegal because it is trying to copy an object to itself without changing the object's metadata.",
@@ -129,22 +133,31 @@ export async function copyObject(store: Store, call: Call): Promise<Reply> {
   const headers = replace ? objectHeaders(call.headers, store.quirks.maxMetadataBytes) : source.headers;
   const received = await receiveCopy(store, call, { source, range: { first: 0, last: source.sizeBytes - 1 } });
   const object = await keepAsObject(store, call, { received, headers });
-  return xmlReply("CopyObjectResult", [
+  const reply = xmlReply("CopyObjectResult", [
     leaf("LastModified", new Date(object.modifiedMs).toISOString()),
     leaf("ETag", `"${object.etag}"`),
     ...(object.checksum === undefined
       ? []
       : [leaf(checksumElement(object.checksum.algorithm), object.checksum.value), leaf("ChecksumType", "FULL_OBJECT")]),
   ]);
+  return { ...reply, headers: { ...reply.headers, ...versionHeader(store, object) } };
 }
 
-/** Answers DeleteObject; deleting what is not there succeeds, as S3 has it. */
+/** Answers DeleteObject; deleting what is not there succeeds, as S3 has it. A version that is named goes for good. */
 export function deleteObject(store: Store, call: Call): Reply {
   requireBucket(store, call.bucket);
+  const id = call.request.query.get("versionId");
+  if (id !== undefined) {
+    requireVersioned(store, call.bucket);
+    const at = { bucket: call.bucket, key: call.key, id };
+    const isMark = findVersion(store.database, at)?.isMark === true;
+    sweep(store, removeVersion(store.database, at));
+    return emptyReply(204, { "x-amz-version-id": id, ...(isMark && { "x-amz-delete-marker": "true" }) });
+  }
   const ifMatch = call.headers.get("if-match");
   if (ifMatch !== undefined) checkWrite(store, call);
-  sweep(store, deleteObjects(store.database, call.bucket, [call.key]));
-  return emptyReply(204);
+  sweep(store, deleteObjects(store.database, { bucket: call.bucket, nowMs: store.now() }, [call.key]));
+  return emptyReply(204, isVersioned(store.database, call.bucket) ? { "x-amz-delete-marker": "true" } : {});
 }
 
 /** Answers DeleteObjects: up to 1,000 keys, each with its own result. */
@@ -162,7 +175,10 @@ export async function deleteManyObjects(store: Store, call: Call): Promise<Reply
   }
   const named = keys.filter((key): key is string => key !== undefined && key !== "");
   if (named.length !== keys.length) throw new S3Error("MalformedXML", "An object to delete has no key.");
-  sweep(store, deleteObjects(store.database, call.bucket, named));
+  if (childrenNamed(root, "Object").some((object) => childText(object, "VersionId") !== undefined)) {
+    throw new S3Error("NotImplemented", "Versions are deleted one at a time here.");
+  }
+  sweep(store, deleteObjects(store.database, { bucket: call.bucket, nowMs: store.now() }, named));
   const quiet = childText(root, "Quiet") === "true";
   return xmlReply("DeleteResult", quiet ? [] : named.map((key) => branch("Deleted", [leaf("Key", key)])));
 }

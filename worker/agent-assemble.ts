@@ -4,9 +4,13 @@ import type { NodeFacts } from "#protocol/hello.ts";
 import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { createBenches, type Benches } from "./agent-benches.ts";
+import { createBenches, type Bench, type Benches } from "./agent-benches.ts";
 import { systemClock } from "./engine/clock.ts";
+import { createCopier, type Copier } from "./homes/copier.ts";
+import { openCopyLedger, type CopyLedger } from "./homes/copy-ledger.ts";
+import { openHomes, type Homes } from "./homes/homes.ts";
 import { openMemory } from "./limits/learned.ts";
+import type { Where } from "./drivers/driver.ts";
 import type { Imds } from "./host/imds.ts";
 import { openStand, type Stand } from "./orders/stand.ts";
 import type { ProbeWishes } from "./probe/wishes.ts";
@@ -23,6 +27,7 @@ import { createChecker, type Checker } from "./check/checker.ts";
 import { assertPlace, type Places } from "./restore/assert-place.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
+import type { Capture } from "./upload/capture.ts";
 import { createEnds, type Ends } from "./upload/ends.ts";
 import { createDisk, heldBytes, type Disk } from "./upload/disk-budget.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
@@ -30,7 +35,8 @@ import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
 import { sweepCaptures } from "./upload/sweep.ts";
 import { createUplink, type Uplink } from "./upload/uplink.ts";
-import { createUploader, type Uploader } from "./upload/uploader.ts";
+import { createUploader } from "./upload/uploader.ts";
+import type { SendingParts, Uploader } from "./upload/uploader-parts.ts";
 
 /** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
 export interface Agent {
@@ -40,6 +46,8 @@ export interface Agent {
   session: Session;
   /** Replaces this node's credential. */
   rotate(): Promise<void>;
+  /** The one that holds now, for a second Tidemark on this machine. */
+  secret(): string;
   outbox: Outbox;
   ledger: Ledger;
   memory: CommandMemory;
@@ -49,6 +57,11 @@ export interface Agent {
   uploader: Uploader;
   restorer: Restorer;
   checker: Checker;
+  homes: Homes;
+  copies: CopyLedger;
+  copier: Copier;
+  /** Where a capture goes. */
+  benchOf(item: Capture): Bench | null;
   /** Where the hub may have checkpoints put. */
   places: Places;
   bootId: string;
@@ -70,6 +83,10 @@ export interface Agent {
   stand: Stand;
   platform: { imds: Imds; machineId: string | null };
   probeWishes: ProbeWishes;
+  /** Where engines of other people are looked for. */
+  engines: Where;
+  /** This node's turns in benchmarks that run now. */
+  turns: Map<string, AbortController>;
   /** Ends this worker as a signal would, after so much time for work at most. */
   stopWithin(graceMs: number): void;
   signal: AbortSignal;
@@ -82,26 +99,43 @@ export interface Beginning {
   hub: Hub;
   credential: NodeCredential;
   rotate(): Promise<void>;
+  secret(): string;
   narrator: Narrator;
   platform: Agent["platform"];
   probeWishes: ProbeWishes;
+  engines: Where;
   stopWithin(graceMs: number): void;
 }
 
 /** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
 export async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, narrator, platform, probeWishes, stopWithin } = beginning;
+  const { options, state, facts, hub, credential, narrator, platform, probeWishes, engines, stopWithin } = beginning;
   const stand = await openStand(state);
   const wallNow = Date.now;
   const bootId = randomUUID();
   const outbox = await openOutbox(join(state, "outbox.jsonl"), wallNow);
   const ledger = await openLedger(join(state, "ledger.jsonl"), wallNow);
-  await sweepCaptures(join(state, "captures"), ledger);
-  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, ledger)) };
+  const copies = await openCopyLedger(join(state, "copies.jsonl"));
+  const kept = copies.all().map(({ capture }) => capture);
+  await sweepCaptures(join(state, "captures"), ledger, kept);
+  const budget = { mostBytes: options.diskBudgetBytes ?? (await defaultBudget(state, [...ledger.all(), ...kept])) };
   const memory = await openCommandMemory(join(state, "commands.jsonl"));
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
   const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
-  const benches = createBenches({ options, hub, session, throttle, memory: await openMemory(state, wallNow) });
+  const links = await openMemory(state, wallNow);
+  const benches = createBenches({ options, hub, session, throttle, memory: links });
+  const homes = await openHomes({
+    hub,
+    state,
+    clock: systemClock,
+    wallNow,
+    memory: links,
+    onAway: (_, fault) => narrator.waitingFor(fault),
+  });
+  const benchOf = ({ run, home }: Pick<Capture, "run" | "home">): Bench | null => {
+    const store = home == null ? null : homes.storeOf(run, home);
+    return store === null ? benches.up() : benches.at(store).up;
+  };
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
   const stepRecords = openStepRecords(join(state, "steps"));
   const ends = createEnds();
@@ -113,17 +147,22 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     onOver: narrator.runOver,
     onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
   });
-  const uploader = createUploader({
-    ledger,
-    runs,
+  const sending: SendingParts = {
     hub,
     outbox,
     clock: systemClock,
     wallNow,
     journals: join(state, "uploads"),
     node: () => ({ id: credential.nodeId, name: session.name }),
-    bench: benches.up,
     signal,
+  };
+  const uploader = createUploader({
+    ...sending,
+    ledger,
+    runs,
+    bench: (item) => (item === undefined ? benches.up() : benchOf(item)),
+    homes,
+    keepForCopies: (item) => copier.keep(item, runs.get(item.run)?.claim ?? null),
     onEnd: (capture) => {
       narrator.uploadEnded(capture);
       ends.tell(capture);
@@ -144,6 +183,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     clock: systemClock,
     journals: join(state, "restores"),
     engine: () => benches.down()?.engine ?? null,
+    copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
     signal,
     beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
     mayPlace: (target) => assertPlace(target, places),
@@ -161,6 +201,15 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
       }
     },
   });
+  const copier = createCopier({
+    ...sending,
+    ledger: copies,
+    homes,
+    own: () => session.store,
+    bench: (store) => benches.at(store).up,
+    isBusy: () => hasOwnWork({ ledger, uploader, restorer }),
+    isHeld: ledger.isHeld,
+  });
   const checker = createChecker({
     memory,
     outbox,
@@ -168,18 +217,29 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     clock: systemClock,
     state,
     engine: () => benches.aside()?.engine ?? null,
+    engineAt: (store) => benches.at(store).aside.engine,
+    copyTo: async (run, profileId) => {
+      await homes.ask(run);
+      const store = homes.storeOf(run, profileId);
+      return store === null ? null : benches.at(store).up;
+    },
     signal,
     isBusy: () => hasOwnWork({ ledger, uploader, restorer }),
     isHeld: stand.isDownHeld,
     onStart: narrator.checkStarted,
     onEnd: narrator.checkEnded,
   });
+  const passOver = async (captures: readonly Capture[]) => {
+    await copier.passOver(captures);
+    await uploader.passOver(captures.filter(({ id }) => ledger.get(id) !== undefined));
+  };
   return {
     options,
     narrator,
     hub,
     session,
     rotate: beginning.rotate,
+    secret: beginning.secret,
     outbox,
     ledger,
     memory,
@@ -189,11 +249,17 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     uploader,
     restorer,
     checker,
+    homes,
+    copies,
+    copier,
+    benchOf,
     places,
     bootId,
     state,
     epochsBefore,
     prepared: new Set(),
+    engines,
+    turns: new Map(),
     ends,
     uplink,
     training: openTraining(join(state, "training.json"), { records: stepRecords, wallNow }),
@@ -204,7 +270,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     platform,
     probeWishes,
     stopWithin,
-    disk: createDisk({ budget, captures: ledger.all, passOver: uploader.passOver }),
+    disk: createDisk({ budget, captures: ledger.all, spare: copier.spare, passOver }),
     signal,
   };
 }
@@ -216,8 +282,8 @@ const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uplo
   restorer.progress().some(({ state: at }) => at === "waiting" || at === "running");
 
 /** Half of the disk that is free now, or held by captures of an earlier life. */
-async function defaultBudget(state: string, ledger: Ledger): Promise<number> {
-  return Math.floor(((await readRoom(state)).freeBytes + heldBytes(ledger.all())) / 2);
+async function defaultBudget(state: string, captures: readonly Capture[]): Promise<number> {
+  return Math.floor(((await readRoom(state)).freeBytes + heldBytes(captures)) / 2);
 }
 
 /** A restored folder is the bucket's own content; the watcher must not take it for news. */

@@ -14,13 +14,29 @@ import type { Session } from "./link/session.ts";
 
 /** The engines of this node, one per direction, made when the hub has said where bytes go. */
 export interface Benches {
-  up(): { engine: Engine; store: NodeStore } | null;
-  down(): { engine: Engine; store: NodeStore } | null;
+  up(): Bench | null;
+  down(): Bench | null;
   /** For what leaves everything else its turn: few connections, little memory. */
-  aside(): { engine: Engine; store: NodeStore } | null;
+  aside(): Bench | null;
+  /** The same for another home of a run. */
+  at(store: NodeStore): { up: Bench; down: Bench; aside: Bench };
+  /** Bytes per second of all engines together. */
+  rates(): { up: number; down: number };
   /** Of the store, as far as it is known by now. */
   traits(): StoreTraits;
   rttMs(): number | null;
+  close(): Promise<void>;
+}
+
+export interface Bench {
+  engine: Engine;
+  store: NodeStore;
+}
+
+interface Made {
+  up: Engine;
+  down: Engine;
+  aside: Engine;
   close(): Promise<void>;
 }
 
@@ -32,14 +48,14 @@ export function createBenches(parts: {
   memory: Memory;
 }): Benches {
   const { options, hub, session, throttle, memory } = parts;
-  let governed: (() => void)[] = [];
-  let learning: (() => Promise<void>)[] = [];
-  let made: { place: string; up: Engine; down: Engine; aside: Engine } | null = null;
-  const make = (store: NodeStore) => {
+  /** By place. Engines of a place that nobody uses any more stay until the end: something may still move there. */
+  const all = new Map<string, Made>();
+  const make = (store: NodeStore): Made => {
     const { traits, endpoint, bucket } = store;
     // One breaker: both directions share the link.
     const retrier = createRetrier(systemClock, options.patienceMs);
-    const source = createHubSource(hub);
+    const own = session.store?.profileId ?? store.profileId;
+    const source = createHubSource(hub, store.profileId === own ? undefined : store.profileId);
     const rest = {
       source,
       traits,
@@ -56,41 +72,61 @@ export function createBenches(parts: {
     const down = createEngine({ ...rest, direction: "down", ...recollect(memory, keys.down), limitBytesPerSecond: 0 });
     const few = { connections: ASIDE_CONNECTIONS, memoryBytes: ASIDE_MEMORY_BYTES };
     const aside = createEngine({ ...rest, ...few, direction: "down", limitBytesPerSecond: 0 });
-    for (const release of governed) release();
-    for (const end of learning) void end();
-    governed = [
+    const governed = [
       throttle.govern({ ...up, direction: "up", endpoint: () => endpoint }),
       throttle.govern({ ...down, direction: "down", endpoint: () => endpoint }),
       throttle.govern({ ...aside, direction: "down", endpoint: () => endpoint }),
     ];
     const isFixed = options.connections !== null;
-    learning = [
+    const learning = [
       keepLearning({ engine: up, key: keys.up, memory, isFixed }),
       keepLearning({ engine: down, key: keys.down, memory, isFixed }),
     ];
-    return { place: placeOf(store), up, down, aside };
+    const close = async () => {
+      for (const release of governed) release();
+      await Promise.all(learning.map((end) => end()));
+      await Promise.all([up.close(), down.close(), aside.close()]);
+    };
+    return { up, down, aside, close };
+  };
+  const madeFor = (store: NodeStore): Made => {
+    const place = placeOf(store);
+    const known = all.get(place) ?? make(store);
+    all.set(place, known);
+    return known;
   };
   const bench = (direction: "up" | "down" | "aside") => {
     const { store } = session;
-    if (store === null) return null;
-    if (made?.place !== placeOf(store)) made = make(store);
-    return { engine: made[direction], store };
+    return store === null ? null : { engine: madeFor(store)[direction], store };
   };
+  const own = (): Made | null => (session.store === null ? null : (all.get(placeOf(session.store)) ?? null));
   return {
     up: () => bench("up"),
     down: () => bench("down"),
     aside: () => bench("aside"),
+    at: (store) => {
+      const { up, down, aside } = madeFor(store);
+      return { up: { engine: up, store }, down: { engine: down, store }, aside: { engine: aside, store } };
+    },
+    rates: () => {
+      const made = [...all.values()];
+      return {
+        up: made.reduce((sum, { up }) => sum + up.meter.bytesPerSecond(), 0),
+        down: made.reduce((sum, { down }) => sum + down.meter.bytesPerSecond(), 0),
+      };
+    },
     traits: () => {
       const traits = session.store?.traits ?? traitsOf("other");
+      const made = own();
       return made === null ? traits : { ...traits, checksum: made.up.store.checksum };
     },
     rttMs: () => {
+      const made = own();
       const trips = [made?.up.wire.rttMs(), made?.down.wire.rttMs()].filter((ms) => typeof ms === "number");
       return trips.length === 0 ? null : Math.min(...trips);
     },
     close: async () => {
-      await Promise.all(learning.map((end) => end()));
-      await Promise.all([made?.up.close(), made?.down.close(), made?.aside.close()]);
+      await Promise.all([...all.values()].map((made) => made.close()));
     },
   };
 }
@@ -99,7 +135,8 @@ const ASIDE_CONNECTIONS = 2;
 const ASIDE_MEMORY_BYTES = 4 * 1024 * 1024;
 
 /** Another one needs other engines. */
-const placeOf = ({ endpoint, bucket, traits }: NodeStore): string => JSON.stringify([endpoint, bucket, traits]);
+const placeOf = ({ profileId, endpoint, bucket, traits }: NodeStore): string =>
+  JSON.stringify([profileId, endpoint, bucket, traits]);
 
 const LOOK_EVERY_MS = 5_000;
 

@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal.ts";
 import type { Capture } from "./upload/capture.ts";
 import type { Candidate } from "./upload/find.ts";
 import type { Run } from "./upload/runs.ts";
-import type { Uploader } from "./upload/uploader.ts";
+import type { Uploader } from "./upload/uploader-parts.ts";
 import type { Watch } from "./upload/watch.ts";
 
 /** What the agent says: one line per milestone, and on a terminal the tide line of the upload under way. */

@@ -33,8 +33,8 @@ export async function probeFirst(
       clock: systemClock,
       signal,
       talk: createProbeTalk(command.terminal),
-      measure: (target) =>
-        probeNodeLink(hub, target, { ...wishes, engine: { connections, memoryBytes, idleMs }, signal }),
+      measure: (target, thresholds) =>
+        probeNodeLink(hub, target, { ...wishes, thresholds, engine: { connections, memoryBytes, idleMs }, signal }),
     });
   } catch (error) {
     const goodbye = hub.ask("goodbye", (client, limit) => client.node.goodbye.mutate(undefined, { signal: limit }));

@@ -1,10 +1,13 @@
 import type { ProgressReport } from "#protocol/reports.ts";
-import type { Benches } from "./agent-benches.ts";
+import type { Bench, Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import type { Copier } from "./homes/copier.ts";
+import type { Homes } from "./homes/homes.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Restorer } from "./restore/restorer.ts";
 import type { Checker } from "./check/checker.ts";
 import type { Session } from "./link/session.ts";
+import type { Capture } from "./upload/capture.ts";
 import { readBacklog, uploadProgress, type BacklogParts } from "./upload/backlog.ts";
 
 export interface ReportParts extends BacklogParts {
@@ -13,6 +16,10 @@ export interface ReportParts extends BacklogParts {
   restorer: Restorer;
   checker: Checker;
   session: Session;
+  homes: Homes;
+  copier: Copier;
+  /** Where a capture goes. */
+  benchOf(item: Capture): Bench | null;
   bootId: string;
   state: string;
   logTail: (() => string) | null;
@@ -25,8 +32,10 @@ let cpu = { at: performance.now(), usage: process.cpuUsage() };
 
 /** The present of this node, as the hub wants to hear it. */
 export async function composeReport(parts: ReportParts): Promise<ProgressReport> {
-  const up = parts.benches.up()?.engine ?? null;
-  const down = parts.benches.down()?.engine ?? null;
+  const { active } = parts.uploader;
+  const up = (active === null ? parts.benches.up() : parts.benchOf(active.capture))?.engine ?? null;
+  const rates = parts.benches.rates();
+  const away = parts.homes.away();
   const path = parts.options.watches[0]?.folder ?? parts.state;
   const disk = await readRoom(path).then(
     (room) => ({ ...room, path }),
@@ -37,14 +46,20 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
     bootId: parts.bootId,
     seq: (reports += 1),
     at: Date.now(),
-    upBytesPerSecond: up?.meter.bytesPerSecond() ?? 0,
-    downBytesPerSecond: down?.meter.bytesPerSecond() ?? 0,
+    upBytesPerSecond: rates.up,
+    downBytesPerSecond: rates.down,
     rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
     disk,
     cpuPercent: readCpuPercent(),
     logTail: isWatched(parts) ? (parts.logTail?.() ?? null) : null,
     runs: (await readBacklog(parts)).slice(0, MOST),
-    transfers: [...parts.restorer.progress(), ...uploadProgress(parts, up), ...parts.checker.progress()].slice(0, MOST),
+    transfers: [
+      ...parts.restorer.progress(),
+      ...uploadProgress(parts, up),
+      ...parts.checker.progress(),
+      ...parts.copier.progress(),
+    ].slice(0, MOST),
+    ...(away.length === 0 ? {} : { homesAway: away }),
   };
 }
 

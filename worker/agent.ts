@@ -23,6 +23,7 @@ import { answerLocal } from "./local/answer-local.ts";
 import { serveLocal } from "./local/serve-local.ts";
 import { deliver, keepDelivering, keepReporting } from "./link/report.ts";
 import { listen } from "./link/stream.ts";
+import { whereOf } from "./drivers/find-program.ts";
 import { finishTaken, takeCommand, type Taking } from "./link/take-command.ts";
 import { obey } from "./orders/obey.ts";
 import { readProbeWishes } from "./probe/wishes.ts";
@@ -80,7 +81,8 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
     narrator.joined(credential, { isNew });
     await probeFirst(command, { hub, options, facts });
     const rotate = () => rotateCredential(hub, held, state);
-    const beginning = { options, state, facts, hub, credential, rotate, narrator };
+    const secret = () => held.credential?.credential ?? "";
+    const beginning = { options, state, facts, hub, credential, rotate, secret, narrator };
     await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();
@@ -91,6 +93,7 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
 const platformOf = ({ config, platform }: AgentCommand) => ({
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
   probeWishes: readProbeWishes(config),
+  engines: whereOf(platform),
 });
 
 /** A hub that was rebuilt does not know its old nodes; with a join token at hand the node enrols again by itself. */
@@ -169,6 +172,7 @@ async function live(
     beside(agent, life),
     agent.restorer.run(),
     agent.checker.run(),
+    agent.copier.run(),
     keepListening(agent),
     keepDelivering(outbox, link),
     keepReporting({
@@ -197,7 +201,7 @@ async function live(
   agent.training.close();
   agent.throttle.close();
   await agent.benches.close();
-  await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close()]);
+  await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close(), agent.copies.close()]);
   if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
 }
 
@@ -229,12 +233,16 @@ async function keepListening(agent: Agent): Promise<void> {
     bootId,
     clock: systemClock,
     signal,
+    withinMs: () => session.settings.returnWithinMs,
     beforeOpen: async () => {
       await session.hello();
       narrator.hubBack();
       uploader.wake();
       restorer.wake();
       agent.checker.wake();
+      agent.copier.wake();
+      // Best effort: until then what was known counts.
+      void agent.homes.refresh().catch(() => undefined);
     },
     onMessage: (message) => {
       switch (message.type) {
@@ -247,6 +255,7 @@ async function keepListening(agent: Agent): Promise<void> {
         case "refresh":
           inTurn(async () => {
             await session.hello();
+            await agent.homes.refresh();
             await uploader.retryFailed();
           });
           return;

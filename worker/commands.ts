@@ -77,7 +77,7 @@ export const COMMANDS = {
     operands: "files",
     usage: "tidemark inspect FILE|s3://bucket/key",
     says: "Show what is inside a checkpoint file without loading it: tensors, shapes, dtypes, parameters, metadata, loss curve.",
-    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. Ends with 6 when the file is damaged.",
+    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), Orbax (_METADATA, with what lies beside it), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. Ends with 6 when the file is damaged.",
   },
   rm: {
     usage: "tidemark rm s3://bucket/key",
@@ -93,6 +93,11 @@ export const COMMANDS = {
     usage: "tidemark probe [s3://bucket/prefix]",
     says: "Measure the link to a bucket with the engine that will use it: round trip, clock, steady rates up and down.",
     more: "Without an address, on a node that has joined a hub: the bucket of its hub. It takes the whole link for --probe-time in each direction and leaves nothing behind. Rates are those of the payload, about 3.5 % below what a line is sold as. Ends with 4 when the link is slower than --min-up or --min-down by more than a tenth, which is what measuring may miss; what could not be measured is never called slow.",
+  },
+  bench: {
+    usage: "tidemark bench s3://bucket/prefix | --profile NAME [--engines all]",
+    says: "Compare what moves bytes on this machine (Tidemark, AWS SDK, rclone, boto3, aws, s5cmd, aria2c, uplink) over the same link to the same bucket.",
+    more: "Each engine sends and fetches random bytes as a process of its own, in an order that is shuffled; downloads are compared by SHA-256. Prints the tables of the SaladCloud guide: the maximum with its percentiles, and for each engine its mean rate, how often it was the best, and what failed. What is not installed is said and left out. Keys reach the engines through their environment or stdin only. 300 MB, parts of 10 MB and 10 at a time when nothing is said; nothing is left in the bucket. With --profile, on a node that has joined a hub, no key is needed here: Tidemark and aria2c move by the hub's signatures, the others run where an admin gave the bucket a benchmark key, and the hub shows the result under Benchmarks. Ends with 8 when some cases failed.",
   },
   limit: {
     usage: "tidemark limit [--up LIMIT] [--down LIMIT]",

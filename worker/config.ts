@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { Fault } from "#protocol/fault.ts";
-import { parseDuration, parseRate, parseSize } from "#protocol/units.ts";
+import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
@@ -231,6 +231,21 @@ export interface PlatformFacts {
   searchPath: string | null;
   /** Where the platform's metadata service is; null: where it always is. */
   imdsUrl: string | null;
+  /** What other people's programs need to find their way. */
+  passedOn: Readonly<Record<string, string>>;
+}
+
+/** Proxies, certificates, where Python looks. No secret of a store. */
+const WAY_OUT =
+  /^(?:HTTPS?_PROXY|NO_PROXY|ALL_PROXY|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|AWS_CA_BUNDLE|REQUESTS_CA_BUNDLE|PYTHONPATH|PYTHONUSERBASE|LD_LIBRARY_PATH|TMPDIR)$/i;
+
+function passedOn(env: Environment): Record<string, string> {
+  const found = Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && WAY_OUT.test(name) ? [[name, value] as const] : [],
+  );
+  // Their home is an empty folder, and packages that a person installed for themselves are below the real one.
+  const home = env["HOME"];
+  return { ...(home === undefined ? {} : { PYTHONUSERBASE: `${home}/.local` }), ...Object.fromEntries(found) };
 }
 
 /** Facts that a platform puts into the environment. */
@@ -241,5 +256,6 @@ export function platformFacts(env: Environment): PlatformFacts {
     home: read("HOME"),
     searchPath: read("PATH"),
     imdsUrl: read("TIDEMARK_IMDS_URL"),
+    passedOn: passedOn(env),
   };
 }

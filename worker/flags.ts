@@ -2,6 +2,7 @@ import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./link/flags.ts";
 import { RESTORE_FLAGS } from "./restore/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
+import { BENCH_FLAGS } from "./bench/flags.ts";
 
 /**
  * The one table of everything that can be set. Flags, environment names, help and `tidemark config` are made from it, so
@@ -43,7 +44,7 @@ export interface FlagSpec {
 
 /** They speak to the store with keys of their own. */
 const STORE = ["cp", "sync", "check", "ls", "cat", "inspect", "rm", "presign"] as const;
-const KEYED = [...STORE, "probe", "doctor"] as const;
+const KEYED = [...STORE, "probe", "bench", "doctor"] as const;
 /** They move plain objects. */
 const COPYING = ["cp", "sync"] as const;
 /** They keep checkpoints safe. */
@@ -72,7 +73,7 @@ export const FLAGS = {
   },
   state: {
     kind: "text",
-    commands: [...MOVING, ...ASKING, "limit", "probe", "doctor"],
+    commands: [...MOVING, ...ASKING, "limit", "probe", "bench", "doctor"],
     value: "DIR",
     says: "Folder for the queue and journals; /var/lib/tidemark, or ~/.tidemark where that cannot be written.",
   },
@@ -193,15 +194,16 @@ export const FLAGS = {
     says: "Take back what was set: workers keep to the limits they were started with.",
   },
   ...PROBE_FLAGS,
+  ...BENCH_FLAGS,
   concurrency: {
     kind: "count",
-    commands: [...READING, "rm"],
+    commands: [...READING, "rm", "bench"],
     value: "N",
     says: "Requests that move bytes at a time; found out while they do, up to 96, when left out.",
   },
   "part-size": {
     kind: "size",
-    commands: MOVING,
+    commands: [...MOVING, "bench"],
     value: "SIZE",
     says: "Size of a part; chosen by store and file size when left out.",
   },
@@ -214,14 +216,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE],
+    commands: [...WORKING, "save", ...STORE, "bench"],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...WORKING, "save", ...STORE, "probe"],
+    commands: [...WORKING, "save", ...STORE, "probe", "bench"],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -229,7 +231,7 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING, "save", "probe", "doctor"],
+    commands: [...WORKING, "save", "probe", "bench", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {

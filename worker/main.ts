@@ -8,6 +8,7 @@ import { type Config, platformFacts, rawKeysWarning, resolveConfig, shownValue, 
 import type { CommandName } from "./commands.ts";
 import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
+import { ERRAND_WORD } from "./drivers/errand-word.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
 import type { Verb } from "./verbs/verb.ts";
 
@@ -113,6 +114,11 @@ async function run(invocation: Invocation): Promise<number> {
         const { saveCheckpoint } = await import("./local/save-command.ts");
         return saveCheckpoint({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
       });
+    case "bench":
+      return runStoppable(invocation, terminal, async (verb) => {
+        const { benchEngines } = await import("./verbs/bench-engines.ts");
+        return benchEngines({ ...verb, platform: platformFacts(process.env) });
+      });
     default: {
       const verb = VERBS[command];
       return runStoppable(invocation, terminal, async (input) => (await verb())(input));
@@ -158,7 +164,11 @@ const goodbyeWithin = (graceMs: number): number => Math.min(2_000, graceMs / 4);
 /** To put everything away, before the process is ended. */
 const CLOSE_MS = 300;
 
+/** What is in a bucket only to be measured is removed before the end. */
+const CLEAN_UP_MS = 30_000;
+
 function timesOf(command: CommandName, config: Config): { workMs: number; graceMs: number } {
+  if (command === "bench") return { workMs: 0, graceMs: CLEAN_UP_MS };
   if (command !== "agent" && command !== "run") return { workMs: 0, graceMs: GRACE_MS };
   const graceMs = config.durationMs("grace");
   return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
@@ -183,6 +193,15 @@ async function runStoppable(
   const name = stoppedBy();
   // A program of its own has a code of its own.
   return name === null || command === "run" ? code : codeOfSignal(name);
+}
+
+/** A Tidemark that measures started this one: what it is to do comes in on stdin. */
+async function serveAsEngine(): Promise<number> {
+  const { serveErrand } = await import("./drivers/serve-errand.ts");
+  const say = (line: string) => output(Buffer.from(`${line}\n`));
+  const answer = await serveErrand(process.stdin, say);
+  await say(JSON.stringify(answer));
+  return answer.fault === null ? 0 : FAULTS[answer.fault.code].exit;
 }
 
 async function output(chunk: Buffer): Promise<void> {
@@ -229,6 +248,7 @@ function isJson(args: readonly string[]): boolean {
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   try {
+    if (args[0] === ERRAND_WORD) return await serveAsEngine();
     return await run(parseCommandLine(args));
   } catch (error) {
     const fault = toFault(error);

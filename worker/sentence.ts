@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/units.ts";
+import { STALLED_MS } from "./engine/movement-of.ts";
 import type { Tally } from "./engine/tally.ts";
 
 /** A transfer is a sentence, the same on every surface: from where to where, how much of how much, how fast, how long. */
@@ -8,9 +9,6 @@ export interface Moving {
   tally: Tally;
   bytesPerSecond: number;
 }
-
-/** A link that was silent this long is worth a word. */
-const STALLED_MS = 5_000;
 
 /** Time left at the present rate, ms; null when nothing moves. */
 function etaMs(tally: Tally, bytesPerSecond: number): number | null {

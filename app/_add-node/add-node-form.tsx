@@ -9,7 +9,8 @@ import { profilesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button, ButtonLink } from "../_ui/button.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { Select } from "../_ui/select.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
@@ -118,17 +119,15 @@ export function AddNodeForm() {
           />
         )}
       </Field>
-      <Field label="Machines" hint="How many may enrol with this token." error={usesWrong}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            inputMode="numeric"
-            className="nums sm:max-w-32"
-            value={draft.uses}
-            onChange={(event) => change({ uses: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Machines"
+        hint="How many may enrol with this token."
+        error={usesWrong}
+        inputMode="numeric"
+        className="nums sm:max-w-32"
+        value={draft.uses}
+        onChange={(value) => change({ uses: value })}
+      />
       <Field label="Valid for">
         {(ids) => (
           <Select

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { TokenView } from "#protocol/views.ts";
 import { CodeBlock } from "../_ui/code-block.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Tabs } from "../_ui/tabs.tsx";
 import { nodeLines, repositoryLine } from "./node-lines.ts";
 import { WaitForNode } from "./wait-for-node.tsx";
@@ -25,26 +25,19 @@ export function NodeLinesView(props: NodeLinesViewProps) {
   return (
     <div className="flex flex-col gap-3">
       <div className="grid gap-x-4 sm:grid-cols-2">
-        <Field label="Run" error={props.runWrong}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={props.runTyped}
-              onChange={(event) => props.onRun(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Watched folder">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={watchFolder}
-              onChange={(event) => props.onWatchFolder(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Run"
+          error={props.runWrong}
+          kind="code"
+          value={props.runTyped}
+          onChange={(value) => props.onRun(value)}
+        />
+        <TextField
+          label="Watched folder"
+          kind="code"
+          value={watchFolder}
+          onChange={(value) => props.onWatchFolder(value)}
+        />
       </div>
       <Tabs
         label="Ways to start the worker"

@@ -20,23 +20,11 @@ export function AdoptionActions({ view, adoption }: { view: CheckpointView; adop
   return (
     <>
       {adoption.summed !== null && (
-        <Button
-          look="quiet"
-          size="small"
-          disabled={whyNot !== null}
-          title={whyNot ?? undefined}
-          onClick={() => setAsked("sums")}
-        >
+        <Button look="quiet" size="small" whyNot={whyNot} onClick={() => setAsked("sums")}>
           Forget checksums…
         </Button>
       )}
-      <Button
-        look="quiet"
-        size="small"
-        disabled={whyNot !== null}
-        title={whyNot ?? undefined}
-        onClick={() => setAsked("release")}
-      >
+      <Button look="quiet" size="small" whyNot={whyNot} onClick={() => setAsked("release")}>
         Release…
       </Button>
       {asked === "release" && (

@@ -2,7 +2,7 @@
 import Link from "next/link";
 import { useState } from "react";
 import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { wordsOf } from "../_hub/fault-of.ts";
@@ -14,6 +14,7 @@ import type { Tone } from "../_ui/mark.tsx";
 import { Cell, Row } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const TONES: Record<Verdict, Tone> = { "assumed complete": "quiet", incomplete: "risk", unknown: "quiet" };
 

@@ -6,24 +6,15 @@ import { CHANNEL_KINDS, type ChannelKind } from "#protocol/alerts.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
+import { SecretField } from "../_ui/secret-field.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-
-/** What each kind asks for. */
-export const CHANNEL_WORDS: Readonly<Record<ChannelKind, { label: string; address: string; key: string | null }>> = {
-  slack: { label: "Slack", address: "https://hooks.slack.com/services/…", key: null },
-  discord: { label: "Discord", address: "https://discord.com/api/webhooks/…", key: null },
-  ntfy: { label: "ntfy", address: "https://ntfy.sh/my-topic", key: "Access token, if the topic needs one." },
-  webhook: {
-    label: "Webhook",
-    address: "https://example.com/hook",
-    key: "At least 16 characters. Every message is signed with it (HMAC-SHA256).",
-  },
-};
+import { CHANNEL_WORDS } from "./channel-words.ts";
 
 interface ChannelDialogProps {
   /** Null makes a new one. */
@@ -79,41 +70,17 @@ export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
             />
           )}
         </Field>
-        <Field label="Name">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              value={name}
-              maxLength={64}
-              placeholder="on call"
-              onChange={(event) => setName(event.target.value)}
-            />
-          )}
-        </Field>
-        <Field label="Address" hint={edited === null ? undefined : "Left empty, the stored one stays."}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={url}
-              placeholder={words.address}
-              onChange={(event) => setUrl(event.target.value)}
-            />
-          )}
-        </Field>
+        <TextField label="Name" value={name} maxLength={64} placeholder="on call" onChange={setName} />
+        <TextField
+          label="Address"
+          hint={edited === null ? undefined : "Left empty, the stored one stays."}
+          kind="code"
+          value={url}
+          placeholder={words.address}
+          onChange={setUrl}
+        />
         {words.key !== null && (
-          <Field label={kind === "ntfy" ? "Token" : "Key"} hint={words.key}>
-            {(ids) => (
-              <TextInput
-                {...ids}
-                kind="code"
-                type="password"
-                autoComplete="new-password"
-                value={key}
-                onChange={(event) => setKey(event.target.value)}
-              />
-            )}
-          </Field>
+          <SecretField label={kind === "ntfy" ? "Token" : "Key"} hint={words.key} value={key} onChange={setKey} />
         )}
         <Field label="At most" hint="Further ones wait for the next minute.">
           {(ids) => (
@@ -132,12 +99,12 @@ export function ChannelDialog({ edited, onClose }: ChannelDialogProps) {
         <div className="flex flex-col gap-3 empty:hidden">
           {save.fault !== null && <FaultNote fault={save.fault} />}
         </div>
-        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={save.busy}>
-            {save.busy ? "Saving" : edited === null ? "Add channel" : "Save"}
-          </Button>
-        </div>
+        <FormEnd
+          word={edited === null ? "Add channel" : "Save"}
+          busyWord="Saving"
+          busy={save.busy}
+          onCancel={onClose}
+        />
       </form>
     </Dialog>
   );

@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { ChannelView } from "#protocol/alert-views.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
+import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
@@ -12,7 +13,7 @@ import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { CHANNEL_WORDS } from "./channel-dialog.tsx";
+import { CHANNEL_WORDS } from "./channel-words.ts";
 
 interface ChannelsPanelProps {
   channels: readonly ChannelView[];
@@ -91,43 +92,22 @@ function ChannelLine({
           <Button
             look="quiet"
             size="small"
-            disabled={whyNot !== null || test.busy}
-            title={whyNot ?? undefined}
+            whyNot={whyNot}
+            disabled={test.busy}
             aria-label={`Send a test to ${name}`}
             onClick={() => test.run(undefined, refresh)}
           >
             {test.busy ? "Sending" : "Test"}
           </Button>
-          <Button
-            look="quiet"
-            size="small"
-            disabled={whyNot !== null || turn.busy}
-            title={whyNot ?? undefined}
-            aria-label={`${channel.isEnabled ? "Turn off" : "Turn on"} ${name}`}
-            onClick={() => turn.run(!channel.isEnabled, refresh)}
-          >
-            {channel.isEnabled ? "Turn off" : "Turn on"}
-          </Button>
-          <Button
-            look="quiet"
-            size="small"
-            disabled={whyNot !== null}
-            title={whyNot ?? undefined}
-            aria-label={`Edit ${name}`}
-            onClick={() => onEdit(view.id)}
-          >
-            Edit
-          </Button>
-          <Button
-            look="quiet"
-            size="small"
-            disabled={whyNot !== null}
-            title={whyNot ?? undefined}
-            aria-label={`Remove ${name}`}
-            onClick={() => onRemove(view.id)}
-          >
-            Remove…
-          </Button>
+          <RowButtons
+            name={name}
+            isEnabled={channel.isEnabled}
+            isTurning={turn.busy}
+            whyNot={whyNot}
+            onTurn={() => turn.run(!channel.isEnabled, refresh)}
+            onEdit={() => onEdit(view.id)}
+            onRemove={() => onRemove(view.id)}
+          />
         </div>
       </div>
       {fault !== null && <FaultNote fault={fault} />}

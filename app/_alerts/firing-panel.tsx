@@ -3,10 +3,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -24,13 +24,7 @@ export function FiringPanel() {
   if (query.data === undefined) {
     return (
       <Panel label="Firing now">
-        {query.isError ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-          </div>
-        ) : (
-          <SkeletonRows rows={4} label="Loading alerts" />
-        )}
+        {query.isError ? <QueryFault query={query} /> : <SkeletonRows rows={4} label="Loading alerts" />}
       </Panel>
     );
   }

@@ -1,11 +1,8 @@
 "use client";
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { Button } from "../_ui/button.tsx";
+import { Listed } from "../_hub/listed.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { AlertList } from "./alert-list.tsx";
 
 const newest = (): string | null => null;
@@ -18,34 +15,17 @@ export function HistoryPanel() {
     initialPageParam: newest(),
     getNextPageParam: (page) => page.nextCursor,
   });
-  const rows = query.data?.pages.flatMap((page) => page.rows) ?? [];
+  const rows = query.data?.pages.flatMap((page) => page.rows) ?? null;
   return (
     <Panel label="History">
-      {query.data === undefined ? (
-        query.isError ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-          </div>
-        ) : (
-          <SkeletonRows rows={6} label="Loading the history" />
-        )
-      ) : rows.length === 0 ? (
-        <Empty title="Nothing is over yet">Alerts that fired and ended stay here for 90 days.</Empty>
-      ) : (
-        <AlertList rows={rows} />
-      )}
-      {query.hasNextPage && (
-        <div className="border-t border-line px-3 py-2">
-          <Button
-            look="quiet"
-            size="small"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {query.isFetchingNextPage ? "Loading" : "Earlier"}
-          </Button>
-        </div>
-      )}
+      <Listed
+        query={query}
+        rows={rows}
+        loading={{ label: "Loading the history", rows: 6 }}
+        empty={<Empty title="Nothing is over yet">Alerts that fired and ended stay here for 90 days.</Empty>}
+      >
+        {(alerts) => <AlertList rows={alerts} />}
+      </Listed>
     </Panel>
   );
 }

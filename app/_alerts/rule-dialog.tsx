@@ -6,9 +6,10 @@ import { ALERT_WORDS, SEVERITIES, type AlertKind } from "#protocol/alerts.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -74,17 +75,14 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
             />
           )}
         </Field>
-        <Field label="Name" error={errors["name"]}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              value={form.name}
-              maxLength={80}
-              placeholder={ALERT_WORDS[form.kind].label}
-              onChange={(event) => change({ name: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          error={errors["name"]}
+          value={form.name}
+          maxLength={80}
+          placeholder={ALERT_WORDS[form.kind].label}
+          onChange={(value) => change({ name: value })}
+        />
         {PARAMETERS[form.kind].map(({ key, label, unit }) => (
           <Field key={key} label={label} error={errors[key]}>
             {(ids) => (
@@ -101,36 +99,28 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
             )}
           </Field>
         ))}
-        <Field label="Nodes" hint="A pattern of names: gpu-*. Empty: all.">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={form.nodes}
-              onChange={(event) => change({ nodes: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Runs" hint="A pattern of names: llama*. Empty: all.">
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={form.runs}
-              onChange={(event) => change({ runs: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Labels" hint="Labels that a node has to carry: region=eu, tier=spot" error={errors["labels"]}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={form.labels}
-              onChange={(event) => change({ labels: event.target.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Nodes"
+          hint="A pattern of names: gpu-*. Empty: all."
+          kind="code"
+          value={form.nodes}
+          onChange={(value) => change({ nodes: value })}
+        />
+        <TextField
+          label="Runs"
+          hint="A pattern of names: llama*. Empty: all."
+          kind="code"
+          value={form.runs}
+          onChange={(value) => change({ runs: value })}
+        />
+        <TextField
+          label="Labels"
+          hint="Labels that a node has to carry: region=eu, tier=spot"
+          error={errors["labels"]}
+          kind="code"
+          value={form.labels}
+          onChange={(value) => change({ labels: value })}
+        />
         <Field label="Severity">
           {(ids) => (
             <Select
@@ -197,13 +187,9 @@ export function RuleDialog({ edited, channels, onClose }: RuleDialogProps) {
         <div className="flex flex-col gap-3 empty:hidden">
           {save.fault !== null && <FaultNote fault={save.fault} />}
         </div>
-        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+        <FormEnd word={edited === null ? "Add rule" : "Save"} busyWord="Saving" busy={save.busy} onCancel={onClose}>
           {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={save.busy}>
-            {save.busy ? "Saving" : edited === null ? "Add rule" : "Save"}
-          </Button>
-        </div>
+        </FormEnd>
       </form>
     </Dialog>
   );

@@ -1,4 +1,4 @@
-import { type AlertCondition, type AlertKind, type RuleDraft, type Severity } from "#protocol/alerts.ts";
+import type { AlertCondition, AlertKind, RuleDraft, Severity } from "#protocol/alerts.ts";
 import { formatDuration } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 
@@ -19,6 +19,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `less than ${condition.lessPercent} % of a disk free`;
     case "no-checkpoint":
       return `no checkpoint of a run safe for ${formatDuration(condition.longerThanMs)}`;
+    case "bucket-away":
+      return `a bucket out of reach of a node for ${formatDuration(condition.longerThanMs)}`;
     case "work-lost":
       return `an interruption cost more than ${formatDuration(condition.moreThanMs)} of training`;
   }
@@ -49,6 +51,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   ],
   "disk-full": [{ key: "lessPercent", label: "Less than", unit: "% of the disk free", scale: 1, usual: 10 }],
   "no-checkpoint": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 120 }],
+  "bucket-away": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 2 }],
   "work-lost": [
     { key: "moreThanMs", label: "More than", unit: "min", scale: MINUTE, usual: 30 },
     { key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 },

@@ -2,20 +2,22 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ChannelView, RuleView } from "#protocol/alert-views.ts";
 import { formatCount } from "#protocol/units.ts";
+import { RowButtons } from "./row-buttons.tsx";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { hubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { alertRulesQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { conditionWords, scopeWords, SEVERITY_TONES } from "./rule-words.ts";
+import { fullTime } from "../_ui/times.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -32,9 +34,7 @@ export function RulesPanel({ channels, onEdit, onRemove }: RulesPanelProps) {
     <Panel label="Rules">
       {query.data === undefined ? (
         query.isError ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-          </div>
+          <QueryFault query={query} />
         ) : (
           <SkeletonRows rows={6} label="Loading rules" />
         )
@@ -84,12 +84,7 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
         <div className="nums text-12 text-faint">
           {told.length === 0 ? "shown here only" : `told to ${told.map(visibleText).join(", ")}`}
           {rule.quiet !== null && `, quiet from ${rule.quiet.from} to ${rule.quiet.to} (${rule.quiet.timeZone})`}
-          {isMuted && (
-            <>
-              , muted until {new Date(mutedUntil).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "short" })}
-            </>
-          )}
-          , changed <Age at={view.updatedAt} />
+          {isMuted && <>, muted until {fullTime(mutedUntil)}</>}, changed <Age at={view.updatedAt} />
         </div>
         {fault !== null && <FaultNote fault={fault} />}
       </div>
@@ -97,43 +92,22 @@ function RuleLine({ view, channels, onEdit, onRemove }: RulesPanelProps & { view
         <Button
           look="quiet"
           size="small"
-          disabled={whyNot !== null || mute.busy}
-          title={whyNot ?? undefined}
+          whyNot={whyNot}
+          disabled={mute.busy}
           aria-label={isMuted ? `Unmute ${name}` : `Mute ${name} for an hour`}
           onClick={() => mute.run(isMuted ? 0 : HOUR_MS, refresh)}
         >
           {isMuted ? "Unmute" : "Mute 1 h"}
         </Button>
-        <Button
-          look="quiet"
-          size="small"
-          disabled={whyNotAdmin !== null || turn.busy}
-          title={whyNotAdmin ?? undefined}
-          aria-label={`${rule.isEnabled ? "Turn off" : "Turn on"} ${name}`}
-          onClick={() => turn.run(!rule.isEnabled, refresh)}
-        >
-          {rule.isEnabled ? "Turn off" : "Turn on"}
-        </Button>
-        <Button
-          look="quiet"
-          size="small"
-          disabled={whyNotAdmin !== null}
-          title={whyNotAdmin ?? undefined}
-          aria-label={`Edit ${name}`}
-          onClick={() => onEdit(id)}
-        >
-          Edit
-        </Button>
-        <Button
-          look="quiet"
-          size="small"
-          disabled={whyNotAdmin !== null}
-          title={whyNotAdmin ?? undefined}
-          aria-label={`Remove ${name}`}
-          onClick={() => onRemove(id)}
-        >
-          Remove…
-        </Button>
+        <RowButtons
+          name={name}
+          isEnabled={rule.isEnabled}
+          isTurning={turn.busy}
+          whyNot={whyNotAdmin}
+          onTurn={() => turn.run(!rule.isEnabled, refresh)}
+          onEdit={() => onEdit(id)}
+          onRemove={() => onRemove(id)}
+        />
       </div>
     </li>
   );

@@ -1,11 +1,12 @@
 "use client";
 import type { ReactNode } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { SearchField } from "../_shell/page-head.tsx";
 import { Button } from "../_ui/button.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { countChosen, type Selection } from "./selection.ts";
 import type { Place, Sort } from "./use-place.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const SHOWS = [
   { id: "objects", label: "Objects" },

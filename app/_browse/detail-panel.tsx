@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
 import { useState } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
 import { DownloadButton } from "../_browser-transfers/download-button.tsx";
 import { Age } from "../_hub/age.tsx";
@@ -19,6 +19,7 @@ import { visibleText } from "../_ui/visible-text.ts";
 import { CopyMenu } from "./copy-menu.tsx";
 import { Pairs, Preview } from "./preview.tsx";
 import { ProtectedWords } from "./protected-words.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const ShareDialog = onDemand(() => import("./share-dialog.tsx").then((module) => module.ShareDialog));
 

@@ -1,28 +1,24 @@
 "use client";
 import { useMemo } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import type { BucketRow, Folder, FolderState } from "./folder.ts";
-import { ObjectGrid } from "./object-grid.tsx";
-import type { Selection } from "./selection.ts";
+import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
 import { sortRows } from "./sort-rows.ts";
 import type { Place } from "./use-place.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
-interface FolderListProps {
+interface FolderListProps extends RowHandling {
   folder: Folder;
   state: FolderState;
   place: Place;
-  selection: Selection;
-  onSelect: (selection: Selection) => void;
-  onOpen: (row: BucketRow) => void;
-  onUp: (() => void) | null;
 }
 
 /** The rows of a folder. "Empty" is said only when the listing has completed. */
-export function FolderList({ folder, state, place, selection, onSelect, onOpen, onUp }: FolderListProps) {
+export function FolderList({ folder, state, place, ...handling }: FolderListProps) {
   const { count, isComplete, fault, isWhole } = state;
   const isSorted = place.sort !== "name" && isWhole;
   const sorted = useMemo(
@@ -56,10 +52,7 @@ export function FolderList({ folder, state, place, selection, onSelect, onOpen, 
         rowAt={rowAt}
         onLook={folder.need}
         prefix={place.folder}
-        selection={selection}
-        onSelect={onSelect}
-        onOpen={onOpen}
-        onUp={onUp}
+        {...handling}
         openKey={place.key}
       />
       <FolderFoot state={state} isSorted={isSorted} sort={place.sort} />

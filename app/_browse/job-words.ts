@@ -1,7 +1,8 @@
 import type { BucketAction, BucketJobView } from "#protocol/bucket-jobs.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shortText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** A job in a bucket as a sentence, like a transfer. */
 
@@ -9,6 +10,7 @@ export const ACTION_WORDS: Readonly<Record<BucketAction, { verb: string; now: st
   copy: { verb: "Copy", now: "copying", done: "copied" },
   move: { verb: "Move", now: "moving", done: "moved" },
   delete: { verb: "Delete", now: "deleting", done: "deleted" },
+  revive: { verb: "Bring back", now: "bringing back", done: "brought back" },
 };
 
 export const countOf = (objects: number): string => `${formatCount(objects)} ${objects === 1 ? "object" : "objects"}`;
@@ -18,7 +20,8 @@ const placeWords = (folder: string): string => (folder === "" ? "the top" : shor
 /** Who, what, whence and whither. */
 export function jobSentence(job: BucketJobView): string {
   const to = job.target === null ? "" : ` → ${placeWords(job.target)}`;
-  return `${ACTION_WORDS[job.action].verb} ${countOf(job.plan?.objects ?? 0)} from ${placeWords(job.from)}${to}`;
+  const where = job.action === "revive" ? "in" : "from";
+  return `${ACTION_WORDS[job.action].verb} ${countOf(job.plan?.objects ?? 0)} ${where} ${placeWords(job.from)}${to}`;
 }
 
 export function jobFacts(job: BucketJobView): string {

@@ -1,6 +1,7 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { BucketJobView } from "#protocol/bucket-jobs.ts";
+import { takesAway } from "#protocol/bucket-verbs.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
@@ -47,7 +48,7 @@ export function JobsPanel({ profileId }: { profileId: string | null }) {
 
 function JobLine({ job }: { job: BucketJobView }) {
   const client = useQueryClient();
-  const whyNot = useWhyNot(job.action === "copy" ? "operator" : "admin");
+  const whyNot = useWhyNot(takesAway(job.action) ? "admin" : "operator");
   const cancel = useAction(() =>
     hub.bucket.cancel.mutate({ id: job.id }).catch((error: unknown) => {
       say("lost", wordsOf(faultOf(error)).says);

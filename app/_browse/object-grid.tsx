@@ -1,7 +1,6 @@
 "use client";
 import { File, Folder as FolderIcon } from "lucide-react";
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type MouseEvent } from "react";
-import { formatBytes } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { classNames } from "../_ui/class-names.ts";
 import { Skeleton } from "../_ui/skeleton.tsx";
@@ -9,13 +8,23 @@ import { shortText, visibleText } from "../_ui/visible-text.ts";
 import type { BucketRow } from "./folder.ts";
 import { extend, toggle, type Selection } from "./selection.ts";
 import { ROW_HEIGHT, scrollTo, tallView } from "./tall-rows.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /**
  * A list of any length, of which only what is on the screen is drawn. Arrow keys walk, Enter opens, Backspace goes up, Space
  * chooses, with Shift a range. The focus stays on the list itself, so that rows may come and go beneath it.
  */
 
-interface ObjectGridProps {
+/** What a list of rows is told to do with them. */
+export interface RowHandling {
+  selection: Selection;
+  onSelect: (selection: Selection) => void;
+  onOpen: (row: BucketRow) => void;
+  /** Null at the top. */
+  onUp: (() => void) | null;
+}
+
+interface ObjectGridProps extends RowHandling {
   label: string;
   count: number;
   rowAt: (index: number) => BucketRow | null;
@@ -23,11 +32,6 @@ interface ObjectGridProps {
   onLook: (first: number, end: number) => void;
   /** What every key begins with; left out of the names. */
   prefix: string;
-  selection: Selection;
-  onSelect: (selection: Selection) => void;
-  onOpen: (row: BucketRow) => void;
-  /** Null at the top. */
-  onUp: (() => void) | null;
   /** The object that is shown beside the list. */
   openKey: string;
 }
@@ -255,11 +259,15 @@ function GridRow({ index, row, prefix, isActive, isChosen, isOpen, onClick, onCh
           aria-label={`${isChosen ? "Leave out" : "Choose"} ${shortText(name, 80)}`}
           aria-pressed={isChosen}
           onClick={onChoose}
-          className={classNames(
-            "size-[15px] rounded-1 border align-middle",
-            isChosen ? "border-accent bg-accent" : "border-edge bg-panel hover:border-accent",
-          )}
-        />
+          className="group/choose inline-grid size-6 place-items-center align-middle"
+        >
+          <span
+            className={classNames(
+              "size-[15px] rounded-1 border",
+              isChosen ? "border-accent bg-accent" : "border-edge bg-panel group-hover/choose:border-accent",
+            )}
+          />
+        </button>
       </td>
       <td className={CELL}>
         {row === null ? (
@@ -277,7 +285,7 @@ function GridRow({ index, row, prefix, isActive, isChosen, isOpen, onClick, onCh
               onClick={onClick}
               title={visibleText(row.key).slice(0, 1200)}
               dir="ltr"
-              className="min-w-0 truncate text-left hover:underline"
+              className="min-h-6 min-w-0 truncate text-left hover:underline"
             >
               {shown}
             </button>

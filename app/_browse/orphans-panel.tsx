@@ -2,19 +2,18 @@
 import { useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { OrphanUpload } from "#protocol/bucket.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { Listed } from "../_hub/listed.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import { ProtectedWords } from "./protected-words.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Key" },
@@ -39,85 +38,78 @@ export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix:
     getNextPageParam: (page) => page.nextCursor,
     retry: false,
   });
-  if (list.isError)
-    return (
-      <div className="p-3">
-        <FaultNote fault={faultOf(list.error)} onRetry={() => void list.refetch()} />
-      </div>
-    );
-  if (list.data === undefined) return <SkeletonRows rows={4} label="Loading unfinished uploads" />;
-  const uploads = list.data.pages.flatMap((page) => page.uploads);
-  if (uploads.length === 0 && !list.hasNextPage)
-    return (
-      <Empty title="No unfinished upload">
-        Uploads in parts that were neither completed nor taken back would be here, with what their parts take.
-      </Empty>
-    );
+  const rows = list.data?.pages.flatMap((page) => page.uploads) ?? null;
+  const uploads = rows ?? [];
   const free = uploads.filter(({ protection }) => protection === null);
   const bytes = uploads.reduce((sum, { sizeBytes }) => sum + (sizeBytes ?? 0), 0);
   return (
     <>
-      <div className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
-        <p className="nums min-w-0 flex-1 basis-64 text-soft">
-          {formatCount(uploads.length)} {uploads.length === 1 ? "upload" : "uploads"}, {formatBytes(bytes)} in parts
-          {list.hasNextPage && " so far"}
-        </p>
-        {free.length > 1 && (
-          <Button
-            size="small"
-            disabled={whyNot !== null}
-            title={whyNot ?? undefined}
-            onClick={() => setAborting(free.slice(0, 100))}
-          >
-            Abort {formatCount(Math.min(100, free.length))}…
-          </Button>
-        )}
-      </div>
-      <Table label="Unfinished uploads" columns={COLUMNS}>
-        {uploads.map((upload) => (
-          <Row key={`${upload.key} ${upload.uploadId}`}>
-            <Cell className="max-w-0 min-w-40">
-              <div className="truncate" dir="ltr" title={visibleText(upload.key)}>
-                {shortText(upload.key, 200)}
-              </div>
-              {upload.protection !== null && (
-                <div className="text-12 text-faint">
-                  <ProtectedWords protection={upload.protection} />
-                </div>
-              )}
-            </Cell>
-            <Cell align="right">{upload.sizeBytes === null ? "not known" : formatBytes(upload.sizeBytes)}</Cell>
-            <Cell align="right" from="sm" className="text-12 text-faint">
-              {upload.startedAt === 0 ? "not known" : <Age at={upload.startedAt} />}
-            </Cell>
-            <Cell align="right">
-              {upload.protection === null && (
+      <Listed
+        query={list}
+        rows={rows}
+        loading={{ label: "Loading unfinished uploads", rows: 4 }}
+        empty={
+          <Empty title="No unfinished upload">
+            Uploads in parts that were neither completed nor taken back would be here, with what their parts take.
+          </Empty>
+        }
+        more="More"
+      >
+        {(shown) => (
+          <>
+            <div className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-2">
+              <p className="nums min-w-0 flex-1 basis-64 text-soft">
+                {formatCount(uploads.length)} {uploads.length === 1 ? "upload" : "uploads"}, {formatBytes(bytes)} in
+                parts
+                {list.hasNextPage && " so far"}
+              </p>
+              {free.length > 1 && (
                 <Button
                   size="small"
                   disabled={whyNot !== null}
                   title={whyNot ?? undefined}
-                  aria-label={`Abort the upload of ${shortText(upload.key, 80)}`}
-                  onClick={() => setAborting([upload])}
+                  onClick={() => setAborting(free.slice(0, 100))}
                 >
-                  Abort…
+                  Abort {formatCount(Math.min(100, free.length))}…
                 </Button>
               )}
-            </Cell>
-          </Row>
-        ))}
-      </Table>
-      {list.hasNextPage && (
-        <div className="border-t border-line px-4 py-2">
-          <Button
-            size="small"
-            look="quiet"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
-          >
-            {list.isFetchingNextPage ? "Loading" : "More"}
-          </Button>
-        </div>
-      )}
+            </div>
+            <Table label="Unfinished uploads" columns={COLUMNS}>
+              {shown.map((upload) => (
+                <Row key={`${upload.key} ${upload.uploadId}`}>
+                  <Cell className="max-w-0 min-w-40">
+                    <div className="truncate" dir="ltr" title={visibleText(upload.key)}>
+                      {shortText(upload.key, 200)}
+                    </div>
+                    {upload.protection !== null && (
+                      <div className="text-12 text-faint">
+                        <ProtectedWords protection={upload.protection} />
+                      </div>
+                    )}
+                  </Cell>
+                  <Cell align="right">{upload.sizeBytes === null ? "not known" : formatBytes(upload.sizeBytes)}</Cell>
+                  <Cell align="right" from="sm" className="text-12 text-faint">
+                    {upload.startedAt === 0 ? "not known" : <Age at={upload.startedAt} />}
+                  </Cell>
+                  <Cell align="right">
+                    {upload.protection === null && (
+                      <Button
+                        size="small"
+                        disabled={whyNot !== null}
+                        title={whyNot ?? undefined}
+                        aria-label={`Abort the upload of ${shortText(upload.key, 80)}`}
+                        onClick={() => setAborting([upload])}
+                      >
+                        Abort…
+                      </Button>
+                    )}
+                  </Cell>
+                </Row>
+              ))}
+            </Table>
+          </>
+        )}
+      </Listed>
       {aborting.length > 0 && (
         <ConfirmDialog
           title={aborting.length === 1 ? "Abort this upload?" : `Abort ${formatCount(aborting.length)} uploads?`}

@@ -13,7 +13,7 @@ export function PlacePath({ bucket, folder, href }: PlacePathProps) {
   const segments = folder === "" ? [] : folder.slice(0, -1).split("/");
   return (
     <nav aria-label="Folder" className="flex min-w-0 flex-wrap items-center gap-x-1 font-mono text-12">
-      <Link href={href("")} className="text-soft hover:text-ink hover:underline">
+      <Link href={href("")} className="inline-block min-h-6 leading-6 text-soft hover:text-ink hover:underline">
         s3://{bucket}
       </Link>
       {segments.map((segment, depth) => {
@@ -26,7 +26,7 @@ export function PlacePath({ bucket, folder, href }: PlacePathProps) {
               href={href(here)}
               dir="ltr"
               aria-current={isLast ? "page" : undefined}
-              className={`min-w-0 truncate hover:underline ${isLast ? "text-ink" : "text-soft hover:text-ink"}`}
+              className={`inline-block min-h-6 min-w-0 truncate leading-6 hover:underline ${isLast ? "text-ink" : "text-soft hover:text-ink"}`}
             >
               {segment === "" ? "(no name)" : shortText(segment, 60)}
             </Link>

@@ -1,30 +1,40 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import type { BucketAction, BucketJobView, BucketPlan } from "#protocol/bucket-jobs.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { BucketAction, BucketJobView, BucketPlan, PlanBucketJob } from "#protocol/bucket-jobs.ts";
+import { takesAway } from "#protocol/bucket-verbs.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { say } from "../_ui/toast.tsx";
 import { shortText } from "../_ui/visible-text.ts";
 import { ACTION_WORDS, countOf } from "./job-words.ts";
 import { ProtectedWords } from "./protected-words.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 interface PlanDialogProps {
   profileId: string;
   action: BucketAction;
   /** The folder it is done from. */
   from: string;
-  items: readonly ({ key: string } | { prefix: string })[];
+  items: PlanBucketJob["items"];
   onClose: () => void;
   /** It was confirmed. */
   onStarted: () => void;
 }
+
+const INTRO: Readonly<Record<BucketAction, string>> = {
+  copy: "First what would happen; it happens when you have confirmed it. What is there already is never written over.",
+  move: "First what would happen; it happens when you have confirmed it. What is there already is never written over.",
+  delete: "First what would go; it goes when you have confirmed it.",
+  revive:
+    "First what would happen; it happens when you have confirmed it. What a key has now stays, as an old version of it.",
+};
 
 /** What would happen, and then whether it shall. Nothing is touched before the second button. */
 export function PlanDialog({ profileId, action, from, items, onClose, onStarted }: PlanDialogProps) {
@@ -32,8 +42,9 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
   const words = ACTION_WORDS[action];
   const [target, setTarget] = useState(from);
   const folder = target === "" || target.endsWith("/") ? target : `${target}/`;
+  const hasTarget = action === "copy" || action === "move";
   const ask = useAction(() =>
-    hub.bucket.plan.mutate({ profileId, action, from, items: [...items], target: action === "delete" ? null : folder }),
+    hub.bucket.plan.mutate({ profileId, action, from, items: [...items], target: hasTarget ? folder : null }),
   );
   const planned = useQuery({
     queryKey: ["bucket", "job", ask.result?.id],
@@ -50,17 +61,13 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
     onClose();
   };
   const isReady = job?.state === "planned" && job.plan !== null;
-  const isSame = action !== "delete" && folder === from;
+  const isSame = hasTarget && folder === from;
   return (
     <Dialog
       open
       onClose={close}
       title={`${words.verb} objects`}
-      intro={
-        action === "delete"
-          ? "First what would go; it goes when you have confirmed it."
-          : "First what would happen; it happens when you have confirmed it. What is there already is never written over."
-      }
+      intro={INTRO[action]}
       footer={
         <>
           <span className="flex-1" />
@@ -75,7 +82,7 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
             </Button>
           ) : (
             <Button
-              look={action === "copy" ? "main" : "danger"}
+              look={takesAway(action) ? "danger" : "main"}
               disabled={start.busy || job.plan?.objects === 0}
               onClick={() =>
                 start.run(job.id, () => {
@@ -93,25 +100,19 @@ export function PlanDialog({ profileId, action, from, items, onClose, onStarted 
       }
     >
       <div className="flex flex-col gap-3">
-        {action !== "delete" && (
-          <Field
+        {hasTarget && (
+          <TextField
             label="To the folder"
             hint={
               isSame
                 ? "Another folder than the one they are in."
                 : "In this bucket; empty is the top. A new one needs no making."
             }
-          >
-            {(ids) => (
-              <TextInput
-                {...ids}
-                kind="code"
-                value={target}
-                disabled={isReady || job?.state === "planning"}
-                onChange={(event) => setTarget(event.target.value)}
-              />
-            )}
-          </Field>
+            kind="code"
+            value={target}
+            disabled={isReady || job?.state === "planning"}
+            onChange={setTarget}
+          />
         )}
         {ask.fault !== null && <FaultNote fault={ask.fault} />}
         {planned.isError && <FaultNote fault={faultOf(planned.error)} onRetry={() => void planned.refetch()} />}
@@ -133,8 +134,26 @@ function costWords({ cost, requests }: BucketPlan): string {
   return `${asked}, ${cost.amount < 0.01 ? `less than ${sign}0.01` : `about ${sign}${cost.amount.toFixed(2)}`} by the price list`;
 }
 
+/** What becomes of the keys, and of what they have now. */
+function Revived({ of, among }: { of: NonNullable<BucketPlan["revived"]>; among: number }) {
+  const { copies, undeleted, covered } = of;
+  const whose = among === 1 ? "it has" : covered === 1 ? "one of them has" : `${covered} of them have`;
+  const lines = [
+    ...(copies === 0 ? [] : [`An older version is copied on top of ${countOf(copies)}, and is paid for as well.`]),
+    ...(undeleted === 0 ? [] : [`The deletion of ${countOf(undeleted)} is taken back: its mark goes for good.`]),
+    ...(covered === 0 ? [] : [`What ${whose} now becomes an old version.`]),
+  ];
+  return (
+    <ul className="nums text-soft">
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
 function Effect({ plan, action }: { plan: BucketPlan; action: BucketAction }) {
-  const { objects, bytes, kept, samePlace, sample, keepsVersions } = plan;
+  const { objects, bytes, kept, samePlace, sample, keepsVersions, revived } = plan;
   return (
     <section aria-label="What would happen" className="flex flex-col gap-2">
       <p className="nums text-15 font-semibold">
@@ -142,14 +161,15 @@ function Effect({ plan, action }: { plan: BucketPlan; action: BucketAction }) {
       </p>
       <p className="nums text-soft">
         It takes {costWords(plan)}.{" "}
-        {action !== "copy" &&
+        {takesAway(action) &&
           (keepsVersions === true
             ? "The bucket keeps versions: what goes stays as an old version, and is paid for."
             : keepsVersions === false
               ? "The bucket keeps no versions: what is deleted is gone."
               : "Whether the bucket keeps versions, the store does not say.")}
-        {samePlace > 0 && ` ${countOf(samePlace)} are there already.`}
+        {samePlace > 0 && ` ${countOf(samePlace)} ${samePlace === 1 ? "is" : "are"} there already.`}
       </p>
+      {revived !== undefined && <Revived of={revived} among={objects} />}
       {kept.objects > 0 && (
         <div className="rounded-md border border-line bg-sunk px-3 py-2">
           <p className="nums font-mid">

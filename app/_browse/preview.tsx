@@ -1,12 +1,13 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import type { ObjectDetail } from "#protocol/bucket.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** Rows of tensors that are shown; the rest is counted. */
 const TENSORS = 100;

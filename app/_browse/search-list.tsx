@@ -1,28 +1,23 @@
 "use client";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty } from "../_ui/panel.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
-import type { BucketRow } from "./folder.ts";
-import { ObjectGrid } from "./object-grid.tsx";
-import type { Selection } from "./selection.ts";
+import { ObjectGrid, type RowHandling } from "./object-grid.tsx";
 import { useWalk, type Walked } from "./use-walk.ts";
 import type { Place } from "./use-place.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
-interface SearchListProps {
+interface SearchListProps extends RowHandling {
   profileId: string;
   place: Place;
-  selection: Selection;
-  onSelect: (selection: Selection) => void;
-  onOpen: (row: BucketRow) => void;
-  onUp: (() => void) | null;
 }
 
 const NOTHING = (): void => undefined;
 
 /** What was found below a folder, as it is found, and how far was looked. */
-export function SearchList({ profileId, place, selection, onSelect, onOpen, onUp }: SearchListProps) {
+export function SearchList({ profileId, place, ...handling }: SearchListProps) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: place.folder, words: place.words });
   const { objects, state, fault } = walked;
   return (
@@ -55,10 +50,7 @@ export function SearchList({ profileId, place, selection, onSelect, onOpen, onUp
           }}
           onLook={NOTHING}
           prefix={place.folder}
-          selection={selection}
-          onSelect={onSelect}
-          onOpen={onOpen}
-          onUp={onUp}
+          {...handling}
           openKey={place.key}
         />
       ) : (

@@ -10,6 +10,7 @@ import { Dialog } from "../_ui/dialog.tsx";
 import { Field } from "../_ui/field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { shortText } from "../_ui/visible-text.ts";
+import { fullTime } from "../_ui/times.ts";
 
 const HOUR = 3_600_000;
 const LIVES = [10 / 60, 1, 4, 12, 24].map((hours) => ({
@@ -53,7 +54,7 @@ export function ShareDialog({
         {share.result !== undefined && (
           <div className="flex flex-col gap-1">
             <CodeBlock text={share.result.url} label="share link" />
-            <p className="text-12 text-soft">Good until {new Date(share.result.expiresAt).toLocaleString()}.</p>
+            <p className="text-12 text-soft">Good until {fullTime(share.result.expiresAt)}.</p>
           </div>
         )}
       </div>

@@ -1,8 +1,9 @@
 "use client";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultDetails } from "../_hub/fault-note.tsx";
 import { Button } from "../_ui/button.tsx";
 import { useWalk } from "./use-walk.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** Objects and bytes of everything below a folder, counted by listing all of it: as long as that takes, or until it is stopped. */
 export function SumUp({ profileId, folder, onClose }: { profileId: string; folder: string; onClose: () => void }) {

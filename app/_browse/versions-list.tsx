@@ -1,29 +1,47 @@
 "use client";
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import Link from "next/link";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { useState } from "react";
+import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
+import type { ObjectVersion } from "#protocol/bucket.ts";
+import { formatCount } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { Listed } from "../_hub/listed.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
 import { Button } from "../_ui/button.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
 import { Empty } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
+import { countOf } from "./job-words.ts";
+import { MOST_CHOSEN } from "./selection.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Name" },
   { key: "state", head: "", label: "Which it is" },
   { key: "version", head: "Version", from: "md" },
-  { key: "size", head: "Size", align: "right" },
+  { key: "size", head: "Size", align: "right", from: "sm" },
   { key: "changed", head: "Changed", align: "right", from: "sm" },
+  { key: "acts", head: "", label: "What can be done", align: "right" },
 ];
+
+const PlanDialog = onDemand(() => import("./plan-dialog.tsx").then((module) => module.PlanDialog));
 
 const first = (): string | null => null;
 
-/** Every version of every object of a folder, and the markers that stand for deleted ones. */
+const itemOf = ({ key, versionId }: ObjectVersion) => ({ key, versionId });
+const isHiding = ({ isDeleteMarker, isLatest }: ObjectVersion): boolean => isDeleteMarker && isLatest;
+
+/** What brings a version back is called; null for one that there is nothing to bring back of. */
+function wayBack(version: ObjectVersion): string | null {
+  if (isHiding(version)) return "Undelete…";
+  return version.isDeleteMarker || version.isLatest ? null : "Bring back…";
+}
+
+/** Every version of every object of a folder, and the markers that stand for deleted ones; older ones are brought back. */
 export function VersionsList({
   profileId,
   prefix,
@@ -35,8 +53,17 @@ export function VersionsList({
   folder: string;
   href: (folder: string) => string;
 }) {
+  const whyNot = useWhyNot("operator");
+  const [asked, setAsked] = useState<PlanBucketJob["items"] | null>(null);
+  const jobs = useQuery({
+    queryKey: ["transfers", "bucket-jobs", profileId],
+    queryFn: () => hub.bucket.jobs.query({ profileId }),
+  });
+  // What was brought back meanwhile shows: the list is another one then.
+  const ended = jobs.data?.filter(({ action, endedAt }) => action === "revive" && endedAt !== null).length ?? 0;
   const list = useInfiniteQuery({
-    queryKey: ["bucket", "versions", profileId, prefix],
+    placeholderData: keepPreviousData,
+    queryKey: ["bucket", "versions", profileId, prefix, ended],
     queryFn: ({ pageParam, signal }) =>
       hub.bucket.versions.query({ profileId, prefix, cursor: pageParam, limit: 200 }, { signal }),
     initialPageParam: first(),
@@ -46,65 +73,106 @@ export function VersionsList({
   const pages = list.data?.pages ?? [];
   const folders = pages.flatMap((page) => page.folders);
   const versions = pages.flatMap((page) => page.versions);
-  if (list.isError)
-    return (
-      <div className="p-3">
-        <FaultNote fault={faultOf(list.error)} onRetry={() => void list.refetch()} />
-      </div>
-    );
-  if (list.data === undefined) return <SkeletonRows rows={6} label="Loading versions" />;
-  if (pages[0]?.isSupported === false)
-    return <Empty title="This store keeps no versions">It does not know what it is asked for.</Empty>;
-  if (folders.length + versions.length === 0 && !list.hasNextPage) return <Empty title="Nothing is in this folder" />;
+  const hidden = versions.filter(isHiding).slice(0, MOST_CHOSEN);
   return (
     <>
-      <Table label="Versions" columns={COLUMNS}>
-        {folders.map((key) => (
-          <Row key={key}>
-            <Cell className="max-w-0 min-w-40" colSpan={5}>
-              <Link href={href(key)} className="hover:underline" dir="ltr">
-                {shortText(key.slice(folder.length), 200)}
-              </Link>
-            </Cell>
-          </Row>
-        ))}
-        {versions.map((version) => (
-          <Row key={`${version.key} ${version.versionId}`}>
-            <Cell className="max-w-0 min-w-40 truncate">
-              <span dir="ltr">{shortText(version.key.slice(folder.length), 200)}</span>
-            </Cell>
-            <Cell>
-              {version.isDeleteMarker ? (
-                <Tag tone="quiet">deleted</Tag>
-              ) : (
-                version.isLatest && <Tag tone="safe">present</Tag>
-              )}
-            </Cell>
-            <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
-              {visibleText(version.versionId)}
-            </Cell>
-            <Cell align="right">{version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}</Cell>
-            <Cell align="right" from="sm" className="text-12 text-faint">
-              <Age at={version.modifiedAt} />
-            </Cell>
-          </Row>
-        ))}
-      </Table>
-      <div className="flex items-center gap-3 border-t border-line px-4 py-2 text-12 text-faint">
-        <span className="nums">
-          {formatCount(versions.length)} versions{list.hasNextPage ? " so far" : ""}
-        </span>
-        {list.hasNextPage && (
+      {hidden.length > 1 && (
+        <p className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-4 py-2">
+          <span className="nums flex-1 text-soft">
+            {countOf(hidden.length)} of this folder {list.hasNextPage ? "so far " : ""}are deleted.
+          </span>
           <Button
             size="small"
-            look="quiet"
-            disabled={list.isFetchingNextPage}
-            onClick={() => void list.fetchNextPage()}
+            disabled={whyNot !== null}
+            title={whyNot ?? undefined}
+            onClick={() => setAsked(hidden.map(itemOf))}
           >
-            {list.isFetchingNextPage ? "Loading" : "More"}
+            Undelete all of them…
           </Button>
+        </p>
+      )}
+      <Listed
+        query={list}
+        rows={list.data === undefined ? null : [...folders, ...versions]}
+        loading={{ label: "Loading versions", rows: 6 }}
+        empty={
+          pages[0]?.isSupported === false ? (
+            <Empty title="This store keeps no versions">It does not know what it is asked for.</Empty>
+          ) : (
+            <Empty title="Nothing is in this folder" />
+          )
+        }
+        more="More"
+        note={
+          versions.length === 0
+            ? undefined
+            : `${formatCount(versions.length)} versions${list.hasNextPage ? " so far" : ""}`
+        }
+      >
+        {() => (
+          <Table label="Versions" columns={COLUMNS}>
+            {folders.map((key) => (
+              <Row key={key}>
+                <Cell className="max-w-0 min-w-40" colSpan={6}>
+                  <Link href={href(key)} className="hover:underline" dir="ltr">
+                    {shortText(key.slice(folder.length), 200)}
+                  </Link>
+                </Cell>
+              </Row>
+            ))}
+            {versions.map((version) => (
+              <Row key={`${version.key} ${version.versionId}`}>
+                <Cell className="max-w-0 min-w-28 truncate">
+                  <span dir="ltr">{shortText(version.key.slice(folder.length), 200)}</span>
+                  <span className="nums block truncate text-12 text-faint sm:hidden">
+                    {version.isDeleteMarker ? "" : `${formatBytes(version.sizeBytes)} · `}
+                    <Age at={version.modifiedAt} />
+                  </span>
+                </Cell>
+                <Cell>
+                  {version.isDeleteMarker ? (
+                    <Tag tone="quiet">deleted</Tag>
+                  ) : (
+                    version.isLatest && <Tag tone="safe">present</Tag>
+                  )}
+                </Cell>
+                <Cell from="md" className="max-w-40 truncate font-mono text-12 text-faint">
+                  {visibleText(version.versionId)}
+                </Cell>
+                <Cell align="right" from="sm">
+                  {version.isDeleteMarker ? "" : formatBytes(version.sizeBytes)}
+                </Cell>
+                <Cell align="right" from="sm" className="text-12 text-faint">
+                  <Age at={version.modifiedAt} />
+                </Cell>
+                <Cell align="right">
+                  {wayBack(version) !== null && (
+                    <Button
+                      size="small"
+                      disabled={whyNot !== null}
+                      title={whyNot ?? undefined}
+                      aria-label={`${wayBack(version)} ${shortText(version.key.slice(folder.length), 200)}, ${formatBytes(version.sizeBytes)}`}
+                      onClick={() => setAsked([itemOf(version)])}
+                    >
+                      {wayBack(version)}
+                    </Button>
+                  )}
+                </Cell>
+              </Row>
+            ))}
+          </Table>
         )}
-      </div>
+      </Listed>
+      {asked !== null && (
+        <PlanDialog
+          profileId={profileId}
+          action="revive"
+          from={folder}
+          items={asked}
+          onClose={() => setAsked(null)}
+          onStarted={() => setAsked(null)}
+        />
+      )}
     </>
   );
 }

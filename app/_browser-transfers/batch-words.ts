@@ -1,6 +1,7 @@
-import { formatBytes, formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { DeskBatch } from "./desk.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** An upload of this browser as the sentence every transfer is. */
 

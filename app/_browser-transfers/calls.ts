@@ -1,18 +1,10 @@
-import { Fault, faultFrom } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
 import type { CorsAnswer, FinishedUpload, StartedUpload, UploadedPart } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
+import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
-import { faultOf } from "../_hub/fault-of.ts";
 
 /** What uploads ask of the hub. Every refusal is a Fault, as everywhere below. */
-
-async function ask<Result>(call: Promise<Result>): Promise<Result> {
-  try {
-    return await call;
-  } catch (error) {
-    throw faultFrom(faultOf(error));
-  }
-}
 
 interface Begin {
   profileId: string;
@@ -20,17 +12,19 @@ interface Begin {
   files: { id: string; key: string; sizeBytes: number }[];
 }
 
-export const beginUploads = (input: Begin): Promise<StartedUpload[]> => ask(hub.browserTransfers.start.mutate(input));
+export const beginUploads = (input: Begin): Promise<StartedUpload[]> =>
+  askHub(hub.browserTransfers.start.mutate(input));
 
 export const signParts = async (id: string, parts: { partNumber: number; crc32: string }[]): Promise<SignedRequest[]> =>
-  (await ask(hub.browserTransfers.sign.mutate({ id, parts }))).requests;
+  (await askHub(hub.browserTransfers.sign.mutate({ id, parts }))).requests;
 
 export const listParts = async (id: string): Promise<UploadedPart[]> =>
-  (await ask(hub.browserTransfers.parts.query({ id }))).parts;
+  (await askHub(hub.browserTransfers.parts.query({ id }))).parts;
 
-export const giveUp = (ids: string[]): Promise<unknown> => ask(hub.browserTransfers.giveUp.mutate({ ids }));
+export const giveUp = (ids: string[]): Promise<unknown> => askHub(hub.browserTransfers.giveUp.mutate({ ids }));
 
-export const askCors = (profileId: string): Promise<CorsAnswer> => ask(hub.browserTransfers.cors.mutate({ profileId }));
+export const askCors = (profileId: string): Promise<CorsAnswer> =>
+  askHub(hub.browserTransfers.cors.mutate({ profileId }));
 
 const FINISH_WITHIN_MS = 40;
 const MOST_AT_ONCE = 50;
@@ -51,7 +45,7 @@ async function flush(): Promise<void> {
   try {
     const uploads = some.map(({ id, sums }) => ({ id, sums }));
     const answers = new Map(
-      (await ask(hub.browserTransfers.finish.mutate({ uploads }))).map((answer) => [answer.id, answer]),
+      (await askHub(hub.browserTransfers.finish.mutate({ uploads }))).map((answer) => [answer.id, answer]),
     );
     for (const { id, resolve, reject } of some) {
       const answer = answers.get(id);

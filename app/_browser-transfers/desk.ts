@@ -21,14 +21,8 @@ export interface DeskBatch extends BatchView {
   owner: "here" | "elsewhere";
 }
 
-export interface Destination {
-  personId: string;
-  profileId: string;
-  profileName: string;
-  bucket: string;
-  prefix: string;
-  ifThere: "keep" | "replace";
-}
+/** Whose files go where, and what is done where something is already. */
+export type Destination = Pick<KeptBatch, "personId" | "profileId" | "profileName" | "bucket" | "prefix" | "ifThere">;
 
 type Told =
   | { kind: "batch"; view: BatchView }
@@ -39,6 +33,8 @@ type Told =
 const NAME = "tidemark-browser-transfers";
 /** Told and drawn at most so often. */
 const SHOW_EVERY_MS = 250;
+/** Files written down in one go: a few milliseconds of the page. */
+const KEPT_AT_ONCE = 250;
 const lockOf = (batchId: string): string => `${NAME}-${batchId}`;
 
 export class TransferDesk {
@@ -113,11 +109,9 @@ export class TransferDesk {
   async add(to: Destination, chosen: Chosen): Promise<string> {
     const kept = this.#kept;
     if (kept === null) throw new Error("the desk has not started");
-    const { ifThere, ...place } = to;
     const batch: KeptBatch = {
-      ...place,
+      ...to,
       id: newRequestId(),
-      ifThere,
       createdAt: Date.now(),
       isPaused: false,
       fault: null,
@@ -136,8 +130,9 @@ export class TransferDesk {
       partBytes: null,
       fault: null,
     }));
+    // A page at a time, so that thousands of them hold nothing up; the upload itself last, so that it is there whole or not.
+    for (let at = 0; at < files.length; at += KEPT_AT_ONCE) await kept.putFiles(files.slice(at, at + KEPT_AT_ONCE));
     await kept.putBatch(batch);
-    await kept.putFiles(files);
     setUnfinished(true);
     this.#claim(batch.id, chosen.files);
     return batch.id;

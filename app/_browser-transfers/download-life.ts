@@ -1,8 +1,8 @@
-import { Fault, faultFrom, toFault, type FaultData } from "#protocol/fault.ts";
+import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { FolderFile, ObjectFacts } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
+import { askHub } from "./ask-hub.ts";
 import { hub } from "../_hub/client.ts";
-import { faultOf } from "../_hub/fault-of.ts";
 import { foldPieces } from "./batch-view.ts";
 import { askCors } from "./calls.ts";
 import { downloadInOrder, downloadToPlaces, keepSigned, type DownloadTools } from "./engine/download-file.ts";
@@ -50,19 +50,11 @@ interface Parts {
   onChange: () => void;
 }
 
-async function ask<Result>(call: Promise<Result>): Promise<Result> {
-  try {
-    return await call;
-  } catch (error) {
-    throw faultFrom(faultOf(error));
-  }
-}
-
 async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: ObjectFacts["sum"] }> {
   switch (wanted.kind) {
     case "object": {
       const { profileId, key } = wanted;
-      const [found] = await ask(hub.browserTransfers.lookAt.mutate({ profileId, keys: [key] }));
+      const [found] = await askHub(hub.browserTransfers.lookAt.mutate({ profileId, keys: [key] }));
       if (found === undefined) throw new Fault("NO_SUCH_KEY", { op: "download", subject: key });
       const { sizeBytes, etag, modifiedAt, sum, sums } = found;
       const known = sums.length > 0 ? sums : [{ offset: 0, length: sizeBytes, crc32: null }];
@@ -72,16 +64,16 @@ async function listFiles(wanted: Wanted): Promise<{ files: FolderFile[]; kept: O
     case "checkpoint":
     case "checkpoint file": {
       const { checkpointId } = wanted;
-      const { files } = await ask(hub.browserTransfers.folder.query({ checkpointId }));
-      if (wanted.kind === "checkpoint") return { files, kept: null };
-      return { files: files.filter(({ path }) => path === wanted.path), kept: null };
+      const path = wanted.kind === "checkpoint" ? {} : { path: wanted.path };
+      const { files } = await askHub(hub.browserTransfers.folder.query({ checkpointId, ...path }));
+      return { files, kept: null };
     }
     case "prefix": {
       const { profileId, prefix } = wanted;
       const files: FolderFile[] = [];
       let cursor: string | null = null;
       do {
-        const page: { files: FolderFile[]; cursor: string | null } = await ask(
+        const page: { files: FolderFile[]; cursor: string | null } = await askHub(
           hub.browserTransfers.folder.query({ profileId, prefix, cursor }),
         );
         files.push(...page.files);
@@ -160,17 +152,34 @@ export class DownloadLife {
     this.#bytesDone = 0;
     this.#filesDone = 0;
     this.#verifiedBytes = 0;
-    const entries = this.#files.map((file): TarEntry => {
+    // All files are one row of ranges, read ahead over their ends: many small ones wait for no round trip each.
+    const plans = this.#files.map((file) => ({ file, groups: planRanges(file.pieces, null) }));
+    const groups = plans.flatMap((plan) => plan.groups);
+    const reading = downloadInOrder({ groups, signal: this.#stop.signal }, this.#tools());
+    const entries = plans.map(({ file, groups }): TarEntry => {
       const { path, sizeBytes, modifiedAt } = file;
-      return { path, sizeBytes, modifiedAt, bytes: () => this.#readFile(file) };
+      const ranges = groups.reduce((sum, group) => sum + group.ranges.length, 0);
+      return { path, sizeBytes, modifiedAt, bytes: () => this.#takeFile(reading, ranges) };
     });
-    for await (const bytes of writeTar(entries)) await this.#parts.target.write(bytes);
+    try {
+      for await (const bytes of writeTar(entries)) await this.#parts.target.write(bytes);
+      const last = await reading.next();
+      if (last.done === true) this.#verifiedBytes = last.value.verifiedBytes;
+    } finally {
+      await reading.return({ verifiedBytes: 0 });
+    }
   }
 
-  async *#readFile(file: FolderFile): AsyncGenerator<Uint8Array<ArrayBuffer>> {
-    const groups = planRanges(file.pieces, null);
-    const verdict = yield* downloadInOrder({ groups, signal: this.#stop.signal }, this.#tools());
-    this.#verifiedBytes += verdict.verifiedBytes;
+  /** The next ranges are a file's. */
+  async *#takeFile(
+    reading: ReturnType<typeof downloadInOrder>,
+    ranges: number,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+    for (let left = ranges; left > 0; left--) {
+      const next = await reading.next();
+      if (next.done === true) throw new Fault("INTERNAL", { op: "download" });
+      yield next.value;
+    }
     this.#filesDone++;
     this.#parts.onChange();
   }
@@ -193,7 +202,7 @@ export class DownloadLife {
     let lastMovedAt = 0;
     const sign = async (key: string, etag: string): Promise<SignedRequest> => {
       const objects = [{ key, etag }];
-      const [signed] = await ask(hub.browserTransfers.signReads.mutate({ profileId, objects }));
+      const [signed] = await askHub(hub.browserTransfers.signReads.mutate({ profileId, objects }));
       if (signed === undefined) throw new Fault("INTERNAL", { op: "sign", subject: key });
       return signed.request;
     };

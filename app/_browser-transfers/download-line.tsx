@@ -1,15 +1,14 @@
 "use client";
-import { formatBytes, formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
 import { useRateUnit } from "../_hub/choices.ts";
-import { FaultDetails } from "../_hub/fault-note.tsx";
-import { wordsOf } from "../_hub/fault-of.ts";
 import { Button } from "../_ui/button.tsx";
-import { Mark, type Tone } from "../_ui/mark.tsx";
-import { PieceMap } from "../_ui/piece-map.tsx";
+import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import type { DownloadView } from "./download-life.ts";
 import { actOnDownload } from "./downloads.ts";
+import { MovingLine } from "./moving-line.tsx";
 import { MODE_WORDS } from "./open-target.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const TONE: Record<DownloadView["state"], Tone> = {
   listing: "moving",
@@ -47,7 +46,6 @@ function factsOf(view: DownloadView): string {
 /** One download of this page as a sentence. */
 export function DownloadLine({ view }: { view: DownloadView }) {
   const unit = useRateUnit();
-  const words = view.fault === null ? null : wordsOf(view.fault);
   const name = visibleText(view.name);
   const isOver = view.state === "done";
   const actions = [
@@ -62,45 +60,26 @@ export function DownloadLine({ view }: { view: DownloadView }) {
     forget: "Clear",
   };
   return (
-    <li className="flex gap-2.5 px-4 py-3" aria-label={`download of ${name}`}>
-      <Mark tone={TONE[view.state]} className="mt-[5px]" label={view.state} />
-      <div className="min-w-0 flex-1">
-        <div className="flex flex-wrap items-baseline gap-x-4">
-          <div className="min-w-0 flex-1 basis-72">
-            <span className="text-soft">download </span>
-            <span className="font-mid [overflow-wrap:anywhere]">{name}</span>
-            <span className="text-faint"> → </span>
-            <span>this computer</span>
-          </div>
-          <span className="nums whitespace-nowrap text-soft">{paceOf(view, unit)}</span>
-        </div>
-        {!isOver && view.pieces !== "" && (
-          <div className="pt-1.5">
-            <PieceMap pieces={view.pieces} />
-          </div>
-        )}
-        <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1">
-          <span className="nums min-w-0 flex-1 basis-64 text-12 text-faint">{factsOf(view)}</span>
-          <span className="flex gap-1.5">
-            {actions.map((action) => (
-              <Button
-                key={action}
-                size="small"
-                aria-label={`${WORD[action]}: download of ${name}`}
-                onClick={() => void actOnDownload(view.id, action)}
-              >
-                {WORD[action]}
-              </Button>
-            ))}
-          </span>
-        </div>
-        {words !== null && view.fault !== null && (
-          <div className="pt-1 text-12 text-soft">
-            {visibleText(words.says)} {words.next}
-            <FaultDetails fault={view.fault} />
-          </div>
-        )}
-      </div>
-    </li>
+    <MovingLine
+      verb="download"
+      name={name}
+      to={<span>this computer</span>}
+      tone={TONE[view.state]}
+      state={view.state}
+      pace={paceOf(view, unit)}
+      pieces={isOver ? "" : view.pieces}
+      facts={factsOf(view)}
+      fault={view.fault}
+      actions={actions.map((action) => (
+        <Button
+          key={action}
+          size="small"
+          aria-label={`${WORD[action]}: download of ${name}`}
+          onClick={() => void actOnDownload(view.id, action)}
+        >
+          {WORD[action]}
+        </Button>
+      ))}
+    />
   );
 }

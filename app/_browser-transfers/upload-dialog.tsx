@@ -2,20 +2,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { whyKeyRefused } from "#protocol/browser-transfers.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { usePerson } from "../_hub/person.tsx";
 import { profilesQuery } from "../_hub/queries.ts";
 import { Button } from "../_ui/button.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { fromInput, pickFiles, pickFolder, type Chosen } from "./file-access.ts";
 import { openDesk } from "./use-desk.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 interface UploadDialogProps {
   profileId: string | null;
@@ -130,21 +132,15 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
             />
           )}
         </Field>
-        <Field
+        <TextField
           label="Folder"
           error={wrong}
           hint={`They will lie below ${visibleText(`s3://${view?.profile.bucket ?? "bucket"}/${to}`)}`}
-        >
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={typed}
-              placeholder="datasets/2026/"
-              onChange={(event) => setTyped(event.target.value)}
-            />
-          )}
-        </Field>
+          kind="code"
+          value={typed}
+          placeholder="datasets/2026/"
+          onChange={setTyped}
+        />
         <DropZone onDrop={(reading) => take(reading, null)}>
           <span className="w-full text-center">Drop files or folders here, or</span>
           <Button size="small" onClick={() => take(pickFiles(), filesInput.current)}>

@@ -1,6 +1,7 @@
 "use client";
 import type { PresetView } from "#protocol/profile-views.ts";
-import { Field, TextArea, TextInput } from "../_ui/field.tsx";
+import { Field, TextArea } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 
 interface AboutFieldsProps {
@@ -36,7 +37,7 @@ export function AboutFields({ form, errors, preset, set }: AboutFieldsProps) {
         )}
       </Field>
       {PRICES.map(({ name, label, listed }) => (
-        <Field
+        <TextField
           key={name}
           label={label}
           hint={
@@ -45,17 +46,11 @@ export function AboutFields({ form, errors, preset, set }: AboutFieldsProps) {
               : `${prices.currency}; ${prices[listed]} by the provider's list.`
           }
           error={errors[name]}
-        >
-          {(ids) => (
-            <TextInput
-              {...ids}
-              inputMode="decimal"
-              value={form[name]}
-              placeholder={prices === null ? "" : String(prices[listed])}
-              onChange={(event) => set({ [name]: event.target.value })}
-            />
-          )}
-        </Field>
+          inputMode="decimal"
+          value={form[name]}
+          placeholder={prices === null ? "" : String(prices[listed])}
+          onChange={(value) => set({ [name]: value })}
+        />
       ))}
     </details>
   );

@@ -1,7 +1,9 @@
 "use client";
 import { DEFAULT_PACKING, PACK_FROM_FILES } from "#protocol/packing.ts";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
+import { TuningFields } from "./tuning-fields.tsx";
 import type { FieldErrors, ProfileForm } from "./profile-draft.ts";
 
 interface AdvancedFieldsProps {
@@ -16,39 +18,36 @@ interface AdvancedFieldsProps {
  */
 export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
   const wrong =
-    errors.workerEndpoint !== undefined || errors.browserEndpoint !== undefined || errors.packBelow !== undefined;
+    errors.workerEndpoint !== undefined ||
+    errors.browserEndpoint !== undefined ||
+    errors.packBelow !== undefined ||
+    errors.tunePart !== undefined ||
+    errors.tuneConnections !== undefined;
   const isUsual =
     Number(form.packBelow) * 1024 === DEFAULT_PACKING.belowBytes && form.packZstd === DEFAULT_PACKING.zstd;
-  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "" || !isUsual;
+  const isTuned = form.tunePart !== "" || form.tuneConnections !== "" || form.provider === "storj";
+  const used = form.workerEndpoint !== "" || form.browserEndpoint !== "" || isTuned || !isUsual;
   return (
     <details className="mt-1 border-t border-line pt-2" open={wrong || used ? true : undefined}>
       <summary className="w-fit py-1 text-soft hover:text-ink">Advanced</summary>
-      <Field
+      <TextField
         label="For workers"
         hint="The store's address as nodes reach it, when it differs from the endpoint above."
         error={errors.workerEndpoint}
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={form.workerEndpoint}
-            placeholder="the same as the endpoint"
-            onChange={(event) => set({ workerEndpoint: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="For browsers" hint="The same for people's browsers." error={errors.browserEndpoint}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={form.browserEndpoint}
-            placeholder="the same as the endpoint"
-            onChange={(event) => set({ browserEndpoint: event.target.value })}
-          />
-        )}
-      </Field>
+        kind="code"
+        value={form.workerEndpoint}
+        placeholder="the same as the endpoint"
+        onChange={(value) => set({ workerEndpoint: value })}
+      />
+      <TextField
+        label="For browsers"
+        hint="The same for people's browsers."
+        error={errors.browserEndpoint}
+        kind="code"
+        value={form.browserEndpoint}
+        placeholder="the same as the endpoint"
+        onChange={(value) => set({ browserEndpoint: value })}
+      />
       <Field label="Addressing" hint="Where the bucket's name stands in a request.">
         {(ids) => (
           <Select
@@ -63,20 +62,14 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
           />
         )}
       </Field>
-      <Field
+      <TextField
         label="Pack files below"
         hint={`KiB. Where a checkpoint has at least ${PACK_FROM_FILES} files this small, they lie together in a few objects. 0: each file is an object.`}
         error={errors.packBelow}
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            inputMode="numeric"
-            value={form.packBelow}
-            onChange={(event) => set({ packBelow: event.target.value })}
-          />
-        )}
-      </Field>
+        inputMode="numeric"
+        value={form.packBelow}
+        onChange={(value) => set({ packBelow: value })}
+      />
       <Field label="Packed files are" hint="Weights, and what is compressed already, stay as they are in any case.">
         {(ids) => (
           <Select
@@ -91,6 +84,7 @@ export function AdvancedFields({ form, errors, set }: AdvancedFieldsProps) {
           />
         )}
       </Field>
+      <TuningFields form={form} errors={errors} set={set} />
     </details>
   );
 }

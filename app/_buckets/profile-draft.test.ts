@@ -11,6 +11,7 @@ const r2: PresetView = {
   addressing: "path",
   egress: "none",
   prices: null,
+  temporaryKeys: null,
   note: "",
 };
 const aws: PresetView = {
@@ -104,6 +105,20 @@ test("the threshold of packs is a whole number of KiB, and 0 says that nothing i
   expect(none).toMatchObject({ ok: true, about: { packing: { belowBytes: 0, zstd: true } } });
   const why = { ok: false, errors: { packBelow: "a whole number of KiB from 0 to 4096" } };
   for (const packBelow of ["", "-1", "1.5", "4097", "many"]) expect(readForm({ ...filled, packBelow })).toEqual(why);
+});
+
+test("a part size and connections are whole numbers, and nothing leaves the choice to Tidemark", () => {
+  expect(readForm(filled)).toMatchObject({ ok: true, about: { tuning: { partBytes: null, connections: null } } });
+  const set = readForm({ ...filled, tunePart: "64", tuneConnections: "96" });
+  expect(set).toMatchObject({ ok: true, about: { tuning: { partBytes: 67_108_864, connections: 96 } } });
+  for (const tunePart of ["4", "1025", "many"]) {
+    const why = { tunePart: "a whole number of MiB from 5 to 1,024" };
+    expect(readForm({ ...filled, tunePart })).toEqual({ ok: false, errors: why });
+  }
+  for (const tuneConnections of ["0", "97", "1.5"]) {
+    const why = { tuneConnections: "a whole number from 1 to 96" };
+    expect(readForm({ ...filled, tuneConnections })).toEqual({ ok: false, errors: why });
+  }
 });
 
 test("another provider brings its endpoint, region and addressing and keeps the names", () => {

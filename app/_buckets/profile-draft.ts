@@ -1,4 +1,5 @@
 import { DEFAULT_PACKING, MOST_PACKED_FILE_BYTES, type Packing } from "#protocol/packing.ts";
+import { NO_TUNING, type Tuning } from "#protocol/tuning.ts";
 import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
 import { credentialDraft, profileDraft, type KeySource, type ProfileDraft, type Provider } from "#protocol/requests.ts";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
@@ -31,10 +32,20 @@ export interface ProfileForm {
   /** KiB; 0: nothing is packed. */
   packBelow: string;
   packZstd: boolean;
+  /** MiB; empty: by the size of the file. */
+  tunePart: string;
+  /** Empty: as for others of this provider. */
+  tuneConnections: string;
 }
 
 const KIB = 1024;
+const MIB = 1024 * KIB;
 const packForm = ({ belowBytes, zstd }: Packing) => ({ packBelow: String(belowBytes / KIB), packZstd: zstd });
+
+const tuneForm = ({ partBytes, connections }: Tuning) => ({
+  tunePart: partBytes === null ? "" : String(partBytes / MIB),
+  tuneConnections: connections === null ? "" : String(connections),
+});
 
 const NOTHING_ABOUT = { notes: "", egressPerGb: "", storagePerGbMonth: "", per1000Requests: "" };
 
@@ -57,6 +68,7 @@ export function emptyForm(preset: PresetView): ProfileForm {
     imported: null,
     ...NOTHING_ABOUT,
     ...packForm(DEFAULT_PACKING),
+    ...tuneForm(NO_TUNING),
   };
 }
 
@@ -78,6 +90,7 @@ export function formOf(view: ProfileView): ProfileForm {
     storagePerGbMonth: textOf(about.prices?.storagePerGbMonth),
     per1000Requests: textOf(about.prices?.per1000Requests),
     ...packForm(about.packing),
+    ...tuneForm(about.tuning),
   };
 }
 
@@ -133,8 +146,15 @@ function aboutOf(form: ProfileForm): unknown {
   };
   const isListed = Object.values(prices).every((price) => price === null);
   const packing = { belowBytes: bytesOf(form.packBelow), zstd: form.packZstd };
-  return { notes: form.notes, prices: isListed ? null : prices, packing };
+  const tuning = { partBytes: wholeOf(form.tunePart, MIB), connections: wholeOf(form.tuneConnections, 1) };
+  return { notes: form.notes, prices: isListed ? null : prices, packing, tuning };
 }
+
+/** Null where nothing stands; NaN for what is no whole number, which the rules then refuse. */
+const wholeOf = (text: string, unit: number): number | null => {
+  const trimmed = text.trim();
+  return trimmed === "" ? null : /^\d{1,6}$/.test(trimmed) ? Number(trimmed) * unit : Number.NaN;
+};
 
 /** NaN for what is no number of KiB, which the rules then refuse. */
 const bytesOf = (kib: string): number => (/^\d{1,6}$/.test(kib.trim()) ? Number(kib.trim()) * KIB : Number.NaN);
@@ -185,6 +205,14 @@ export function readForm(form: ProfileForm): ReadForm {
     const field = path.at(-1);
     if (field === "belowBytes") {
       errors.packBelow = `a whole number of KiB from 0 to ${MOST_PACKED_FILE_BYTES / KIB}`;
+      continue;
+    }
+    if (field === "partBytes") {
+      errors.tunePart = "a whole number of MiB from 5 to 1,024";
+      continue;
+    }
+    if (field === "connections") {
+      errors.tuneConnections = "a whole number from 1 to 96";
       continue;
     }
     if (typeof field !== "string" || !(field in form)) continue;

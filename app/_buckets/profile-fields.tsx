@@ -1,8 +1,10 @@
 "use client";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { Button } from "../_ui/button.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
+import { SecretField } from "../_ui/secret-field.tsx";
 import { AboutFields } from "./about-fields.tsx";
 import { AdvancedFields } from "./advanced-fields.tsx";
 import { needsAccount } from "./endpoint-template.ts";
@@ -21,16 +23,14 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
   const set = (part: Partial<ProfileForm>): void => onChange((old) => ({ ...old, ...part }));
   return (
     <>
-      <Field label="Name" hint="What you call it here." error={errors.name}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            value={form.name}
-            placeholder="training-eu"
-            onChange={(event) => set({ name: event.target.value })}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Name"
+        hint="What you call it here."
+        error={errors.name}
+        value={form.name}
+        placeholder="training-eu"
+        onChange={(value) => set({ name: value })}
+      />
       <Field label="Provider" hint={preset?.note}>
         {(ids) => (
           <Select
@@ -46,64 +46,48 @@ export function ProfileFields({ form, errors, presets, edited, onChange }: Profi
         )}
       </Field>
       {preset !== undefined && needsAccount(preset.endpointTemplate) && !form.endpointTyped && (
-        <Field label="Account" hint="The account part of the store's address." error={errors.account}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              kind="code"
-              value={form.account}
-              onChange={(event) => onChange((old) => withPlace(old, { account: event.target.value.trim() }, preset))}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Account"
+          hint="The account part of the store's address."
+          error={errors.account}
+          kind="code"
+          value={form.account}
+          onChange={(value) => onChange((old) => withPlace(old, { account: value.trim() }, preset))}
+        />
       )}
-      <Field label="Region" hint={preset?.regionHint} error={errors.region}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={form.region}
-            onChange={(event) => onChange((old) => withPlace(old, { region: event.target.value.trim() }, preset))}
-          />
-        )}
-      </Field>
-      <Field label="Endpoint" error={errors.endpoint}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            inputMode="url"
-            value={form.endpoint}
-            placeholder="https://s3.example.com"
-            onChange={(event) => set({ endpoint: event.target.value, endpointTyped: true })}
-          />
-        )}
-      </Field>
-      <Field label="Bucket" error={errors.bucket}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={form.bucket}
-            onChange={(event) => set({ bucket: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field
+      <TextField
+        label="Region"
+        hint={preset?.regionHint}
+        error={errors.region}
+        kind="code"
+        value={form.region}
+        onChange={(value) => onChange((old) => withPlace(old, { region: value.trim() }, preset))}
+      />
+      <TextField
+        label="Endpoint"
+        error={errors.endpoint}
+        kind="code"
+        inputMode="url"
+        value={form.endpoint}
+        placeholder="https://s3.example.com"
+        onChange={(value) => set({ endpoint: value, endpointTyped: true })}
+      />
+      <TextField
+        label="Bucket"
+        error={errors.bucket}
+        kind="code"
+        value={form.bucket}
+        onChange={(value) => set({ bucket: value })}
+      />
+      <TextField
         label="Prefix"
         hint="Optional folder in the bucket. Everything Tidemark writes lies under it."
         error={errors.prefix}
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={form.prefix}
-            placeholder="tidemark/"
-            onChange={(event) => set({ prefix: event.target.value })}
-          />
-        )}
-      </Field>
+        kind="code"
+        value={form.prefix}
+        placeholder="tidemark/"
+        onChange={(value) => set({ prefix: value })}
+      />
       <KeyFields form={form} errors={errors} edited={edited} set={set} />
       <AdvancedFields form={form} errors={errors} set={set} />
       <AboutFields form={form} errors={errors} preset={preset} set={set} />
@@ -156,32 +140,20 @@ function KeyFields({ form, errors, edited, set }: KeyFieldsProps) {
       )}
       {!form.keepKey && form.imported === null && (
         <>
-          <Field label="Access key id" error={errors.accessKeyId}>
-            {(ids) => (
-              <TextInput
-                {...ids}
-                kind="code"
-                value={form.accessKeyId}
-                onChange={(event) => set({ accessKeyId: event.target.value })}
-              />
-            )}
-          </Field>
-          <Field
+          <TextField
+            label="Access key id"
+            error={errors.accessKeyId}
+            kind="code"
+            value={form.accessKeyId}
+            onChange={(value) => set({ accessKeyId: value })}
+          />
+          <SecretField
             label="Secret key"
             hint="Sealed in the hub. It is never shown again and never reaches a node."
             error={errors.secretAccessKey}
-          >
-            {(ids) => (
-              <TextInput
-                {...ids}
-                kind="code"
-                type="password"
-                autoComplete="new-password"
-                value={form.secretAccessKey}
-                onChange={(event) => set({ secretAccessKey: event.target.value })}
-              />
-            )}
-          </Field>
+            value={form.secretAccessKey}
+            onChange={(value) => set({ secretAccessKey: value })}
+          />
         </>
       )}
     </>

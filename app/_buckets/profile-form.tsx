@@ -8,6 +8,7 @@ import { faultOf } from "../_hub/fault-of.ts";
 import { presetsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { ImportPanel } from "./import-panel.tsx";
 import { emptyForm, formOf, readForm, withImport, type FieldErrors, type ProfileForm } from "./profile-draft.ts";
@@ -98,7 +99,7 @@ function LoadedForm({
         {test.result !== undefined && test.result !== null && !test.busy && <TestResult result={test.result} />}
         {save.fault !== null && <FaultNote fault={save.fault} />}
       </div>
-      <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+      <FormEnd word={saveWord} busyWord="Saving" busy={save.busy} disabled={busy}>
         {asked && !read.ok && <span className="mr-auto text-lost">Some fields above need another look.</span>}
         <Button
           disabled={busy}
@@ -109,10 +110,7 @@ function LoadedForm({
         >
           {test.busy ? "Testing" : "Test"}
         </Button>
-        <Button type="submit" look="main" disabled={busy}>
-          {save.busy ? "Saving" : saveWord}
-        </Button>
-      </div>
+      </FormEnd>
     </form>
   );
 }

@@ -9,6 +9,7 @@ import { Copy } from "../_ui/copy.tsx";
 import { Mark } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { EVENT_LABELS } from "./event-kinds.ts";
+import { clockSeconds } from "../_ui/times.ts";
 
 /** An event as text, for whoever asks a colleague. */
 const plainText = (event: EventRow): string =>
@@ -18,16 +19,13 @@ const plainText = (event: EventRow): string =>
     ...(event.detail === null ? [] : [event.detail]),
   ].join("\n");
 
-const timeOf = (at: number): string =>
-  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-
 /** All of one event: when, what, of whom, and what was said, unfolded. */
 export function EventEntry({ event }: { event: EventRow }) {
   const { nodeName, nodeId, fault, detail } = event;
   return (
     <li className="group grid grid-cols-[60px_12px_minmax(0,1fr)_26px] gap-x-2.5 py-2 pr-3 pl-4 md:grid-cols-[60px_12px_minmax(0,1fr)_auto_26px]">
       <time dateTime={new Date(event.at).toISOString()} className="nums text-12 leading-5 text-faint">
-        {timeOf(event.at)}
+        {clockSeconds(event.at)}
       </time>
       <Mark tone={event.work} label={event.work} className="mt-[5px]" />
       <div className="min-w-0">

@@ -1,6 +1,7 @@
 "use client";
 import { formatDuration } from "#protocol/units.ts";
 import { useHubNow } from "./live.tsx";
+import { clockTime, dayOf, fullTime, shortDay } from "../_ui/times.ts";
 
 /** `6 min ago`, by the hub's clock; the full time is in the title. */
 export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
@@ -8,7 +9,7 @@ export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
   if (now === 0) return null;
   const passed = now - at;
   return (
-    <time dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString()} className="nums">
+    <time dateTime={new Date(at).toISOString()} title={fullTime(at)} className="nums">
       {passed < 5000 ? "just now" : `${formatDuration(passed)}${suffix}`}
     </time>
   );
@@ -18,11 +19,10 @@ export function Age({ at, suffix = " ago" }: { at: number; suffix?: string }) {
 export function ClockTime({ at }: { at: number }) {
   const now = useHubNow(10_000);
   const date = new Date(at);
-  const today = now !== 0 && new Date(now).toDateString() === date.toDateString();
-  const time = date.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+  const today = now !== 0 && dayOf(now) === dayOf(at);
   return (
-    <time dateTime={date.toISOString()} title={date.toLocaleString()} className="nums">
-      {today ? time : date.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}
+    <time dateTime={date.toISOString()} title={fullTime(at)} className="nums">
+      {today ? clockTime(at) : shortDay(at)}
     </time>
   );
 }

@@ -1,6 +1,8 @@
 "use client";
 import { useSyncExternalStore } from "react";
-import { formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatRate, type RateUnit, type SizeUnit } from "#protocol/units.ts";
+import { setSizeUnit, sizeUnit } from "../_ui/sizes.ts";
+import { setTimeZone, timeZone, type Zone } from "../_ui/times.ts";
 import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";
 
 /** Choices of this browser, kept as cookies so that the first paint already knows them. Nothing secret. */
@@ -24,6 +26,14 @@ function subscribe(listener: () => void): () => void {
 }
 
 const UNIT_COOKIE = "tidemark-rate";
+const SIZE_COOKIE = "tidemark-size";
+const ZONE_COOKIE = "tidemark-zone";
+
+// Sizes and times are words made in many places that no hook reaches: they read what was chosen from here.
+if (typeof document !== "undefined") {
+  setSizeUnit(read(SIZE_COOKIE) === "decimal" ? "decimal" : "binary");
+  setTimeZone(read(ZONE_COOKIE) === "utc" ? "utc" : "local");
+}
 
 export const useTheme = (): Theme =>
   useSyncExternalStore(
@@ -47,8 +57,28 @@ export const useRateUnit = (): RateUnit =>
 
 export const chooseRateUnit = (unit: RateUnit): void => write(UNIT_COOKIE, unit);
 
+export const useSizeUnit = (): SizeUnit => useSyncExternalStore(subscribe, sizeUnit, () => "binary");
+
+export function chooseSizeUnit(unit: SizeUnit): void {
+  setSizeUnit(unit);
+  write(SIZE_COOKIE, unit);
+}
+
+export const useTimeZone = (): Zone => useSyncExternalStore(subscribe, timeZone, () => "local");
+
+export function chooseTimeZone(zone: Zone): void {
+  setTimeZone(zone);
+  write(ZONE_COOKIE, zone);
+}
+
 /** Rates in the unit this browser chose. */
 export function useRate(): (bytesPerSecond: number) => string {
   const unit = useRateUnit();
   return (bytesPerSecond) => formatRate(bytesPerSecond, unit);
+}
+
+/** The same for rates that may not be known: a dash stands for those. */
+export function useRateOrDash(): (bytesPerSecond: number | null | undefined) => string {
+  const rate = useRate();
+  return (bytesPerSecond) => (bytesPerSecond == null ? "–" : rate(bytesPerSecond));
 }

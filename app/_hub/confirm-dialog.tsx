@@ -1,57 +1,11 @@
 "use client";
-import type { ReactNode } from "react";
-import { FaultNote } from "./fault-note.tsx";
-import { useAction } from "./use-action.ts";
-import { Button } from "../_ui/button.tsx";
-import { Dialog } from "../_ui/dialog.tsx";
-
-interface ConfirmDialogProps {
-  /** A question: `Remove ada@example.com?` */
-  title: string;
-  /** What the button does, and says while it does it. */
-  words: { button: string; busy: string; keep: string };
-  run: () => Promise<unknown>;
-  onDone: () => void;
-  onClose: () => void;
-  /** What follows, and what stays. */
-  children: ReactNode;
-}
+import { onDemand } from "../_ui/on-demand.tsx";
+import type { ConfirmProps } from "./confirm-question.tsx";
 
 /** For what is there and will not be. */
 export const REMOVE_WORDS = { button: "Remove", busy: "Removing", keep: "Keep it" } as const;
 
 /** Asks before what cannot be undone. */
-export function ConfirmDialog({ title, words, run, onDone, onClose, children }: ConfirmDialogProps) {
-  const action = useAction(run);
-  return (
-    <Dialog
-      open
-      onClose={onClose}
-      width="narrow"
-      title={title}
-      footer={
-        <>
-          <span className="flex-1" />
-          <Button onClick={onClose}>{words.keep}</Button>
-          <Button
-            look="danger"
-            disabled={action.busy}
-            onClick={() =>
-              action.run(undefined, () => {
-                onDone();
-                onClose();
-              })
-            }
-          >
-            {action.busy ? words.busy : words.button}
-          </Button>
-        </>
-      }
-    >
-      <div className="flex flex-col gap-3">
-        <p>{children}</p>
-        {action.fault !== null && <FaultNote fault={action.fault} />}
-      </div>
-    </Dialog>
-  );
-}
+export const ConfirmDialog = onDemand<ConfirmProps>(() =>
+  import("./confirm-question.tsx").then((module) => module.ConfirmQuestion),
+);

@@ -24,3 +24,8 @@ test("the sentence names the subject first and the reason in brackets", () => {
     next: "Remove what uses it first.",
   });
 });
+
+test("a refused operation names the permission that is missing, where that can be told", () => {
+  expect(wordsOf({ code: "ACCESS_DENIED", op: "ListObjectsV2" }).next).toContain("s3:ListBucket");
+  expect(wordsOf({ code: "ACCESS_DENIED", op: "toString" }).next).toContain("the missing permission");
+});

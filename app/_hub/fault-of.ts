@@ -1,5 +1,6 @@
 import type { FaultData } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
+import { missingAction } from "./missing-action.ts";
 
 /**
  * Any failed call as the fault a person can read. The hub puts one on every error; where there is none, the answer did
@@ -37,7 +38,11 @@ export function wordsOf(fault: FaultData): { says: string; next: string } {
   const { says, next } = FAULTS[fault.code];
   const subject = fault.subject === undefined ? "" : `${fault.subject}: `;
   const detail = fault.detail === undefined ? "" : ` (${fault.detail})`;
-  return { says: `${subject}${says.replace(/\.$/, "")}${detail}.`, next };
+  const missing = fault.code === "ACCESS_DENIED" ? missingAction(fault.op) : null;
+  return {
+    says: `${subject}${says.replace(/\.$/, "")}${detail}.`,
+    next: missing === null ? next : `Give the key the permission ${missing}; the profile test tries all of them.`,
+  };
 }
 
 /** What an address names is not there: nothing has this id, or no id can look like it. */

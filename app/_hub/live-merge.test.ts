@@ -1,72 +1,14 @@
 import { expect, test } from "vitest";
-import type { EventRow, LiveMessage, NodeRow, TransferRow } from "#protocol/views.ts";
+import type { EventRow, LiveMessage, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, mergeLive, messagesOf } from "./live-merge.ts";
 import { livenessOf } from "./live.tsx";
+import { nodeRow } from "./make-node-row.ts";
+import { transferRow } from "./make-transfer-row.ts";
 
-const node = (id: string, upBytesPerSecond = 0): NodeRow => ({
-  id,
-  name: id,
-  state: "online",
-  lastSeenAt: 1,
-  enrolledAt: 1,
-  fleet: "default",
-  identity: null,
-  tokenId: null,
-  profileId: null,
-  profileName: null,
-  facts: {
-    hostname: id,
-    platform: "linux",
-    cpus: 1,
-    memoryBytes: 1,
-    gpu: null,
-    labels: {},
-    machineId: null,
-    workerVersion: "1",
-  },
-  work: "safe",
-  runs: [],
-  risk: { bytes: 0, files: 0, checkpoints: 0, lossMs: 0, steps: 0, oldestUnsafeAt: null },
-  safeBytes: 0,
-  movedBytes: 0,
-  upBytesPerSecond,
-  downBytesPerSecond: 0,
-  rttMs: null,
-  disk: null,
-  cpuPercent: null,
-  activeTransfers: 0,
-  upHistory: [],
-});
+const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecond });
 
-const transfer = (id: string, state: TransferRow["state"]): TransferRow => ({
-  id,
-  nodeId: "n",
-  nodeName: "n",
-  direction: "upload",
-  state,
-  checkpointId: "c",
-  run: "r",
-  step: 1,
-  bucket: "b",
-  place: "b/r",
-  bytesDone: 0,
-  bytesTotal: 1,
-  filesDone: 0,
-  filesTotal: 1,
-  currentPath: null,
-  bytesPerSecond: 0,
-  averageBytesPerSecond: 0,
-  etaMs: null,
-  connections: 0,
-  retries: 0,
-  pieces: "",
-  stalledMs: null,
-  fault: null,
-  startedBy: "queue",
-  createdAt: 1,
-  startedAt: null,
-  endedAt: state === "done" ? 5 : null,
-});
+const transfer = (id: string, state: TransferRow["state"]) =>
+  transferRow({ id, state, endedAt: state === "done" ? 5 : null });
 
 const event = (id: number): EventRow => ({
   id,

@@ -6,18 +6,37 @@ import { hub } from "./client.ts";
 
 export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
 export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
+/** Added up at the hub: not with every checkpoint, but each minute while it is looked at. */
+export const usageQuery = (profileId: string) =>
+  queryOptions({
+    queryKey: ["usage", profileId],
+    queryFn: () => hub.bucket.usage.query({ profileId }),
+    refetchInterval: 60_000,
+  });
 export const presetsQuery = () =>
   queryOptions({ queryKey: ["presets"], queryFn: () => hub.profiles.presets.query(), staleTime: Infinity });
 export const tokensQuery = () => queryOptions({ queryKey: ["tokens"], queryFn: () => hub.tokens.list.query() });
 export const runsQuery = () => queryOptions({ queryKey: ["runs"], queryFn: () => hub.runs.list.query() });
 export const runQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run], queryFn: () => hub.runs.get.query({ run }) });
+export const timelineQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["runs", run, "timeline"],
+    queryFn: () => hub.runs.timeline.query({ run }),
+    staleTime: 15_000,
+  });
 export const checkpointQuery = (id: string) =>
   queryOptions({ queryKey: ["checkpoints", id], queryFn: () => hub.checkpoints.get.query({ id }) });
 export const drillsQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", run, "drills"],
     queryFn: () => hub.drills.get.query({ run }),
+    refetchInterval: 30_000,
+  });
+export const homesQuery = (run: string) =>
+  queryOptions({
+    queryKey: ["runs", run, "homes"],
+    queryFn: () => hub.homes.get.query({ run }),
     refetchInterval: 30_000,
   });
 export const nodeQuery = (id: string) =>
@@ -46,12 +65,11 @@ export const nodeSamplesQuery = (id: string, minutes: number) =>
 
 export const restorePlanQuery = (
   checkpointId: string,
-  { nodeId, files }: { nodeId: string | null; files: readonly string[] | null },
+  { nodeId, choice }: { nodeId: string | null; choice: Parameters<typeof hub.restores.plan.query>[0]["choice"] },
 ) =>
   queryOptions({
-    queryKey: ["restore-plan", checkpointId, nodeId, files],
-    queryFn: () =>
-      hub.restores.plan.query({ checkpointId, nodeId, choice: files === null ? null : { files: [...files] } }),
+    queryKey: ["restore-plan", checkpointId, nodeId, choice],
+    queryFn: () => hub.restores.plan.query({ checkpointId, nodeId, choice }),
     staleTime: 0,
   });
 
@@ -66,6 +84,8 @@ export const sessionsQuery = () =>
   queryOptions({ queryKey: ["account", "sessions"], queryFn: () => hub.sessions.list.query({ userId: null }) });
 export const apiTokensQuery = () =>
   queryOptions({ queryKey: ["account", "api-tokens"], queryFn: () => hub.apiTokens.list.query() });
+export const hubSettingsQuery = () =>
+  queryOptions({ queryKey: ["hub-settings"], queryFn: () => hub.settings.list.query(), staleTime: 60_000 });
 export const usersQuery = () => queryOptions({ queryKey: ["account", "users"], queryFn: () => hub.users.list.query() });
 export const codesQuery = () =>
   queryOptions({ queryKey: ["account", "codes"], queryFn: () => hub.invitations.list.query() });
@@ -79,6 +99,7 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   events: [["events"]],
   account: [["account"]],
   commands: [["commands"]],
+  benchmarks: [["benchmarks"]],
   alerts: [["alerts"]],
 };
 

@@ -11,6 +11,12 @@ export type Range = (typeof RANGES)[number];
 export const rangeOf = (word: string): Range => RANGES.find((range) => range.id === word) ?? RANGES[1];
 
 const MINUTE = 60_000;
+/** Charts get about so many points of a range; of longer ones each stands for several minutes. */
+const POINTS = 720;
+
+/** Of a node that is heard, no two points of a chart are further apart. */
+export const breakAfterMs = (range: Range): number => 3.5 * Math.max(1, Math.ceil(range.minutes / POINTS)) * MINUTE;
+
 /** A chart never shows less than this, however young what it shows is. */
 const LEAST = 2 * MINUTE;
 

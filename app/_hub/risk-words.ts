@@ -1,8 +1,10 @@
 import type { Risk, WorkState } from "#protocol/risk.ts";
 import type { FleetView, NodeRow, NodeState } from "#protocol/views.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import { compareNames } from "./compare-names.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import type { Tide } from "../_ui/tide-shares.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** What is at risk, in sentences. Bytes: captured and not safe. Time: training that would have to be repeated. */
 
@@ -111,7 +113,7 @@ export function byBacklogAge(a: NodeRow, b: NodeRow): number {
   return (
     stateRank(a.state) - stateRank(b.state) ||
     (a.risk.oldestUnsafeAt ?? LATE) - (b.risk.oldestUnsafeAt ?? LATE) ||
-    a.name.localeCompare(b.name, "en", { numeric: true })
+    compareNames(a.name, b.name)
   );
 }
 

@@ -3,7 +3,7 @@ import Link from "next/link";
 import type { TransferRow } from "#protocol/views.ts";
 import { formatCount } from "#protocol/units.ts";
 import { Button } from "../_ui/button.tsx";
-import { Mark } from "../_ui/mark.tsx";
+import { Mark, type Tone } from "../_ui/mark.tsx";
 import { PieceMap } from "../_ui/piece-map.tsx";
 import { say } from "../_ui/toast.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
@@ -14,28 +14,40 @@ import { faultOf, wordsOf } from "./fault-of.ts";
 import { useNode } from "./live.tsx";
 import { useWhyNot } from "./person.tsx";
 import { actionsFor, factsOf, paceOf, placeOf, toneOf, type TransferAction } from "./transfer-words.ts";
-import { newRequestId, useAction } from "./use-action.ts";
+import { newRequestId } from "./use-action.ts";
+import { useWish, WISH_WORDS, wishes, wishNote, type Wish } from "./wishes.ts";
 
 const WORD: Record<TransferAction, string> = { pause: "Pause", cancel: "Cancel", resume: "Resume", retry: "Retry" };
+
+const WISH_TONES: Record<TransferAction, Tone> = { pause: "risk", cancel: "quiet", resume: "moving", retry: "moving" };
 
 interface TransferLineProps {
   row: TransferRow;
   /** Whether the node's name is part of the sentence: not on the node's own page. */
   subject?: "with-node" | "without-node";
+  /** Told when a person asks something of it. */
+  onAct?: () => void;
 }
 
 /** One transfer as a sentence with its piece map, what is wrong with it, and what can be done. */
-export function TransferLine({ row, subject = "with-node" }: TransferLineProps) {
+export function TransferLine({ row, subject = "with-node", onAct }: TransferLineProps) {
   const unit = useRateUnit();
   const { verb, place, file } = placeOf(row);
   const node = useNode(row.nodeId);
   // Its last word is not the present any more: no frozen speed.
   const unheard = row.state === "running" && node !== null && node.state !== "online";
+  const wish = useWish(row);
+  const pending = wish === null || wish.phase === "late" ? null : wish;
+  const note = wish === null || node === null ? null : wishNote(wish, node);
   const words = row.fault === null ? null : wordsOf(row.fault);
   const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
   return (
     <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${row.run} step ${row.step} on ${row.nodeName}`}>
-      <Mark tone={unheard ? "risk" : toneOf(row)} className="mt-[5px]" label={row.state} />
+      <Mark
+        tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
+        className="mt-[5px]"
+        label={pending === null ? row.state : WISH_WORDS[pending.action]}
+      />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">
           <div className="min-w-0 flex-1 basis-72">
@@ -68,7 +80,7 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
             {file !== null && <span className="nums text-soft">, {file}</span>}
           </div>
           <span className="nums dim-when-stale whitespace-nowrap text-soft">
-            {unheard ? `node ${node.state}` : paceOf(row, unit)}
+            {pending === null ? (unheard ? `node ${node.state}` : paceOf(row, unit)) : WISH_WORDS[pending.action]}
           </span>
         </div>
         {!ended && row.pieces !== "" && (
@@ -86,8 +98,9 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
               </>
             )}
           </span>
-          <TransferActions row={row} />
+          <TransferActions row={row} pending={pending} onAct={onAct} />
         </div>
+        {note !== null && <p className="pt-1 text-12 text-soft">{visibleText(note)}</p>}
         {words !== null && row.fault !== null && (
           <div className="pt-1 text-12 text-soft">
             {visibleText(words.says)} {words.next}
@@ -99,24 +112,30 @@ export function TransferLine({ row, subject = "with-node" }: TransferLineProps) 
   );
 }
 
-function TransferActions({ row }: { row: TransferRow }) {
+interface TransferActionsProps {
+  row: TransferRow;
+  /** What was asked for and is on its way: nothing else is asked meanwhile, except that it ends. */
+  pending: Wish | null;
+  onAct: (() => void) | undefined;
+}
+
+function TransferActions({ row, pending, onAct }: TransferActionsProps) {
   const whyNot = useWhyNot("operator");
-  const act = useAction((action: TransferAction) =>
-    hub.transfers.act.mutate({ requestId: newRequestId(), transferId: row.id, action }).catch((error: unknown) => {
-      say("lost", wordsOf(faultOf(error)).says);
-      throw error;
-    }),
-  );
+  const act = (action: TransferAction): void => {
+    const tell = () => hub.transfers.act.mutate({ requestId: newRequestId(), transferId: row.id, action });
+    onAct?.();
+    wishes.make(row.id, action, tell).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+  };
   return (
     <span className="flex gap-1.5">
       {actionsFor(row.state).map((action) => (
         <Button
           key={action}
           size="small"
-          disabled={whyNot !== null || act.busy}
+          disabled={whyNot !== null || (pending !== null && (action !== "cancel" || pending.action === "cancel"))}
           title={whyNot ?? undefined}
           aria-label={`${WORD[action]} ${row.run} step ${row.step}`}
-          onClick={() => act.run(action)}
+          onClick={() => act(action)}
         >
           {WORD[action]}
         </Button>

@@ -1,41 +1,27 @@
 import { expect, test } from "vitest";
 import { hasRole, ROLES } from "#protocol/requests.ts";
-import { isEnded as protocolIsEnded, mayMove, TRANSFER_STATES } from "#protocol/transfer.ts";
+import { isEnded as protocolIsEnded, mayMove } from "#protocol/transfer.ts";
+import { TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/views.ts";
+import { transferRow } from "./make-transfer-row.ts";
 import { roleAllows } from "./person.tsx";
 import { actionsFor, factsOf, isEnded, paceOf, transferSentence } from "./transfer-words.ts";
 
 const GiB = 1024 ** 3;
-const row = (over: Partial<TransferRow>): TransferRow => ({
-  id: "t",
-  nodeId: "n",
-  nodeName: "gpu-7",
-  direction: "upload",
-  state: "running",
-  checkpointId: "c",
-  run: "llama",
-  step: 4500,
-  bucket: "training-eu",
-  place: "training-eu/runs/llama",
-  bytesDone: 5.2 * GiB,
-  bytesTotal: 18.2 * GiB,
-  filesDone: 1,
-  filesTotal: 7,
-  currentPath: null,
-  bytesPerSecond: 4_725_000,
-  averageBytesPerSecond: 4_000_000,
-  etaMs: 51 * 60_000,
-  connections: 10,
-  retries: 0,
-  pieces: "",
-  stalledMs: null,
-  fault: null,
-  startedBy: "queue",
-  createdAt: 0,
-  startedAt: 0,
-  endedAt: null,
-  ...over,
-});
+const row = (over: Partial<TransferRow>) =>
+  transferRow({
+    step: 4500,
+    bytesDone: 5.2 * GiB,
+    bytesTotal: 18.2 * GiB,
+    filesDone: 1,
+    filesTotal: 7,
+    bytesPerSecond: 4_725_000,
+    averageBytesPerSecond: 4_000_000,
+    etaMs: 51 * 60_000,
+    connections: 10,
+    startedAt: 0,
+    ...over,
+  });
 
 test("a running upload says from where to where, how far, how fast and how long", () => {
   expect(transferSentence(row({}), "bits")).toBe(

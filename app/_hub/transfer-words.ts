@@ -1,7 +1,8 @@
 import type { TransferRow } from "#protocol/views.ts";
-import { formatBytes, formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** A transfer is a sentence. The pieces here are put together by the transfer line; the words are tested on their own. */
 
@@ -34,6 +35,7 @@ const VERBS: Record<TransferRow["direction"], string> = {
   download: "restore",
   verify: "verify",
   drill: "restore drill",
+  copy: "copy",
 };
 
 /** Where to, and how far: the part after the step's name. */

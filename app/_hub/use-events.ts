@@ -1,7 +1,9 @@
 "use client";
-import { useInfiniteQuery, type UseInfiniteQueryResult } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import type { EventRow } from "#protocol/views.ts";
 import { hub } from "./client.ts";
+import type { PagedQuery } from "./listed.tsx";
 import { useLiveEvents } from "./live.tsx";
 
 const PAGE = 12;
@@ -10,10 +12,7 @@ const newest = (): number | null => null;
 interface Events {
   /** Newest first: what is stored, and what has happened since. Null until the first page has come. */
   rows: EventRow[] | null;
-  query: Pick<
-    UseInfiniteQueryResult,
-    "isError" | "error" | "refetch" | "hasNextPage" | "isFetchingNextPage" | "fetchNextPage"
-  >;
+  query: PagedQuery;
 }
 
 /** History of the fleet, one node or one run. */
@@ -25,6 +24,7 @@ export function useEvents(nodeId: string | null, run: string | null): Events {
     initialPageParam: newest(),
     getNextPageParam: (page) => page.nextCursor,
   });
+  const [further, setFurther] = useState(0);
   if (stored.data === undefined) return { rows: null, query: stored };
   const pages = stored.data.pages.flatMap((page) => page.rows);
   const oldest = pages.at(-1)?.id ?? 0;
@@ -33,5 +33,13 @@ export function useEvents(nodeId: string | null, run: string | null): Events {
       event.id >= oldest && (nodeId === null || event.nodeId === nodeId) && (run === null || event.run === run),
   );
   const byId = new Map([...pages, ...fresh].map((event) => [event.id, event]));
-  return { rows: [...byId.values()].sort((a, b) => b.id - a.id), query: stored };
+  const rows = [...byId.values()].sort((a, b) => b.id - a.id);
+  // What happens while the page is open does not make it longer: as many as were asked for, the newest ones.
+  const asked = PAGE * stored.data.pages.length + further;
+  if (rows.length <= asked) return { rows, query: stored };
+  const showMore = async () => {
+    setFurther(further + PAGE);
+    return stored;
+  };
+  return { rows: rows.slice(0, asked), query: { ...stored, hasNextPage: true, fetchNextPage: showMore } };
 }

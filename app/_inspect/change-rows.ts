@@ -1,7 +1,8 @@
 import type { PlacesCompared } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { Tone } from "../_ui/mark.tsx";
 import { shapeWords } from "./inspect-words.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** What changed between two checkpoints, as rows of one list. */
 

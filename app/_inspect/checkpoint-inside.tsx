@@ -4,7 +4,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import type { CheckpointInspection } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { Panel } from "../_ui/panel.tsx";
@@ -16,6 +16,7 @@ import { LayerBars } from "./layer-bars.tsx";
 import { LossCurvePanel } from "./loss-curve.tsx";
 import { checkpointInsideQuery } from "./queries.ts";
 import { Warnings } from "./warnings.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** All files of a checkpoint summed up: what its tensors are, where its bytes lie, how its training went. */
 export function CheckpointInside({ checkpointId }: { checkpointId: string }) {

@@ -3,21 +3,22 @@ import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { useState } from "react";
 import type { FileInspection, PlaceAsked } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { Copy } from "../_ui/copy.tsx";
+import { MoreRow } from "../_ui/more-row.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { DtypeLine } from "./dtype-line.tsx";
 import { formatWords, parameterWords, readWords } from "./inspect-words.ts";
 import { LayerBars } from "./layer-bars.tsx";
-import { MoreRows } from "./more-rows.tsx";
 import { LossCurvePanel } from "./loss-curve.tsx";
 import { fileInsideQuery } from "./queries.ts";
 import { TensorTable } from "./tensor-table.tsx";
 import { Warnings } from "./warnings.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const TENSORS_AT_FIRST = 5_000;
 const TENSORS_AT_MOST = 20_000;
@@ -137,7 +138,10 @@ function Metadata({ found }: { found: FileInspection }) {
           </div>
         ))}
       </dl>
-      <MoreRows count={found.metadata.length} shown={most} onAll={() => setMost(found.metadata.length)} />
+      <MoreRow
+        word={`Show all ${formatCount(found.metadata.length)}`}
+        onMore={found.metadata.length > most ? () => setMost(found.metadata.length) : null}
+      />
     </Panel>
   );
 }

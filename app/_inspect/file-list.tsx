@@ -2,7 +2,7 @@
 import { keepPreviousData, useQueries, useQuery } from "@tanstack/react-query";
 import { usePathname, useSearchParams } from "next/navigation";
 import { useRef } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { CheckpointFileView } from "#protocol/views.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
@@ -16,6 +16,7 @@ import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { filesQuery, FILES_AT_ONCE } from "./queries.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "path", head: "File" },
@@ -30,11 +31,18 @@ const SORTS = [
   { id: "size", label: "Largest first" },
 ] as const;
 
+interface FileListProps {
+  checkpointId: string;
+  look: "inside" | "only";
+  /** `none`: what a browser would get is of no use. */
+  downloads?: "offered" | "none";
+}
+
 /**
  * The files of a checkpoint, however many: rows that are scrolled to are asked for. Their names are a stranger's word: shown
  * with unseen characters escaped. Each leads to what is inside it.
  */
-export function FileList({ checkpointId, look }: { checkpointId: string; look: "inside" | "only" }) {
+export function FileList({ checkpointId, look, downloads = "offered" }: FileListProps) {
   const [words, setWords] = useAddressWord("q", "");
   const [word, setWord] = useAddressWord("sort", "path");
   const sort = word === "size" ? "size" : "path";
@@ -95,6 +103,7 @@ export function FileList({ checkpointId, look }: { checkpointId: string; look: "
                 checkpointId={checkpointId}
                 file={fileAt(shown.first + row)}
                 look={look}
+                downloads={downloads}
               />
             ))}
             {shown.after > 0 && <SpacerRow columns={COLUMNS.length} height={shown.after} />}
@@ -110,9 +119,10 @@ interface FileRowProps {
   /** Not there yet: its page is on its way. */
   file: CheckpointFileView | undefined;
   look: "inside" | "only";
+  downloads: "offered" | "none";
 }
 
-function FileRow({ checkpointId, file, look }: FileRowProps) {
+function FileRow({ checkpointId, file, look, downloads }: FileRowProps) {
   const path = usePathname();
   const params = useSearchParams();
   if (file === undefined)
@@ -139,11 +149,13 @@ function FileRow({ checkpointId, file, look }: FileRowProps) {
       </Cell>
       <Cell align="right">{formatBytes(file.sizeBytes)}</Cell>
       <Cell from="sm" align="right" className="py-[4px]">
-        <DownloadButton
-          label={`Download ${name}`}
-          disabled={look === "only"}
-          wanted={{ kind: "checkpoint file", checkpointId, path: file.path }}
-        />
+        {downloads === "offered" && (
+          <DownloadButton
+            label={`Download ${name}`}
+            disabled={look === "only"}
+            wanted={{ kind: "checkpoint file", checkpointId, path: file.path }}
+          />
+        )}
       </Cell>
     </Row>
   );

@@ -1,7 +1,8 @@
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import type { FileFormat, FileInspection, TensorFacts } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** What was found inside files, in words. */
 
@@ -29,6 +30,8 @@ const FORMATS: Record<FileFormat, string> = {
   "torch-tar": "PyTorch before 0.1.10",
   "torch-dcp": "PyTorch DCP metadata",
   "torch-dcp-data": "PyTorch DCP pieces",
+  orbax: "Orbax metadata",
+  ocdbt: "index of arrays",
   pickle: "pickle",
   npy: "numpy array",
   npz: "numpy arrays",
@@ -47,9 +50,11 @@ const PICKLED: ReadonlySet<FileFormat> = new Set(["torch-zip", "torch-legacy", "
 /** What was done to find it out, and what never is: one sentence. */
 export function readWords({ format, sizeBytes, readBytes, reads }: FileInspection): string {
   const read =
-    readBytes >= sizeBytes
-      ? `All ${formatBytes(sizeBytes)} were read`
-      : `${formatBytes(readBytes)} of ${formatBytes(sizeBytes)} were read in ${formatCount(reads)} ${reads === 1 ? "request" : "requests"}`;
+    format === "orbax"
+      ? `${formatBytes(readBytes)} of it and of the files beside it were read`
+      : readBytes >= sizeBytes
+        ? `All ${formatBytes(sizeBytes)} were read`
+        : `${formatBytes(readBytes)} of ${formatBytes(sizeBytes)} were read in ${formatCount(reads)} ${reads === 1 ? "request" : "requests"}`;
   const never = PICKLED.has(format) ? " The pickle in it is never unpickled: its steps are followed as notes." : "";
   const most = formatBytes(INSPECT_LIMITS.readBytes);
   return `${read}. The hub reads at most ${most} of an object, for what describes it: tensors are not loaded.${never}`;

@@ -1,14 +1,15 @@
 "use client";
 import { useState } from "react";
 import type { TensorTree } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { classNames } from "../_ui/class-names.ts";
+import { MoreRow } from "../_ui/more-row.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { parameterWords } from "./inspect-words.ts";
 import { layerLevel, type LayerRow } from "./layer-sizes.ts";
-import { MoreRows } from "./more-rows.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const ROWS_AT_FIRST = 40;
 
@@ -47,7 +48,10 @@ export function LayerBars({ tree }: { tree: TensorTree }) {
           <LayerLine key={row.name} row={row} onGo={go} />
         ))}
       </ul>
-      <MoreRows count={level.rows.length} shown={most} onAll={() => setMost(level.rows.length)} />
+      <MoreRow
+        word={`Show all ${formatCount(level.rows.length)}`}
+        onMore={level.rows.length > most ? () => setMost(level.rows.length) : null}
+      />
     </Panel>
   );
 }

@@ -8,6 +8,7 @@ import { nearestIndex } from "../_ui/chart-scale.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Cell, Row, SpacerRow, Table } from "../_ui/table.tsx";
+import { useWidth } from "../_ui/use-width.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { CURVES, CURVE_WORDS, valueWords, type CurveKey } from "./curve-scale.ts";
 import { drawCurve, HEIGHT } from "./draw-curve.ts";
@@ -72,15 +73,8 @@ const wordsAt = (point: CurvePoint | undefined, keys: readonly CurveKey[]): stri
 function CurveCanvas({ points, keys }: CurveProps) {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  const [width, setWidth] = useState(0);
+  const width = useWidth(frame);
   const [cursor, setCursor] = useState<number | null>(null);
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
   useEffect(() => {
     const draw = () => {
       if (canvas.current !== null && width > 0) drawCurve(canvas.current, { points, keys, width, cursor });

@@ -5,7 +5,7 @@ import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { runsQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
-import { PlainSelect } from "./plain-select.tsx";
+import { PlainSelect } from "../_ui/plain-select.tsx";
 import { stepsQuery } from "./queries.ts";
 
 interface StepChoiceProps {

@@ -1,7 +1,7 @@
 "use client";
 import { useMemo, useRef } from "react";
 import type { TensorFacts } from "#protocol/inspect.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { SearchField } from "../_shell/page-head.tsx";
 import { Button } from "../_ui/button.tsx";
@@ -11,6 +11,7 @@ import { Cell, Row, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { orderOf, pickTensors, shapeWords, TENSOR_ORDERS } from "./inspect-words.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Tensor" },

@@ -1,10 +1,11 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import type { EmptiedView, TrashRow } from "#protocol/keeping.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { say } from "../_ui/toast.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);
 

@@ -7,6 +7,7 @@ import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf, wordsOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button, IconButton } from "../_ui/button.tsx";
@@ -29,6 +30,14 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
   const keep = useKeep(row);
   const trash = useAction(() => hub.checkpoints.trash.mutate({ id: row.id }));
   const { isPinned, tags, note } = useKeeping(row);
+  const askAgain = (): void => {
+    for (const topic of ["runs", "checkpoints"]) void client.invalidateQueries({ queryKey: [topic] });
+  };
+  const bringBack = (): void => {
+    hub.checkpoints.bringBack
+      .mutate({ id: row.id })
+      .then(askAgain, (error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+  };
   const step = `step ${formatCount(row.step)}`;
   return (
     <div className="flex flex-col">
@@ -49,9 +58,8 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
           title={whyNot ?? undefined}
           onClick={() =>
             trash.run(undefined, () => {
-              void client.invalidateQueries({ queryKey: ["runs"] });
-              void client.invalidateQueries({ queryKey: ["checkpoints"] });
-              say("safe", `${step[0]?.toUpperCase()}${step.slice(1)} is in the trash. It can be brought back.`);
+              askAgain();
+              say("safe", `${step[0]?.toUpperCase()}${step.slice(1)} is in the trash.`, bringBack);
               onGone?.();
             })
           }

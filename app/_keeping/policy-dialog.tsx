@@ -8,6 +8,7 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -79,7 +80,7 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
         />
         {read.ok && <LivePreview run={of} shown={run} policy={read.policy} />}
         {save.fault !== null && <FaultNote fault={save.fault} />}
-        <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">
+        <FormEnd word="Save policy" busyWord="Saving" busy={save.busy} disabled={!read.ok} onCancel={onClose}>
           {stored.policy !== null && (
             <Button
               look="quiet"
@@ -92,11 +93,7 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
               {scope === "own" ? "Use the default" : "Remove the default"}
             </Button>
           )}
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={save.busy || !read.ok}>
-            {save.busy ? "Saving" : "Save policy"}
-          </Button>
-        </div>
+        </FormEnd>
       </form>
     </Dialog>
   );

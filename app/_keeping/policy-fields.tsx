@@ -1,6 +1,7 @@
 "use client";
 import type { ReactNode } from "react";
 import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import type { PolicyErrors, PolicyForm } from "./policy-form.ts";
 
@@ -108,21 +109,15 @@ export function PolicyFields({ form, errors, metrics, onChange }: PolicyFieldsPr
           </span>
         )}
       </Field>
-      <Field
+      <TextField
         label="At most"
         hint="Of these the oldest go until it fits. What is protected stays, also beyond it."
         error={errors.mostBytes}
-      >
-        {(ids) => (
-          <TextInput
-            {...ids}
-            className="nums max-w-40"
-            placeholder="500 GB"
-            value={form.mostBytes}
-            onChange={(event) => onChange({ mostBytes: event.target.value })}
-          />
-        )}
-      </Field>
+        className="nums max-w-40"
+        placeholder="500 GB"
+        value={form.mostBytes}
+        onChange={(value) => onChange({ mostBytes: value })}
+      />
       <Field label="Trash keeps" error={errors.trashDays}>
         {(ids) => (
           <NumberInput ids={ids} value={form.trashDays} onType={set("trashDays")}>

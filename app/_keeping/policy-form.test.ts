@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
-import { keepPolicy } from "#protocol/keeping.ts";
+import { NO_RULES } from "#protocol/keeping.ts";
 import { formOfPolicy, readPolicy } from "./policy-form.ts";
 import { policyWords } from "./policy-words.ts";
 
-const NONE = keepPolicy.parse({ last: null, everySteps: null, everyMs: null, best: null, mostBytes: null });
 const FULL = {
-  ...NONE,
+  ...NO_RULES,
   last: 3,
   everySteps: 1_000,
   everyMs: 12 * 3_600_000,
@@ -15,10 +14,10 @@ const FULL = {
 };
 
 test("what is stored is shown as it would be typed, and read as it was", () => {
-  for (const policy of [NONE, FULL, { ...FULL, everyMs: 2 * 86_400_000, mostBytes: 123_456_789 }]) {
+  for (const policy of [NO_RULES, FULL, { ...FULL, everyMs: 2 * 86_400_000, mostBytes: 123_456_789 }]) {
     expect(readPolicy(formOfPolicy(policy))).toEqual({ ok: true, policy });
   }
-  expect(readPolicy(formOfPolicy(null))).toEqual({ ok: true, policy: NONE });
+  expect(readPolicy(formOfPolicy(null))).toEqual({ ok: true, policy: NO_RULES });
 });
 
 test.each([
@@ -36,9 +35,9 @@ test.each([
 
 test("a policy is a sentence", () => {
   expect(policyWords(null)).toBe("Everything is kept.");
-  expect(policyWords(NONE)).toBe("Everything is kept.");
+  expect(policyWords(NO_RULES)).toBe("Everything is kept.");
   expect(policyWords(FULL)).toBe(
     "Keeps the last 3, one every 1,000 steps, one every 12 h, the 2 with the lowest loss, at most 466 GiB; the trash keeps 14 d.",
   );
-  expect(policyWords({ ...NONE, mostBytes: 1_000_000 })).toBe("Keeps at most 977 KiB; the trash keeps 7 d.");
+  expect(policyWords({ ...NO_RULES, mostBytes: 1_000_000 })).toBe("Keeps at most 977 KiB; the trash keeps 7 d.");
 });

@@ -1,6 +1,7 @@
 import type { KeepPolicy } from "#protocol/keeping.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** A policy as one sentence. */
 export function policyWords(policy: KeepPolicy | null): string {

@@ -1,10 +1,11 @@
 "use client";
 import { reasonWords } from "#protocol/decide-keeping.ts";
 import type { PreviewRow, RunPreview } from "#protocol/keeping.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },

@@ -2,12 +2,12 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import type { KeepPolicy, RunPolicyView } from "#protocol/keeping.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -15,6 +15,7 @@ import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { say } from "../_ui/toast.tsx";
 import { policyQuery, previewQuery } from "./keeping-queries.ts";
 import { policyWords } from "./policy-words.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const PolicyDialog = onDemand(() => import("./policy-dialog.tsx").then((module) => module.PolicyDialog));
 
@@ -39,9 +40,7 @@ export function RetentionPanel({ run }: { run: string }) {
       }
     >
       {query.isError ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-        </div>
+        <QueryFault query={query} />
       ) : view === undefined ? (
         <SkeletonRows rows={1} label="Loading the policy" />
       ) : (

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import Link from "next/link";
 import type { TrashRow } from "#protocol/keeping.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
@@ -13,6 +13,7 @@ import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /** How long it can still be brought back. */
 export function leftWords(row: Pick<TrashRow, "until" | "isBeingDeleted">, now: number): string {

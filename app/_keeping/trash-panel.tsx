@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
@@ -10,6 +10,7 @@ import { onDemand } from "../_ui/on-demand.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { trashQuery } from "./keeping-queries.ts";
 import { TrashLine } from "./trash-line.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const EmptyDialog = onDemand(() => import("./empty-dialog.tsx").then((module) => module.EmptyDialog));
 const FIRST_SHOWN = 20;

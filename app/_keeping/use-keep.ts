@@ -95,5 +95,12 @@ export function useKeep({ id, run }: Pick<Subject, "id" | "run">): (saying: Sayi
       ]);
     },
   });
-  return (saying) => mutate({ id, run, saying });
+  return (saying) => {
+    mutate({ id, run, saying });
+    // What protected it is gone at once: so is the way back.
+    if (saying.verb === "untag")
+      say("quiet", `The tag ${visibleText(saying.tag)} was removed.`, () =>
+        mutate({ id, run, saying: { verb: "tag", tag: saying.tag } }),
+      );
+  };
 }

@@ -2,12 +2,12 @@
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
+import { CountCell } from "../_ui/count-cell.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { MarkShape, Mark } from "../_ui/mark.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -16,6 +16,7 @@ import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { dotAt, edgePath, LANE, lineageGraph, ROW } from "./lineage-graph.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "epoch", head: "Epoch" },
@@ -55,9 +56,7 @@ export function LineagePanel({ run }: { run: string }) {
       }
     >
       {lineage.isError && data === undefined ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(lineage.error)} onRetry={() => void lineage.refetch()} />
-        </div>
+        <QueryFault query={lineage} />
       ) : data === undefined ? (
         <SkeletonRows rows={2} label="Loading the lineage" />
       ) : data.epochs.length === 0 ? (
@@ -185,9 +184,7 @@ function LineageTable({ epochs }: { epochs: readonly LineageEpoch[] }) {
             {epoch.epoch === 0 ? "–" : parentWords(epoch)}
           </Cell>
           <Cell align="right">{stepWords(epoch)}</Cell>
-          <Cell from="md" align="right">
-            {formatCount(epoch.complete)}
-          </Cell>
+          <CountCell from="md" count={epoch.complete} />
           <Cell from="md" align="right">
             {formatBytes(epoch.sizeBytes)}
           </Cell>

@@ -2,15 +2,16 @@
 import { keepPreviousData, queryOptions, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PercentileRow } from "#protocol/history.ts";
-import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { hubNow } from "../_hub/live.tsx";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
+import { CountCell } from "../_ui/count-cell.tsx";
+import { FailedCell } from "../_ui/failed-cell.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -18,6 +19,7 @@ import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { LinkRecords } from "./link-records.tsx";
 import { byBucket, HISTORY_RANGES, historyRangeOf, measureWords } from "./link-rows.ts";
+import { recordsAsked } from "./records-asked.ts";
 import { saveText } from "./save-text.ts";
 
 const COLUMNS: readonly Column[] = [
@@ -64,17 +66,7 @@ export function LinkPanel({ nodeId, nodeName }: { nodeId: string; nodeName: stri
   const save = useAction(() =>
     hub.history.export.query({
       what: "records",
-      query: {
-        ...span,
-        nodeId,
-        profileId: null,
-        region: null,
-        engine: null,
-        kinds: [],
-        outcome: null,
-        cursor: null,
-        limit: 500,
-      },
+      query: recordsAsked({ nodeId, span, cursor: null, limit: 500 }),
     }),
   );
   return (
@@ -101,9 +93,7 @@ export function LinkPanel({ nodeId, nodeName }: { nodeId: string; nodeName: stri
         </div>
       )}
       {found.data === undefined && found.isError ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(found.error)} onRetry={() => void found.refetch()} />
-        </div>
+        <QueryFault query={found} />
       ) : found.data === undefined ? (
         <SkeletonRows rows={3} label="Loading the history of the link" />
       ) : rows.length === 0 ? (
@@ -147,12 +137,8 @@ function LinkRow({ row, first }: { row: PercentileRow; first: "named" | "same" }
       <Cell from="lg" align="right" className="text-soft">
         {isEmpty ? dash : show(row.mean)}
       </Cell>
-      <Cell from="md" align="right" className="text-soft">
-        {formatCount(row.count)}
-      </Cell>
-      <Cell align="right" className={row.failures > 0 ? "text-lost" : "text-faint"}>
-        {row.failures === 0 ? "none" : `${formatCount(row.failures)} (${(row.failureShare * 100).toFixed(1)} %)`}
-      </Cell>
+      <CountCell from="md" className="text-soft" count={row.count} />
+      <FailedCell failed={row.failures} share={row.failureShare} />
     </Row>
   );
 }

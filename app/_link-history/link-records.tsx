@@ -2,16 +2,15 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { LinkRecordView } from "#protocol/history.ts";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
-import { Button } from "../_ui/button.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Listed } from "../_hub/listed.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
+import { recordsAsked } from "./records-asked.ts";
 
 const PAGE = 8;
 const newest = (): string | null => null;
@@ -22,18 +21,7 @@ export function LinkRecords({ nodeId, span }: { nodeId: string; span: { from: nu
   const [isOpen, setOpen] = useState(false);
   const query = useInfiniteQuery({
     queryKey: ["history", "records", nodeId, span.from, span.to],
-    queryFn: ({ pageParam }) =>
-      hub.history.list.query({
-        ...span,
-        nodeId,
-        profileId: null,
-        region: null,
-        engine: null,
-        kinds: [],
-        outcome: null,
-        cursor: pageParam,
-        limit: PAGE,
-      }),
+    queryFn: ({ pageParam }) => hub.history.list.query(recordsAsked({ nodeId, span, cursor: pageParam, limit: PAGE })),
     initialPageParam: newest(),
     getNextPageParam: (page) => page.nextCursor,
     enabled: isOpen,
@@ -42,31 +30,20 @@ export function LinkRecords({ nodeId, span }: { nodeId: string; span: { from: nu
   return (
     <details className="border-t border-line" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary className="cursor-pointer px-4 py-2 text-soft hover:text-ink">Each probe and transfer</summary>
-      {rows === null && query.isError ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-        </div>
-      ) : rows === null ? (
-        <SkeletonRows rows={3} label="Loading probes and transfers" />
-      ) : (
-        <ul className="divide-y divide-line border-t border-line">
-          {rows.map((row) => (
-            <RecordLine key={row.id} row={row} />
-          ))}
-        </ul>
-      )}
-      {query.hasNextPage && (
-        <div className="border-t border-line px-3 py-2">
-          <Button
-            look="quiet"
-            size="small"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {query.isFetchingNextPage ? "Loading" : "Earlier"}
-          </Button>
-        </div>
-      )}
+      <Listed
+        query={query}
+        rows={rows}
+        loading={{ label: "Loading probes and transfers", rows: 3 }}
+        empty={<p className="border-t border-line px-4 py-6 text-soft">None is kept of this time.</p>}
+      >
+        {(records) => (
+          <ul className="divide-y divide-line border-t border-line">
+            {records.map((row) => (
+              <RecordLine key={row.id} row={row} />
+            ))}
+          </ul>
+        )}
+      </Listed>
     </details>
   );
 }

@@ -1,4 +1,4 @@
-import { MEASURES, type Measure, type PercentileRow } from "#protocol/history.ts";
+import type { Measure, PercentileRow } from "#protocol/history.ts";
 
 /** Time ranges of the history, as they stand in the address. */
 export const HISTORY_RANGES = [
@@ -11,6 +11,7 @@ export const HISTORY_RANGES = [
 export const historyRangeOf = (word: string) => HISTORY_RANGES.find((range) => range.id === word) ?? HISTORY_RANGES[2];
 
 const WORDS: Record<Measure, string> = { up: "up", down: "down", rtt: "round trip" };
+const ORDER = Object.keys(WORDS);
 export const measureWords = (measure: Measure): string => WORDS[measure];
 
 /** Bucket by bucket, up before down before round trips; the bucket is named in the first row of each. */
@@ -19,7 +20,7 @@ export function byBucket(rows: readonly PercentileRow[]): { row: PercentileRow; 
     (a, b) =>
       a.label.localeCompare(b.label) ||
       a.key.localeCompare(b.key) ||
-      MEASURES.indexOf(a.measure) - MEASURES.indexOf(b.measure),
+      ORDER.indexOf(a.measure) - ORDER.indexOf(b.measure),
   );
   return sorted.map((row, index) => ({ row, isFirst: sorted[index - 1]?.key !== row.key }));
 }

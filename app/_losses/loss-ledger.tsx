@@ -6,10 +6,10 @@ import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { LossRow } from "#protocol/views.ts";
 import { ClockTime } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Button } from "../_ui/button.tsx";
+import { MoreRow } from "../_ui/more-row.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
@@ -74,9 +74,7 @@ export function LossLedger({ run }: { run: string | null }) {
     >
       {pricing && data !== undefined && <PriceForm run={run} price={data.price} onDone={() => setPricing(false)} />}
       {fault !== undefined ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(fault.error)} onRetry={() => void fault.refetch()} />
-        </div>
+        <QueryFault query={fault} />
       ) : data === undefined || rows.data === undefined ? (
         <SkeletonRows rows={3} label="Loading lost work" />
       ) : listed.length === 0 ? (
@@ -96,19 +94,12 @@ export function LossLedger({ run }: { run: string | null }) {
           </Table>
         </>
       )}
-      {rows.hasNextPage && (
-        <div className="flex items-center gap-3 border-t border-line px-3 py-2">
-          <Button
-            look="quiet"
-            size="small"
-            disabled={rows.isFetchingNextPage}
-            onClick={() => void rows.fetchNextPage()}
-          >
-            {rows.isFetchingNextPage ? "Loading" : "Earlier"}
-          </Button>
-          <span className="nums text-12 text-faint">{formatCount(listed.length)} shown</span>
-        </div>
-      )}
+      <MoreRow
+        word="Earlier"
+        onMore={rows.hasNextPage ? () => void rows.fetchNextPage() : null}
+        state={rows.isFetchingNextPage ? "loading" : "idle"}
+        note={rows.hasNextPage ? `${formatCount(listed.length)} shown` : undefined}
+      />
     </Panel>
   );
 }

@@ -1,43 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { NodeRow } from "#protocol/views.ts";
+import { nodeRow } from "../_hub/make-node-row.ts";
 import { nextOrder, nodeOrderOf } from "./node-order.ts";
 
-const node = (name: string, over: Partial<NodeRow> = {}): NodeRow => ({
-  id: name,
-  name,
-  state: "online",
-  lastSeenAt: 0,
-  enrolledAt: 0,
-  fleet: "default",
-  identity: null,
-  tokenId: null,
-  profileId: null,
-  profileName: null,
-  facts: {
-    hostname: "",
-    platform: "",
-    cpus: 1,
-    memoryBytes: 0,
-    gpu: null,
-    labels: {},
-    machineId: null,
-    workerVersion: "1",
-  },
-  work: "safe",
-  runs: [],
-  risk: NO_RISK,
-  safeBytes: 0,
-  movedBytes: 0,
-  upBytesPerSecond: 0,
-  downBytesPerSecond: 0,
-  rttMs: null,
-  disk: null,
-  cpuPercent: null,
-  activeTransfers: 0,
-  upHistory: [],
-  ...over,
-});
+const node = (name: string, over: Partial<NodeRow> = {}) => nodeRow({ name, ...over });
 const sorted = (word: string, nodes: readonly NodeRow[]): string[] =>
   nodes.toSorted(nodeOrderOf(word).compare).map(({ name }) => name);
 

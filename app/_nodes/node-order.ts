@@ -1,11 +1,12 @@
 import type { NodeRow } from "#protocol/views.ts";
+import { compareNames } from "../_hub/compare-names.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
 
 /** The orders a list of nodes can stand in, as words of the address: a column, and `-` before it for the other way round. */
 
 type Compare = (a: NodeRow, b: NodeRow) => number;
 
-const byName: Compare = (a, b) => a.name.localeCompare(b.name, "en", { numeric: true });
+const byName: Compare = (a, b) => compareNames(a.name, b.name);
 /** What nobody measured comes last, whichever way round. */
 const LAST = Number.POSITIVE_INFINITY;
 
@@ -39,6 +40,12 @@ const COLUMNS: Readonly<Record<string, SortColumn>> = {
 };
 
 export const SORTABLE: ReadonlySet<string> = new Set(Object.keys(COLUMNS));
+
+/** The orders by name, for where no column can be pressed. */
+export const ORDER_CHOICES: readonly { value: string; label: string }[] = [
+  { value: "", label: "by backlog age" },
+  ...Object.entries(COLUMNS).map(([value, { words }]) => ({ value, label: words })),
+];
 
 export interface NodeOrder {
   /** Null: by the age of the backlog, the oldest first. */

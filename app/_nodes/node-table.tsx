@@ -1,13 +1,18 @@
 "use client";
 import { useRef } from "react";
 import { useFrozenOrder } from "../_ui/freeze-order.ts";
-import { SpacerRow, Table, type TableSort } from "../_ui/table.tsx";
+import { SpacerRow, Table, type Column, type TableSort } from "../_ui/table.tsx";
 import { useRowWindow } from "../_ui/window-rows.ts";
-import { NODE_COLUMNS, NODE_ROW_HEIGHT, NodeRowView } from "./node-row.tsx";
+import { USUAL_COLUMNS } from "./node-columns.ts";
+import { NODE_ROW_HEIGHT, NodeRowView } from "./node-row.tsx";
 
 interface NodeTableProps {
   ids: readonly string[];
+  /** At most so many rows, the first ones. Default: all. */
+  most?: number;
   label: string;
+  /** Other than the usual ones. */
+  columns?: readonly Column[];
   /** Where nodes can be chosen, to do something with all of them. */
   sort?: TableSort;
   choice?: { chosen: ReadonlySet<string>; onChoose: (id: string) => void };
@@ -16,24 +21,26 @@ interface NodeTableProps {
 const CHOICE_COLUMN = { key: "choice", head: "", label: "Chosen" };
 
 /** Nodes in the wanted order, which stands still while the pointer or the focus is inside. Long lists draw what is seen. */
-export function NodeTable({ ids, label, choice, sort }: NodeTableProps) {
+export function NodeTable({ ids, most = Infinity, label, columns = USUAL_COLUMNS, choice, sort }: NodeTableProps) {
   const order = useFrozenOrder(ids, `${sort?.column ?? ""} ${sort?.direction ?? ""}`);
   const frame = useRef<HTMLDivElement>(null);
-  const columns = choice === undefined ? NODE_COLUMNS : [CHOICE_COLUMN, ...NODE_COLUMNS];
-  const view = useRowWindow({ count: order.ids.length, rowHeight: NODE_ROW_HEIGHT, rows: frame });
+  const heads = choice === undefined ? columns : [CHOICE_COLUMN, ...columns];
+  const shown = order.ids.slice(0, most);
+  const view = useRowWindow({ count: shown.length, rowHeight: NODE_ROW_HEIGHT, rows: frame });
   return (
-    <div ref={frame} {...order.hold} data-frozen={order.frozen}>
-      <Table label={label} columns={columns} sort={sort}>
-        {view.before > 0 && <SpacerRow columns={columns.length} height={view.before} />}
-        {order.ids.slice(view.first, view.end).map((id) => (
+    <div ref={frame} {...order.hold} data-frozen={order.frozen} className="overflow-x-auto">
+      <Table label={label} columns={heads} sort={sort}>
+        {view.before > 0 && <SpacerRow columns={heads.length} height={view.before} />}
+        {shown.slice(view.first, view.end).map((id) => (
           <NodeRowView
             key={id}
             id={id}
+            columns={columns}
             chosen={choice === undefined ? null : choice.chosen.has(id)}
             onChoose={choice?.onChoose}
           />
         ))}
-        {view.after > 0 && <SpacerRow columns={columns.length} height={view.after} />}
+        {view.after > 0 && <SpacerRow columns={heads.length} height={view.after} />}
       </Table>
     </div>
   );

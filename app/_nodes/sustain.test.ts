@@ -1,31 +1,20 @@
 import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { NodeRunView } from "#protocol/views.ts";
+import { nodeRow, nodeRunView } from "../_hub/make-node-row.ts";
 import { cannotSustain } from "./sustain.ts";
 
 const GiB = 1024 ** 3;
-const run = (over: Partial<NodeRunView>): NodeRunView => ({
-  run: "llama",
-  writerEpoch: 1,
-  isWriter: true,
-  localStep: 3,
-  localAt: 0,
-  safeStep: 1,
-  safeAt: 0,
-  safeBytes: 18.2 * GiB,
-  movedBytes: 0,
-  intervalMs: 10 * 60_000,
-  leastIntervalMs: null,
-  work: "risk",
-  risk: { ...NO_RISK, checkpoints: 3, bytes: 54 * GiB },
-  ...over,
-});
+const run = (over: Partial<NodeRunView>) =>
+  nodeRunView({
+    safeBytes: 18.2 * GiB,
+    intervalMs: 10 * 60_000,
+    work: "risk",
+    risk: { ...NO_RISK, checkpoints: 3, bytes: 54 * GiB },
+    ...over,
+  });
 const slow = Array.from({ length: 30 }, () => 4_750_000);
-const node = (over: Partial<NodeRunView>, upHistory = slow) => ({
-  state: "online" as const,
-  runs: [run(over)],
-  upHistory,
-});
+const node = (over: Partial<NodeRunView>, upHistory = slow) => nodeRow({ runs: [run(over)], upHistory });
 
 test("says how long a checkpoint takes, how often to save, and what rate it would need", () => {
   expect(cannotSustain(node({}), "bits")).toEqual({

@@ -1,5 +1,6 @@
-import { formatBytes, formatDuration, formatRate, type RateUnit } from "#protocol/units.ts";
+import { formatDuration, formatRate, type RateUnit } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 /**
  * Whether a node's uplink can keep up with how often it saves. The node says itself what it sustains, from uploads that

@@ -5,12 +5,11 @@ import { Age } from "../_hub/age.tsx";
 import { useRate } from "../_hub/choices.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { Listed } from "../_hub/listed.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { Panel } from "../_ui/panel.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -30,33 +29,20 @@ export function CommandsPanel({ nodeId }: { nodeId: string }) {
   const rows = query.data?.pages.flatMap((page) => page.rows) ?? null;
   return (
     <Panel title="Orders" label="Orders">
-      {rows === null && query.isError ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-        </div>
-      ) : rows === null ? (
-        <SkeletonRows rows={2} label="Loading orders" />
-      ) : rows.length === 0 ? (
-        <p className="px-4 py-6 text-soft">Nobody has asked this node for anything yet.</p>
-      ) : (
-        <ul className="divide-y divide-line">
-          {rows.map((row) => (
-            <CommandLine key={row.id} row={row} />
-          ))}
-        </ul>
-      )}
-      {query.hasNextPage && (
-        <div className="border-t border-line px-3 py-2">
-          <Button
-            look="quiet"
-            size="small"
-            disabled={query.isFetchingNextPage}
-            onClick={() => void query.fetchNextPage()}
-          >
-            {query.isFetchingNextPage ? "Loading" : "Earlier"}
-          </Button>
-        </div>
-      )}
+      <Listed
+        query={query}
+        rows={rows}
+        loading={{ label: "Loading orders", rows: 2 }}
+        empty={<p className="px-4 py-6 text-soft">Nobody has asked this node for anything yet.</p>}
+      >
+        {(commands) => (
+          <ul className="divide-y divide-line">
+            {commands.map((row) => (
+              <CommandLine key={row.id} row={row} />
+            ))}
+          </ul>
+        )}
+      </Listed>
     </Panel>
   );
 }

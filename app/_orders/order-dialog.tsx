@@ -1,6 +1,7 @@
 "use client";
 import { useState } from "react";
-import { orderWords, type SentCommand } from "#protocol/send-command.ts";
+import { orderWords } from "#protocol/order-words.ts";
+import type { SentCommand } from "#protocol/send-command.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { useRate } from "../_hub/choices.ts";
@@ -10,7 +11,8 @@ import { newRequestId, useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
 import { CodeBlock } from "../_ui/code-block.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
@@ -144,26 +146,22 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
       )}
       {has("rates") && (
         <>
-          <Field label="Up" hint="20Mbit, 2.5MB/s, or none" error={errorOf("up")}>
-            {(ids) => (
-              <TextInput
-                {...ids}
-                value={form.up}
-                onChange={(event) => change({ up: event.target.value })}
-                kind="code"
-              />
-            )}
-          </Field>
-          <Field label="Down" hint="The same" error={errorOf("down")}>
-            {(ids) => (
-              <TextInput
-                {...ids}
-                value={form.down}
-                onChange={(event) => change({ down: event.target.value })}
-                kind="code"
-              />
-            )}
-          </Field>
+          <TextField
+            label="Up"
+            hint="20Mbit, 2.5MB/s, or none"
+            error={errorOf("up")}
+            value={form.up}
+            onChange={(value) => change({ up: value })}
+            kind="code"
+          />
+          <TextField
+            label="Down"
+            hint="The same"
+            error={errorOf("down")}
+            value={form.down}
+            onChange={(value) => change({ down: value })}
+            kind="code"
+          />
         </>
       )}
       {has("priority") && (
@@ -181,16 +179,14 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
         </Field>
       )}
       {has("grace") && (
-        <Field label="Grace" hint="How long uploads may still take: 60s, 5m" error={errorOf("grace")}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              value={form.grace}
-              onChange={(event) => change({ grace: event.target.value })}
-              kind="code"
-            />
-          )}
-        </Field>
+        <TextField
+          label="Grace"
+          hint="How long uploads may still take: 60s, 5m"
+          error={errorOf("grace")}
+          value={form.grace}
+          onChange={(value) => change({ grace: value })}
+          kind="code"
+        />
       )}
       {"order" in read && nodes.length <= 20 && (
         <details className="mt-2">

@@ -1,6 +1,6 @@
 import { sentenceOf, toFault } from "#protocol/fault.ts";
 import type { MoveDirection, NodeOrder } from "#protocol/orders.ts";
-import { parseDuration, parseRate } from "#protocol/units.ts";
+import { parseDuration, parseRate } from "#protocol/read-units.ts";
 import { runName } from "#protocol/names.ts";
 
 /** What a person can ask of nodes, and the form it is asked with. */

@@ -3,14 +3,14 @@ import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
-import { EventsPanel } from "../_hub/events-panel.tsx";
-import { useFleet, useNodes } from "../_hub/live.tsx";
-import { profilesQuery } from "../_hub/queries.ts";
-import { byBacklogAge, fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
+import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
+import { useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
+import { activeAlertsQuery, profilesQuery } from "../_hub/queries.ts";
+import { fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
+import { useTitle } from "../_hub/title.ts";
 import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter } from "../_nodes/node-filter.ts";
-import { NodeTable } from "../_nodes/node-table.tsx";
-import { transferFilterOf } from "../_transfers/transfer-filter.ts";
-import { TransferList } from "../_transfers/transfer-list.tsx";
+import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
+import { TransferListLater } from "../_transfers/transfer-list-later.tsx";
 import { useAddressWord } from "../_hub/address.ts";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
@@ -21,8 +21,15 @@ import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { TidePanel } from "./tide-panel.tsx";
+import { byTrouble, failingNodes, troublesOf } from "./trouble.ts";
+import { TroubleStrip } from "./trouble-strip.tsx";
 
 const NODES_SHOWN = 12;
+const TRANSFERS_SHOWN = 6;
+const NodeTable = onDemand(
+  () => import("../_nodes/node-table.tsx").then((module) => module.NodeTable),
+  () => <SkeletonRows rows={6} label="Loading nodes" />,
+);
 const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
 /** What would be lost right now, and where. */
@@ -41,10 +48,17 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
   const [show, setShow] = useAddressWord("show", "all");
   const filter = parseNodeFilter(show);
   const headline = fleetHeadline(fleet);
-  const ids = nodes
-    .filter((node) => passesFilter(node, filter))
-    .sort(byBacklogAge)
-    .map((node) => node.id);
+  const transfers = [...(useLiveTransfers()?.values() ?? [])];
+  const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
+  const troubles = troublesOf({ fleet, nodes, transfers, alerts });
+  const worst = troubles[0];
+  // Seen also where the page is one tab among others.
+  useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
+  // Where nothing moves, what waits is what there is to see, with the reason.
+  const isIn = (state: string) => transfers.some((row) => row.state === state);
+  const moves = !isIn("running") && isIn("waiting") ? "waiting" : "now";
+  const shown = nodes.filter((node) => passesFilter(node, filter));
+  const ids = byTrouble(shown, failingNodes(transfers)).map((node) => node.id);
   return (
     <>
       <PageHead
@@ -69,12 +83,13 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
           </>
         }
       />
+      <TroubleStrip troubles={troubles} />
       <TidePanel fleet={fleet} />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-5">
           <Panel
             title="Nodes"
-            note="by backlog age"
+            note="failing and slow first"
             side={
               <FilterWords
                 label="Show"
@@ -90,7 +105,7 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
             {ids.length === 0 ? (
               <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
             ) : (
-              <NodeTable ids={ids.slice(0, NODES_SHOWN)} label="Nodes by backlog age" />
+              <NodeTable ids={ids} most={NODES_SHOWN} label="Nodes, failing and slow first" />
             )}
             {ids.length > NODES_SHOWN && (
               <p className="border-t border-line px-4 py-2.5 text-soft">
@@ -105,17 +120,23 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
           </Panel>
           <Panel
             title="Transfers"
-            note="now"
+            note={moves === "now" ? "now" : "waiting"}
             side={
-              <Link href="/transfers" className="hover:text-ink hover:underline">
-                All transfers
+              <Link href="/transfers" className="nums hover:text-ink hover:underline">
+                {fleet.activeTransfers > TRANSFERS_SHOWN ? `All ${formatCount(fleet.activeTransfers)}` : "All"}{" "}
+                transfers
               </Link>
             }
           >
-            <TransferList nodeId={null} filter={transferFilterOf("now")} />
+            <TransferListLater
+              nodeId={null}
+              filter={transferFilterOf(moves)}
+              search={NO_SEARCH}
+              most={TRANSFERS_SHOWN}
+            />
           </Panel>
         </div>
-        <EventsPanel nodeId={null} run={null} />
+        <EventsPanelLater nodeId={null} run={null} />
       </div>
     </>
   );

@@ -1,27 +1,29 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import type { ReactNode } from "react";
+import { formatCount } from "#protocol/units.ts";
 import type { FleetView } from "#protocol/views.ts";
+import { ChartBody } from "../_hub/chart-body.tsx";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
-import { faultOf } from "../_hub/fault-of.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
 import { useHubNow } from "../_hub/live.tsx";
 import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
 import { chartWindow, RANGES, rangeOf } from "../_hub/ranges.ts";
-import { Chart } from "../_ui/chart.tsx";
-import { clockTime } from "../_ui/chart-scale.ts";
+import { backlogAge } from "../_hub/risk-words.ts";
+import { Mark, type Tone } from "../_ui/mark.tsx";
+import { ChartLater } from "../_ui/chart-later.tsx";
+import { clockTime } from "../_ui/times.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
-import { Skeleton } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes, sizeBase } from "../_ui/sizes.ts";
 
 /** What was at risk and what was made safe over time, and five numbers of now. */
 export function TidePanel({ fleet }: { fleet: FleetView }) {
   const [word, setWord] = useAddressWord("range", "1h");
   const range = rangeOf(word);
-  const now = useHubNow(10_000);
+  const now = useHubNow(1000);
   const rate = useRate();
   const news = useQuery(fleetNewsQuery());
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
@@ -54,61 +56,61 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
         </>
       }
     >
-      <div className="px-2 pt-3 pb-2 sm:px-4">
-        {samples.isError && samples.data === undefined ? (
-          <FaultNote fault={faultOf(samples.error)} onRetry={() => void samples.refetch()} />
-        ) : samples.data === undefined ? (
-          <Skeleton className="h-[172px] w-full" />
-        ) : (
-          <Chart
-            label={`Bytes at risk and upload rate of all nodes, last ${range.words}`}
-            times={points.map((point) => point.at)}
-            from={shown.from}
-            to={shown.to}
-            markers={markers}
-            series={[
-              {
-                key: "risk",
-                label: "at risk",
-                tone: "risk",
-                fill: "area",
-                values: points.map((point) => point.atRiskBytes),
-                format: formatBytes,
-                scale: { name: "bytes", base: 1024 },
-              },
-              {
-                key: "up",
-                label: "made safe",
-                tone: "safe",
-                values: points.map((point) => point.upBytesPerSecond),
-                format: rate,
-                scale: { name: "rate", base: 10 },
-              },
-            ]}
-          />
-        )}
-      </div>
+      <ChartBody query={samples}>
+        <ChartLater
+          label={`Bytes at risk and upload rate of all nodes, last ${range.words}`}
+          times={points.map((point) => point.at)}
+          from={shown.from}
+          to={shown.to}
+          markers={markers}
+          series={[
+            {
+              key: "risk",
+              label: "at risk",
+              tone: "risk",
+              fill: "area",
+              values: points.map((point) => point.atRiskBytes),
+              format: formatBytes,
+              scale: { name: "bytes", base: sizeBase() },
+            },
+            {
+              key: "up",
+              label: "made safe",
+              tone: "safe",
+              values: points.map((point) => point.upBytesPerSecond),
+              format: rate,
+              scale: { name: "rate", base: 10 },
+            },
+          ]}
+        />
+      </ChartBody>
       <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
-        <Stat value={formatCount(fleet.online)} of={`of ${formatCount(fleet.nodes)} nodes`} about={workCounts(fleet)} />
+        <Stat
+          value={formatCount(fleet.online)}
+          of={`of ${formatCount(fleet.nodes)} ${fleet.nodes === 1 ? "node" : "nodes"}`}
+          about={<WorkCounts fleet={fleet} />}
+        />
         <Stat
           value={formatBytes(fleet.risk.bytes)}
           about={`not safe yet, ${formatCount(fleet.risk.files)} ${fleet.risk.files === 1 ? "file" : "files"}`}
         />
+        <Stat value={backlogAge(fleet.risk, now) ?? "–"} about="the oldest of it waits" />
         <Stat
           value={rate(fleet.upBytesPerSecond)}
-          about={`up now, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"}`}
+          of="up"
+          about={`${rate(fleet.downBytesPerSecond)} down, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"} now`}
         />
         <Stat
-          value={formatCount(fleet.failedLastDay)}
-          about={`failed in 24 h, ${formatCount(fleet.doneLastDay)} done`}
+          value={formatCount(fleet.doneLastDay)}
+          of="done"
+          about={`in 24 h, ${formatCount(fleet.failedLastDay)} failed`}
         />
-        <Stat value={formatCount(fleet.checkpointsComplete)} about="complete checkpoints" />
       </dl>
     </Panel>
   );
 }
 
-function Stat({ value, of, about }: { value: string; of?: string; about: string }) {
+function Stat({ value, of, about }: { value: string; of?: string; about: ReactNode }) {
   return (
     <div className="flex flex-col-reverse justify-end px-4 py-3">
       <dt className="text-12 text-soft">{about}</dt>
@@ -119,17 +121,27 @@ function Stat({ value, of, about }: { value: string; of?: string; about: string 
   );
 }
 
-function workCounts(fleet: FleetView): string {
+/** How many nodes are in which state, each with its shape. */
+function WorkCounts({ fleet }: { fleet: FleetView }) {
   const { safe, moving, risk, lost } = fleet.byWork;
-  return [
-    [safe, "safe"],
-    [moving, "moving"],
-    [risk, "at risk"],
+  const counts: readonly { count: number; word: string; tone: Tone }[] = [
+    { count: safe, word: "safe", tone: "safe" },
+    { count: moving, word: "moving", tone: "moving" },
+    { count: risk, word: "at risk", tone: "risk" },
     // A silent node is said once: what it held may be lost.
-    [Math.max(0, lost - fleet.silent), "lost"],
-    [fleet.silent, "silent"],
-  ]
-    .filter(([count]) => count !== 0)
-    .map(([count, word]) => `${count} ${word}`)
-    .join(", ");
+    { count: Math.max(0, lost - fleet.silent), word: "lost", tone: "lost" },
+    { count: fleet.silent, word: "silent", tone: "lost" },
+  ];
+  return (
+    <span className="flex flex-wrap gap-x-3">
+      {counts
+        .filter(({ count }) => count > 0)
+        .map(({ count, word, tone }) => (
+          <span key={word} className="inline-flex items-center gap-1 whitespace-nowrap">
+            <Mark tone={tone} className="scale-[.8]" />
+            {formatCount(count)} {word}
+          </span>
+        ))}
+    </span>
+  );
 }

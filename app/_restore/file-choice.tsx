@@ -1,6 +1,5 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatBytes } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -9,6 +8,7 @@ import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { damagedFiles } from "../_verifying/damage-words.ts";
 import { PickList } from "./pick-list.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
 
 interface FileChoiceProps {
   checkpoint: CheckpointRow;

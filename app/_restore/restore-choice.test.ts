@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { costWords, freeWords, pathWrong, wholeTimeMs } from "./restore-choice.ts";
+import {
+  askedChoice,
+  costWords,
+  freeWords,
+  pathWrong,
+  patternsOf,
+  patternsWrong,
+  wholeTimeMs,
+} from "./restore-choice.ts";
 
 test("nodes that go one after the other take the sum, side by side the longest", () => {
   expect(wholeTimeMs([10, 20, 30], 1)).toBe(60);
@@ -20,4 +28,19 @@ test("what it costs is said for all nodes, and what is left out of it", () => {
 test("a path is absolute and does not climb", () => {
   expect(pathWrong("/data/x")).toBeUndefined();
   for (const path of ["", "/", "data", "/data/../etc"]) expect(pathWrong(path)).toBeDefined();
+});
+
+test("patterns are lines, and what cannot be read is said", () => {
+  expect(patternsOf(null)).toBeNull();
+  expect(patternsOf(" a.*\n\nb\na.*\n")).toEqual(["a.*", "b"]);
+  expect(patternsWrong("a.*\nb{c")).toBe("b{c: a { is never closed");
+  expect(patternsWrong("a".repeat(5_000))).toContain("more than 4000 characters");
+  expect(patternsWrong("a.*")).toBeUndefined();
+});
+
+test("files and tensors are asked for together, and no pattern means whole files", () => {
+  expect(askedChoice({ files: null, patterns: null })).toBeNull();
+  expect(askedChoice({ files: ["a"], patterns: [] })).toEqual({ files: ["a"] });
+  expect(askedChoice({ files: null, patterns: ["x"] })).toEqual({ tensors: ["x"] });
+  expect(askedChoice({ files: ["a"], patterns: ["x"] })).toEqual({ tensors: ["x"], files: ["a"] });
 });

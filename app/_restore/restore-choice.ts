@@ -1,3 +1,4 @@
+import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 
 /** What the person changed; null keeps what was suggested. */
@@ -8,6 +9,8 @@ export interface RestoreChoice {
   also: readonly string[];
   /** Null: all files. */
   files: readonly string[] | null;
+  /** As they are typed, one a line; null: whole files. */
+  tensors: string | null;
   mayFallBack: boolean;
 }
 
@@ -16,6 +19,7 @@ export const nothingChosen = (nodeId: string | null): RestoreChoice => ({
   targetPath: null,
   also: [],
   files: null,
+  tensors: null,
   mayFallBack: true,
 });
 
@@ -25,6 +29,36 @@ const MOST_CHARACTERS = 6_000;
 /** The files that a plan is asked for; null: all, also where too many were chosen to name them. */
 export const planned = (files: RestoreChoice["files"]): RestoreChoice["files"] =>
   files === null || files.length === 0 || JSON.stringify(files).length > MOST_CHARACTERS ? null : files;
+
+/** The patterns of what was typed; null: whole files. */
+export const patternsOf = (tensors: string | null): string[] | null =>
+  tensors === null ? null : [...new Set(tensors.split("\n").map((line) => line.trim()))].filter((line) => line !== "");
+
+/** What the page takes: more is for the command line. */
+const MOST_TYPED = 4_000;
+
+/** Why what was typed cannot be asked for. */
+export function patternsWrong(tensors: string | null): string | undefined {
+  if (tensors !== null && tensors.length > MOST_TYPED)
+    return `more than ${MOST_TYPED} characters: use tidemark restore --tensors`;
+  for (const pattern of patternsOf(tensors) ?? []) {
+    const compiled = compileTensorPattern(pattern);
+    if ("reason" in compiled) return `${pattern}: ${compiled.reason}`;
+  }
+  return undefined;
+}
+
+interface AskedFor {
+  files: readonly string[] | null;
+  patterns: readonly string[] | null;
+}
+export type AskedChoice = { tensors: string[]; files?: string[] } | { files: string[] } | null;
+
+/** As the hub is asked for it. */
+export function askedChoice({ files, patterns }: AskedFor): AskedChoice {
+  const only = files === null ? null : { files: [...files] };
+  return patterns === null || patterns.length === 0 ? only : { tensors: [...patterns], ...only };
+}
 
 export const pathWrong = (path: string): string | undefined =>
   path.startsWith("/") && path.length > 1 && !path.split("/").includes("..")

@@ -20,7 +20,17 @@ import { Select } from "../_ui/select.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ManyProgress } from "./many-progress.tsx";
-import { chosenNodes, nothingChosen, pathWrong, planned, type RestoreChoice } from "./restore-choice.ts";
+import {
+  askedChoice,
+  chosenNodes,
+  nothingChosen,
+  pathWrong,
+  patternsOf,
+  patternsWrong,
+  planned,
+  type AskedChoice,
+  type RestoreChoice,
+} from "./restore-choice.ts";
 import { RestoreForm } from "./restore-form.tsx";
 import { RestoreProgress } from "./restore-progress.tsx";
 import { TryIt } from "./try-it.tsx";
@@ -29,8 +39,13 @@ import { TryIt } from "./try-it.tsx";
 export function RestoreDialog({ request, onClose }: { request: RestoreRequest; onClose: () => void }) {
   const [checkpointId, setCheckpointId] = useState(request.checkpointId);
   const [choice, setChoice] = useState<RestoreChoice>(nothingChosen(request.nodeId));
+  const typed = useSettled(choice.tensors);
+  const patterns = patternsWrong(typed) === undefined ? patternsOf(typed) : null;
   const plan = useQuery({
-    ...restorePlanQuery(checkpointId ?? "", { nodeId: choice.nodeId, files: planned(choice.files) }),
+    ...restorePlanQuery(checkpointId ?? "", {
+      nodeId: choice.nodeId,
+      choice: askedChoice({ files: planned(choice.files), patterns }),
+    }),
     enabled: checkpointId !== null,
     placeholderData: (old) => (old?.checkpoint.id === checkpointId ? old : undefined),
   });
@@ -48,7 +63,10 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
   const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
   const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
-  const isChosen = plan.data?.refusal === null && (choice.files === null || choice.files.length > 0);
+  const areTensorsKnown =
+    choice.tensors === null ||
+    (typed === choice.tensors && patterns !== null && patterns.length > 0 && !plan.isPlaceholderData);
+  const isChosen = plan.data?.refusal === null && (choice.files === null || choice.files.length > 0) && areTensorsKnown;
   const ready = checkpointId !== null && isFit && isChosen && wrongPath === undefined && whyNot === null;
   // One Enter restores: the button takes the focus once, as soon as the plan says that it can be pressed.
   const submit = useRef<HTMLButtonElement>(null);
@@ -63,23 +81,8 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       ? "Restore"
       : `Restore ${visibleText(plan.data.checkpoint.run)} step ${formatCount(plan.data.checkpoint.step)}`;
 
-  if (started.length > 1 && plan.data !== undefined)
-    return (
-      <Dialog
-        open
-        onClose={onClose}
-        title={title}
-        footer={
-          <>
-            <span className="min-w-0 flex-1 text-soft">Runs on the nodes. You can close this page.</span>
-            <Button onClick={onClose}>Close</Button>
-          </>
-        }
-      >
-        <ManyProgress restores={started} checkpoint={plan.data.checkpoint} queue={plan.data.queue} />
-      </Dialog>
-    );
-  if (transferId !== null && plan.data !== undefined)
+  if (plan.data !== undefined && (started.length > 1 || transferId !== null)) {
+    const where = started.length > 1 ? "the nodes" : visibleText(node?.name ?? "the node");
     return (
       <Dialog
         open
@@ -88,21 +91,26 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         footer={
           <>
             <span className="min-w-0 flex-1 text-soft">
-              {running && `Runs on ${visibleText(node?.name ?? "the node")}. You can close this page.`}
+              {(started.length > 1 || running) && `Runs on ${where}. You can close this page.`}
             </span>
             <Button onClick={onClose}>Close</Button>
           </>
         }
       >
-        <RestoreProgress
-          transferId={transferId}
-          checkpoint={plan.data.checkpoint}
-          nodeName={node?.name ?? "the node"}
-          targetPath={targetPath}
-          chosen={plan.data.chosen}
-        />
+        {transferId === null ? (
+          <ManyProgress restores={started} checkpoint={plan.data.checkpoint} queue={plan.data.queue} />
+        ) : (
+          <RestoreProgress
+            transferId={transferId}
+            checkpoint={plan.data.checkpoint}
+            nodeName={node?.name ?? "the node"}
+            targetPath={targetPath}
+            chosen={plan.data.chosen}
+          />
+        )}
       </Dialog>
     );
+  }
 
   const fault = start.fault ?? only?.fault ?? null;
   return (
@@ -125,14 +133,14 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
         onSubmit={(event) => {
           event.preventDefault();
           if (!ready || start.busy) return;
-          const { files, mayFallBack } = choice;
+          const { mayFallBack } = choice;
           const nodeIds = nodes.map((one) => one.nodeId);
           start.run({
             checkpointId,
             nodeIds,
             targetPath,
             mayFallBack,
-            choice: files === null ? null : { files: [...files] },
+            choice: askedChoice({ files: choice.files, patterns }),
           });
         }}
       >
@@ -156,6 +164,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             targetPath={targetPath}
             pathWrong={wrongPath}
             choice={choice}
+            areTensorsKnown={areTensorsKnown}
             onChange={setChoice}
             onInstead={(id) => {
               setCheckpointId(id);
@@ -171,12 +180,12 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
       </form>
       {checkpointId !== null && node !== undefined && nodes.length === 1 && (
         <TryIt
-          key={`${checkpointId} ${node.nodeId} ${targetPath} ${choice.files?.join() ?? ""}`}
+          key={`${checkpointId} ${node.nodeId} ${targetPath} ${choice.files?.join() ?? ""} ${choice.tensors ?? ""}`}
           checkpointId={checkpointId}
           nodeId={node.nodeId}
           nodeName={node.name}
           targetPath={targetPath}
-          files={choice.files}
+          choice={askedChoice({ files: choice.files, patterns })}
           disabled={!ready}
         />
       )}
@@ -190,7 +199,19 @@ interface StartInput {
   nodeIds: string[];
   targetPath: string;
   mayFallBack: boolean;
-  choice: { files: string[] } | null;
+  choice: AskedChoice;
+}
+
+const SETTLED_MS = 300;
+
+/** What was typed, once nobody types any more; what was not typed, at once. */
+function useSettled(typed: string | null): string | null {
+  const [settled, setSettled] = useState(typed);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(typed), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return typed === null ? null : settled;
 }
 
 function whereWords(nodes: readonly RestoreCandidate[]): string {

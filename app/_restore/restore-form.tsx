@@ -1,7 +1,7 @@
 "use client";
 import { Check } from "lucide-react";
 import { useState, type ReactNode } from "react";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import { useRate } from "../_hub/choices.ts";
 import { useNodes } from "../_hub/live.tsx";
@@ -9,15 +9,19 @@ import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { wordsOf } from "../_hub/fault-of.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Mark } from "../_ui/mark.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
 import { Select } from "../_ui/select.tsx";
+import { Skeleton } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { FileChoice } from "./file-choice.tsx";
 import { PickList } from "./pick-list.tsx";
 import { chosenNodes, costWords, freeWords, planned, wholeTimeMs, type RestoreChoice } from "./restore-choice.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 interface RestoreFormProps {
   plan: RestorePlan;
@@ -25,10 +29,17 @@ interface RestoreFormProps {
   targetPath: string;
   pathWrong: string | undefined;
   choice: RestoreChoice;
+  /** The plan is that of the tensors as they are typed. */
+  areTensorsKnown: boolean;
   /** Another checkpoint, in place of a damaged one. */
   onInstead: (checkpointId: string) => void;
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
 }
+
+const TensorChoice = onDemand(
+  () => import("./tensor-choice.tsx").then((module) => module.TensorChoice),
+  () => <Skeleton className="my-1.5 h-24 w-full" />,
+);
 
 const EGRESS: Record<RestorePlan["egress"], string> = {
   none: "no egress charge",
@@ -38,7 +49,16 @@ const EGRESS: Record<RestorePlan["egress"], string> = {
 };
 
 /** The four lines of a restore (step, node, path, files) and what was checked for them. */
-export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onChange, onInstead }: RestoreFormProps) {
+export function RestoreForm({
+  plan,
+  nodeId,
+  targetPath,
+  pathWrong,
+  choice,
+  areTensorsKnown,
+  onChange,
+  onInstead,
+}: RestoreFormProps) {
   const [isToMany, setToMany] = useState(choice.also.length > 0);
   const { checkpoint } = plan;
   const nodes = useNodes();
@@ -115,20 +135,20 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
           onChange={(picked) => onChange((old) => ({ ...old, also: [...picked] }))}
         />
       )}
-      <Field label="Path" error={pathWrong}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            kind="code"
-            value={targetPath}
-            onChange={(event) => onChange((old) => ({ ...old, targetPath: event.target.value }))}
-          />
-        )}
-      </Field>
+      <TextField
+        label="Path"
+        error={pathWrong}
+        kind="code"
+        value={targetPath}
+        onChange={(value) => onChange((old) => ({ ...old, targetPath: value }))}
+      />
       <Line label="Files">
-        <span className="nums">{fileWords(plan, choice.files)}</span>
+        <span className="nums">{fileWords(plan, choice)}</span>
         <Button size="small" onClick={() => onChange((old) => ({ ...old, files: old.files === null ? [] : null }))}>
           {choice.files === null ? "Choose files" : "All files"}
+        </Button>
+        <Button size="small" onClick={() => onChange((old) => ({ ...old, tensors: old.tensors === null ? "" : null }))}>
+          {choice.tensors === null ? "Choose tensors" : "Whole files"}
         </Button>
         <span className="nums ml-auto text-soft">
           {isUpperBound ? "at most " : ""}
@@ -140,6 +160,13 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
           checkpoint={checkpoint}
           files={choice.files}
           onChange={(files) => onChange((old) => ({ ...old, files }))}
+        />
+      )}
+      {choice.tensors !== null && (
+        <TensorChoice
+          typed={choice.tensors}
+          found={!areTensorsKnown ? null : plan.refusal === null ? plan.chosen : "refused"}
+          onChange={(tensors) => onChange((old) => ({ ...old, tensors }))}
         />
       )}
       {checkpoint.damage === null && (
@@ -177,7 +204,8 @@ export function RestoreForm({ plan, nodeId, targetPath, pathWrong, choice, onCha
 
 const countWords = (count: number, what: string): string => `${formatCount(count)} ${what}${count === 1 ? "" : "s"}`;
 
-function fileWords({ chosen }: RestorePlan, files: RestoreChoice["files"]): string {
+function fileWords({ chosen }: RestorePlan, { files, tensors }: RestoreChoice): string {
+  if (tensors !== null) return chosen.tensors === null ? "tensors of them" : countWords(chosen.files, "file");
   const count = files?.length ?? chosen.files;
   if (count === 0) return "none chosen yet";
   return `${files === null ? "all " : ""}${formatCount(count)} ${count === 1 ? "file" : "files"}`;
@@ -187,6 +215,7 @@ const candidateNote = (candidate: RestoreCandidate, node: NodeRow | undefined): 
   [
     node === undefined ? (candidate.gpu ?? "no GPU") : nodeFactsLine(node),
     candidate.busyWith === null ? "idle" : candidate.busyWith,
+    ...(candidate.from === null ? [] : [`reads ${candidate.from}`]),
   ]
     .map(visibleText)
     .join(" · ");
@@ -195,7 +224,7 @@ function Line({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className="grid gap-x-4 gap-y-1 py-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
       <span className="pt-[7px] text-soft">{label}</span>
-      <div className="flex min-h-[34px] min-w-0 items-center gap-2 rounded-md border border-line bg-bg px-2.5">
+      <div className="flex min-h-[34px] min-w-0 flex-wrap items-center gap-x-2 gap-y-1 rounded-md border border-line bg-bg px-2.5 py-0.5">
         {children}
       </div>
     </div>

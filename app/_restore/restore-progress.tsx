@@ -1,20 +1,21 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
-import type { CheckpointRow } from "#protocol/views.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { CheckpointRow, RestorePlan } from "#protocol/views.ts";
 import { checkpointQuery } from "../_hub/queries.ts";
 import { useLiveTransfer } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { Banner } from "../_ui/banner.tsx";
 import { Copy } from "../_ui/copy.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 interface RestoreProgressProps {
   transferId: string;
   checkpoint: CheckpointRow;
   nodeName: string;
   targetPath: string;
-  chosen: { files: number; bytes: number };
+  chosen: RestorePlan["chosen"];
 }
 
 /** The restore as it runs: a sentence, and at the end the verified result. */
@@ -33,7 +34,7 @@ export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, 
     return (
       <Banner
         tone="safe"
-        title={`Restored and verified: ${formatCount(chosen.files)} ${chosen.files === 1 ? "file" : "files"}, ${formatBytes(chosen.bytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
+        title={`Restored and verified: ${chosenWords(chosen)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`}
         action={<Copy text={targetPath} label="Copy the path" />}
       >
         It lies on {visibleText(nodeName)} at <span className="font-mono text-12">{visibleText(targetPath)}</span>.
@@ -45,4 +46,10 @@ export function RestoreProgress({ transferId, checkpoint, nodeName, targetPath, 
       <TransferLine row={row} />
     </ul>
   );
+}
+
+function chosenWords({ files, bytes, tensors }: RestorePlan["chosen"]): string {
+  const where = `${formatCount(files)} ${files === 1 ? "file" : "files"}`;
+  if (tensors === null) return `${where}, ${formatBytes(bytes)}`;
+  return `${formatCount(tensors.count)} ${tensors.count === 1 ? "tensor" : "tensors"} in ${where}, ${formatBytes(tensors.bytes)}`;
 }

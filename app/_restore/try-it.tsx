@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
@@ -9,24 +9,25 @@ import { newRequestId, useAction } from "../_hub/use-action.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { formatBytes } from "../_ui/sizes.ts";
+import type { AskedChoice } from "./restore-choice.ts";
 
 interface TryItProps {
   checkpointId: string;
   nodeId: string;
   nodeName: string;
   targetPath: string;
-  files: readonly string[] | null;
+  choice: AskedChoice;
   disabled: boolean;
 }
 
 const LOOK_MS = 500;
 
 /** Asks the node what the restore would do, without doing any of it. */
-export function TryIt({ checkpointId, nodeId, nodeName, targetPath, files, disabled }: TryItProps) {
+export function TryIt({ checkpointId, nodeId, nodeName, targetPath, choice, disabled }: TryItProps) {
   const [asked, setAsked] = useState<string | null>(null);
   const preview = useAction((requestId: string) => {
     setAsked(requestId);
-    const choice = files === null ? null : { files: [...files] };
     return hub.restores.preview.mutate({ requestId, checkpointId, nodeId, targetPath, choice });
   });
   const answer = useQuery({
@@ -68,6 +69,12 @@ const numberIn = (detail: Detail, name: string): number => {
 
 const fileWords = (count: number): string => `${formatCount(count)} ${count === 1 ? "file" : "files"}`;
 
+function tensorWords(detail: Detail): string {
+  const count = numberIn(detail, "tensors");
+  if (count === 0) return "";
+  return `${formatCount(count)} ${count === 1 ? "tensor" : "tensors"} (${formatBytes(numberIn(detail, "tensorBytes"))}) in `;
+}
+
 function Answer({ detail }: { detail: Detail }) {
   const isFine = detail["verdict"] === "ok";
   const there = numberIn(detail, "thereFiles");
@@ -78,7 +85,9 @@ function Answer({ detail }: { detail: Detail }) {
       title={isFine ? "It would be restored." : visibleText(String(detail["says"] ?? "It would be refused."))}
     >
       <span className="nums">
+        {tensorWords(detail)}
         {fileWords(numberIn(detail, "files"))}, {formatBytes(numberIn(detail, "bytes"))}
+        {numberIn(detail, "tensors") > 0 && " to move"}
         {free > 0 && `; ${formatBytes(free)} free`}
         {there > 0
           ? `; ${fileWords(there)} (${formatBytes(numberIn(detail, "thereBytes"))}) there now, which stay until it is whole`

@@ -1,18 +1,20 @@
 "use client";
 import { useRef } from "react";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
+import { CountCell } from "../_ui/count-cell.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { checkpointState, metricWords } from "./checkpoint-words.ts";
+import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "step", head: "Step" },
@@ -81,9 +83,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
       <Cell from="sm" align="right">
         {formatBytes(row.sizeBytes)}
       </Cell>
-      <Cell from="lg" align="right" className="text-soft">
-        {formatCount(row.fileCount)}
-      </Cell>
+      <CountCell from="lg" className="text-soft" count={row.fileCount} />
       <Cell from="sm" align="right" className="text-soft">
         {age}
       </Cell>
@@ -95,18 +95,21 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {metricWords(row.metrics)}
       </Cell>
       <Cell align="right">
-        <span className="mr-1 inline-flex align-middle">
-          <RowKeeping row={row} />
+        {/* Where all of it has no room side by side, it stands below each other. */}
+        <span className="inline-flex flex-wrap items-center justify-end gap-1 align-middle">
+          <span className="inline-flex">
+            <RowKeeping row={row} />
+          </span>
+          <Button
+            size="small"
+            aria-label={`Restore step ${formatCount(row.step)}`}
+            disabled={notComplete !== null || whyNot !== null}
+            title={notComplete ?? whyNot ?? undefined}
+            onClick={() => dialogs.restore({ checkpointId: row.id, nodeId: null })}
+          >
+            Restore
+          </Button>
         </span>
-        <Button
-          size="small"
-          aria-label={`Restore step ${formatCount(row.step)}`}
-          disabled={notComplete !== null || whyNot !== null}
-          title={notComplete ?? whyNot ?? undefined}
-          onClick={() => dialogs.restore({ checkpointId: row.id, nodeId: null })}
-        >
-          Restore
-        </Button>
       </Cell>
     </Row>
   );

@@ -1,4 +1,5 @@
 "use client";
+import { HomesPanel } from "../_homes/homes-panel.tsx";
 import { DrillPanel } from "../_verifying/drill-panel.tsx";
 import { LineagePanel } from "../_lineage/lineage-panel.tsx";
 import { LossLedger } from "../_losses/loss-ledger.tsx";
@@ -9,6 +10,7 @@ import { TrashPanel } from "../_keeping/trash-panel.tsx";
 export function RunBelow({ run }: { run: string }) {
   return (
     <>
+      <HomesPanel run={run} />
       <RetentionPanel run={run} />
       <TrashPanel run={run} />
       <DrillPanel run={run} />

@@ -1,9 +1,10 @@
 "use client";
 import { useRouter } from "next/navigation";
-import { useEffect, useRef, useState } from "react";
+import { useRef } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointRow, EpochView } from "#protocol/views.ts";
 import { MarkShape } from "../_ui/mark.tsx";
+import { useWidth } from "../_ui/use-width.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { stepLanes, type StepLane } from "./step-lanes.ts";
 
@@ -22,14 +23,7 @@ const ROOM = 16;
 export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
   const router = useRouter();
   const frame = useRef<HTMLElement>(null);
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
+  const width = useWidth(frame);
   const shown = stepLanes({ epochs, checkpoints, most: Math.max(8, Math.floor((width - 2 * SIDE) / ROOM)) });
   const x = (step: number): number =>
     shown.last === shown.first
@@ -76,7 +70,7 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
         </svg>
       )}
       <p className="nums text-12 text-faint">
-        {shown.omitted > 0 && `${formatCount(shown.omitted)} older steps stand in the table. `}
+        {shown.omitted > 0 && `${formatCount(shown.omitted)} older steps are not marked here. `}
         {shown.lostMarks > 0 && (
           <span className="text-lost">
             {formatCount(shown.lostMarks)} captured {shown.lostMarks === 1 ? "checkpoint was" : "checkpoints were"} lost

@@ -3,12 +3,15 @@ import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { CheckpointRow, RunView } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
+import type { StepRange } from "./step-fields.tsx";
 
 interface CheckpointPages {
   rows: readonly CheckpointRow[];
   /** Of these states, loaded or not. */
   count: number;
   isLoading: boolean;
+  /** Nothing has come yet of what is not there from the beginning. */
+  isAsked: boolean;
   /** Null when all are there. */
   more: (() => void) | null;
 }
@@ -17,22 +20,26 @@ interface CheckpointPages {
 export interface CheckpointFilter {
   states: readonly CheckpointState[];
   kept: "pinned" | "tagged" | null;
+  /** Null: of all steps. */
+  steps?: StepRange | null;
 }
 
 const first = (): string | null => null;
 
 /** The checkpoints of a run that are meant, newest first. The newest come with the run itself, the others a page at a time. */
-export function useCheckpointPages(run: RunView, { states, kept }: CheckpointFilter): CheckpointPages {
+export function useCheckpointPages(run: RunView, { states, kept, steps = null }: CheckpointFilter): CheckpointPages {
   const isKept = ({ keeping }: CheckpointRow) =>
     kept === null || (kept === "pinned" ? keeping.isPinned : keeping.tags.length > 0);
-  const fits = (row: CheckpointRow) => states.includes(row.state) && isKept(row);
+  const isIn = ({ step }: CheckpointRow) => steps === null || (step >= steps.from && step <= steps.to);
+  const fits = (row: CheckpointRow) => states.includes(row.state) && isKept(row) && isIn(row);
   const count = countCheckpoints(run, { states, kept });
   const newest = run.checkpoints.filter(fits);
-  const isWhole = newest.length >= count;
+  // How many there are among some steps nobody has counted.
+  const isWhole = steps === null && newest.length >= count;
   const older = useInfiniteQuery({
-    queryKey: ["runs", run.name, "checkpoints", states, kept],
+    queryKey: ["runs", run.name, "checkpoints", states, kept, steps],
     queryFn: ({ pageParam }) =>
-      hub.checkpoints.list.query({ run: run.name, states: [...states], kept, cursor: pageParam, limit: 100 }),
+      hub.checkpoints.list.query({ run: run.name, states: [...states], kept, steps, cursor: pageParam, limit: 100 }),
     initialPageParam: first(),
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
@@ -45,7 +52,8 @@ export function useCheckpointPages(run: RunView, { states, kept }: CheckpointFil
   const rows = [...byId.values()].sort((a, b) => b.writerEpoch - a.writerEpoch || b.step - a.step);
   return {
     rows,
-    count: Math.max(count, rows.length),
+    count: steps === null ? Math.max(count, rows.length) : rows.length,
+    isAsked: !isWhole && older.data === undefined,
     isLoading: older.isFetchingNextPage,
     more: !isWhole && older.hasNextPage ? () => void older.fetchNextPage() : null,
   };

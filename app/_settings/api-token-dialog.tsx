@@ -7,9 +7,11 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { usePerson } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { CodeBlock } from "../_ui/code-block.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { isRole, lastingChoices, rolesUpTo } from "./role-words.ts";
 
@@ -62,20 +64,17 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
           if (name.trim() !== "") make.run(undefined, () => void client.invalidateQueries({ queryKey: ["account"] }));
         }}
       >
-        <Field label="Name" error={wrong}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              value={name}
-              maxLength={64}
-              placeholder="nightly report"
-              onChange={(event) => {
-                setName(event.target.value);
-                setWrong(undefined);
-              }}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name"
+          error={wrong}
+          value={name}
+          maxLength={64}
+          placeholder="nightly report"
+          onChange={(value) => {
+            setName(value);
+            setWrong(undefined);
+          }}
+        />
         <Field label="Role">
           {(ids) => (
             <Select
@@ -97,12 +96,7 @@ export function ApiTokenDialog({ onClose }: { onClose: () => void }) {
             <FaultNote fault={make.fault} />
           </div>
         )}
-        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={make.busy}>
-            {make.busy ? "Making" : "Make token"}
-          </Button>
-        </div>
+        <FormEnd word="Make token" busyWord="Making" busy={make.busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

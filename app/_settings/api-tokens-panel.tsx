@@ -5,8 +5,6 @@ import type { ApiTokenView } from "#protocol/people.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { usePerson } from "../_hub/person.tsx";
 import { apiTokensQuery } from "../_hub/queries.ts";
@@ -19,6 +17,7 @@ import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
+import { QueryFault } from "../_hub/query-fault.tsx";
 
 const ApiTokenDialog = onDemand(() => import("./api-token-dialog.tsx").then((module) => module.ApiTokenDialog));
 
@@ -46,9 +45,7 @@ export function ApiTokensPanel() {
       }
     >
       {tokens.isError && tokens.data === undefined ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(tokens.error)} onRetry={() => void tokens.refetch()} />
-        </div>
+        <QueryFault query={tokens} />
       ) : tokens.data === undefined ? (
         <SkeletonRows rows={2} label="Loading API tokens" />
       ) : tokens.data.length === 0 ? (

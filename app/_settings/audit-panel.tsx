@@ -4,18 +4,16 @@ import type { AuditRow } from "#protocol/people.ts";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord, useAddressWords } from "../_hub/address.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
+import { Listed } from "../_hub/listed.tsx";
 import { useHubNow } from "../_hub/live.tsx";
 import { SearchField } from "../_shell/page-head.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
 import { Select } from "../_ui/select.tsx";
-import { SkeletonRows } from "../_ui/skeleton.tsx";
 import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { actionsIn, actorsIn } from "./audit-choices.ts";
-import { momentOf } from "./dates.ts";
+import { momentOf } from "../_ui/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "what", head: "What" },
@@ -47,7 +45,7 @@ export function AuditPanel() {
     placeholderData: keepPreviousData,
     staleTime: 0,
   });
-  const rows = found.data?.pages.flatMap((page) => page.rows);
+  const rows = found.data?.pages.flatMap((page) => page.rows) ?? null;
   const isFiltered = actor !== "" || action !== "" || subject !== "";
   const clear = () => replace({ show: "audit" });
   return (
@@ -76,36 +74,25 @@ export function AuditPanel() {
           </Button>
         )}
       </div>
-      {rows === undefined && found.isError ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(found.error)} onRetry={() => void found.refetch()} />
-        </div>
-      ) : rows === undefined ? (
-        <SkeletonRows rows={8} label="Loading the audit" />
-      ) : rows.length === 0 ? (
-        <Empty title="Nothing fits" action={isFiltered ? <Button onClick={clear}>Show all</Button> : undefined}>
-          Nothing on record fits all of these filters.
-        </Empty>
-      ) : (
-        <Table label="Audit" columns={COLUMNS}>
-          {rows.map((row) => (
-            <AuditLine key={row.id} row={row} />
-          ))}
-        </Table>
-      )}
-      {found.hasNextPage && (
-        <div className="flex items-center gap-3 border-t border-line px-3 py-2">
-          <Button
-            look="quiet"
-            size="small"
-            disabled={found.isFetchingNextPage}
-            onClick={() => void found.fetchNextPage()}
-          >
-            {found.isFetchingNextPage ? "Loading" : "Earlier"}
-          </Button>
-          <span className="nums text-12 text-faint">{formatCount(rows?.length ?? 0)} shown</span>
-        </div>
-      )}
+      <Listed
+        query={found}
+        rows={rows}
+        loading={{ label: "Loading the audit", rows: 8 }}
+        empty={
+          <Empty title="Nothing fits" action={isFiltered ? <Button onClick={clear}>Show all</Button> : undefined}>
+            Nothing on record fits all of these filters.
+          </Empty>
+        }
+        note={found.hasNextPage ? `${formatCount(rows?.length ?? 0)} shown` : undefined}
+      >
+        {(lines) => (
+          <Table label="Audit" columns={COLUMNS}>
+            {lines.map((row) => (
+              <AuditLine key={row.id} row={row} />
+            ))}
+          </Table>
+        )}
+      </Listed>
     </Panel>
   );
 }

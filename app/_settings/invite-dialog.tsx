@@ -6,8 +6,10 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { Field } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { Select } from "../_ui/select.tsx";
 import { LinkOnce } from "./link-once.tsx";
 import { isRole, lastingChoices, ROLE_CHOICES } from "./role-words.ts";
@@ -53,21 +55,19 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
           if (read.success) make.run(read.data, () => void client.invalidateQueries({ queryKey: ["account"] }));
         }}
       >
-        <Field label="E-mail" hint="The name of the account." error={wrong}>
-          {(ids) => (
-            <TextInput
-              {...ids}
-              type="email"
-              value={address}
-              maxLength={254}
-              placeholder="ada@example.com"
-              onChange={(event) => {
-                setAddress(event.target.value);
-                setWrong(undefined);
-              }}
-            />
-          )}
-        </Field>
+        <TextField
+          label="E-mail"
+          hint="The name of the account."
+          error={wrong}
+          type="email"
+          value={address}
+          maxLength={254}
+          placeholder="ada@example.com"
+          onChange={(value) => {
+            setAddress(value);
+            setWrong(undefined);
+          }}
+        />
         <Field label="Role">
           {(ids) => (
             <Select
@@ -89,12 +89,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
             <FaultNote fault={make.fault} />
           </div>
         )}
-        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={make.busy}>
-            {make.busy ? "Making" : "Make link"}
-          </Button>
-        </div>
+        <FormEnd word="Make link" busyWord="Making" busy={make.busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

@@ -3,12 +3,11 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { TokenView } from "#protocol/views.ts";
 import { hub } from "../_hub/client.ts";
-import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useHubNow } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { tokensQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/button.tsx";
 import { Empty, Panel } from "../_ui/panel.tsx";
@@ -17,6 +16,7 @@ import { Cell, Row, Table, TwoLines, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { dayOf } from "../_ui/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "token", head: "Token" },
@@ -45,9 +45,7 @@ export function JoinTokensPanel() {
       {whyNot !== null ? (
         <p className="px-4 py-6 text-soft">Join tokens: {whyNot}</p>
       ) : tokens.isError && tokens.data === undefined ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(tokens.error)} onRetry={() => void tokens.refetch()} />
-        </div>
+        <QueryFault query={tokens} />
       ) : tokens.data === undefined ? (
         <SkeletonRows rows={2} label="Loading tokens" />
       ) : tokens.data.length === 0 ? (
@@ -85,7 +83,7 @@ function TokenRow({ token }: { token: TokenView }) {
               {token.label !== "" && <span className="ml-2 text-soft">{visibleText(token.label)}</span>}
             </>
           }
-          second={`made ${new Date(token.createdAt).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric" })}`}
+          second={`made ${dayOf(token.createdAt)}`}
         />
       </Cell>
       <Cell from="sm">{visibleText(token.profileName)}</Cell>

@@ -5,9 +5,9 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { sessionsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
-import { Button } from "../_ui/button.tsx";
+import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { Field, TextInput } from "../_ui/field.tsx";
+import { TextField } from "../_ui/text-field.tsx";
 import { say } from "../_ui/toast.tsx";
 
 const SHORTEST = 12;
@@ -55,37 +55,26 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
         }}
       >
         {FIELDS.map(({ name, label, autoComplete }) => (
-          <Field
+          <TextField
             key={name}
             label={label}
             hint={name === "password" ? `At least ${SHORTEST} characters.` : undefined}
             error={wrong[name]}
-          >
-            {(ids) => (
-              <TextInput
-                {...ids}
-                type="password"
-                autoComplete={autoComplete}
-                value={typed[name]}
-                onChange={(event) => {
-                  setTyped((was) => ({ ...was, [name]: event.target.value }));
-                  setWrong({});
-                }}
-              />
-            )}
-          </Field>
+            type="password"
+            autoComplete={autoComplete}
+            value={typed[name]}
+            onChange={(value) => {
+              setTyped((was) => ({ ...was, [name]: value }));
+              setWrong({});
+            }}
+          />
         ))}
         {change.fault !== null && (
           <div className="py-2">
             <FaultNote fault={change.fault} />
           </div>
         )}
-        <div className="-mx-5 mt-3 -mb-3 flex justify-end gap-2 border-t border-line px-5 py-3">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="main" disabled={change.busy}>
-            {change.busy ? "Changing" : "Change password"}
-          </Button>
-        </div>
+        <FormEnd word="Change password" busyWord="Changing" busy={change.busy} onCancel={onClose} />
       </form>
     </Dialog>
   );

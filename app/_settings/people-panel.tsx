@@ -4,7 +4,6 @@ import { useState } from "react";
 import type { UserView } from "#protocol/people.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { usersQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
@@ -15,6 +14,7 @@ import { Table, type Column } from "../_ui/table.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { OpenLinksPanel } from "./open-links-panel.tsx";
 import { PersonRow } from "./person-row.tsx";
 import { ResetDialog } from "./reset-dialog.tsx";
@@ -59,9 +59,7 @@ export function PeoplePanel() {
           </div>
         )}
         {users.isError && users.data === undefined ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(users.error)} onRetry={() => void users.refetch()} />
-          </div>
+          <QueryFault query={users} />
         ) : users.data === undefined ? (
           <SkeletonRows rows={3} label="Loading people" />
         ) : (

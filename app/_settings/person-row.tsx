@@ -9,7 +9,7 @@ import { Select } from "../_ui/select.tsx";
 import { Cell, Row, TwoLines } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { dayOf } from "./dates.ts";
+import { dayOf } from "../_ui/times.ts";
 import { isRole, ROLE_CHOICES } from "./role-words.ts";
 
 const BARE_ROLES = ROLE_CHOICES.map(({ value, label }) => ({ value, label }));

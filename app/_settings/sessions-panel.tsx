@@ -6,7 +6,6 @@ import { formatCount } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { sessionsQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
 import { Button } from "../_ui/button.tsx";
@@ -17,7 +16,8 @@ import { Tag } from "../_ui/tag.tsx";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
-import { dayOf } from "./dates.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
+import { dayOf } from "../_ui/times.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "browser", head: "Session" },
@@ -52,9 +52,7 @@ export function SessionsPanel() {
         </div>
       )}
       {sessions.isError && sessions.data === undefined ? (
-        <div className="p-3">
-          <FaultNote fault={faultOf(sessions.error)} onRetry={() => void sessions.refetch()} />
-        </div>
+        <QueryFault query={sessions} />
       ) : sessions.data === undefined ? (
         <SkeletonRows rows={1} label="Loading sessions" />
       ) : (

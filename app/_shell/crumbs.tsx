@@ -4,6 +4,7 @@ import Link from "next/link";
 import { usePathname } from "next/navigation";
 import { formatCount } from "#protocol/units.ts";
 import { useNode } from "../_hub/live.tsx";
+import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { PLACES } from "./nav.tsx";
@@ -20,6 +21,7 @@ export function Crumbs() {
       : PLACES.find((one) => one.href === `/${first}`);
   // The page itself asks for it; the crumbs only read what has come.
   const checkpoint = useQuery({ ...checkpointQuery(first === "checkpoints" ? id : ""), enabled: false }).data;
+  const benchmark = useQuery({ ...benchmarkQuery(first === "benchmarks" ? id : ""), enabled: false }).data;
   const profiles = useQuery({ ...profilesQuery(), enabled: false }).data;
   const bucket = profiles?.find((profile) => profile.id === id)?.profile.name ?? "bucket";
   const leaf =
@@ -28,7 +30,9 @@ export function Crumbs() {
         ? bucket
         : (node?.name ?? "node")
       : first !== "checkpoints"
-        ? id
+        ? first === "benchmarks"
+          ? (benchmark?.name ?? "benchmark")
+          : id
         : checkpoint === undefined
           ? "checkpoint"
           : `step ${formatCount(checkpoint.step)}`;

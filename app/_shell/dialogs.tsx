@@ -1,31 +1,48 @@
 "use client";
 import { createContext, use, useState, type ReactNode } from "react";
+import { useNode } from "../_hub/live.tsx";
+import type { OrderKind } from "../_orders/order-form.ts";
 import { onDemand } from "../_ui/on-demand.tsx";
 
-/** The two dialogs that can be opened from anywhere. They are loaded when first asked for. */
+/** The dialogs that can be opened from anywhere. They are loaded when first asked for. */
 export interface RestoreRequest {
   /** Null lets the person choose the run first. */
   checkpointId: string | null;
   nodeId: string | null;
 }
+interface OrderRequest {
+  nodeId: string;
+  kind: OrderKind;
+}
 interface Dialogs {
   addNode: () => void;
   restore: (request: RestoreRequest) => void;
+  order: (request: OrderRequest) => void;
 }
 
-const DialogsContext = createContext<Dialogs>({ addNode: () => undefined, restore: () => undefined });
+const DialogsContext = createContext<Dialogs>({
+  addNode: () => undefined,
+  restore: () => undefined,
+  order: () => undefined,
+});
 export const useDialogs = (): Dialogs => use(DialogsContext);
 
 const AddNodeDialog = onDemand(() => import("../_add-node/add-node-dialog.tsx").then((module) => module.AddNodeDialog));
+const OrderDialog = onDemand(() => import("../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 const RestoreDialog = onDemand(() => import("../_restore/restore-dialog.tsx").then((module) => module.RestoreDialog));
 
 export function DialogsProvider({ children }: { children: ReactNode }) {
   const [adding, setAdding] = useState(false);
   const [restoring, setRestoring] = useState<RestoreRequest | null>(null);
+  const [ordering, setOrdering] = useState<OrderRequest | null>(null);
+  const ordered = useNode(ordering?.nodeId ?? "");
   return (
-    <DialogsContext value={{ addNode: () => setAdding(true), restore: setRestoring }}>
+    <DialogsContext value={{ addNode: () => setAdding(true), restore: setRestoring, order: setOrdering }}>
       {children}
       {adding && <AddNodeDialog onClose={() => setAdding(false)} />}
+      {ordering !== null && ordered !== null && (
+        <OrderDialog nodes={[ordered]} kind={ordering.kind} onClose={() => setOrdering(null)} />
+      )}
       {restoring !== null && <RestoreDialog request={restoring} onClose={() => setRestoring(null)} />}
     </DialogsContext>
   );

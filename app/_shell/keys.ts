@@ -5,12 +5,13 @@ import { useEffect, useEffectEvent } from "react";
 export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
   { keys: ["Ctrl K"], does: "find a node, run or action" },
   { keys: ["/"], does: "go to the filter of the page" },
-  { keys: ["j", "k"], does: "next and previous row" },
+  { keys: ["j", "k"], does: "next and previous row; the arrows too, from a row on" },
   { keys: ["Enter"], does: "open the row" },
+  { keys: ["x"], does: "choose the row, where rows can be chosen" },
   { keys: ["p"], does: "pin or unpin the checkpoint of the row" },
   {
-    keys: ["g", "then", "o n r b t a e s"],
-    does: "overview, nodes, runs, buckets, transfers, alerts, events, settings",
+    keys: ["g", "then", "o n r b t a d m e s"],
+    does: "overview, nodes, runs, buckets, transfers, alerts, advice, benchmarks, events, settings",
   },
   { keys: ["?"], does: "this help" },
   { keys: ["Esc"], does: "close what is open" },
@@ -23,6 +24,8 @@ const GO: Record<string, string> = {
   b: "/buckets",
   t: "/transfers",
   a: "/alerts",
+  d: "/advice",
+  m: "/benchmarks",
   e: "/events",
   s: "/settings",
 };
@@ -39,13 +42,22 @@ function walkRows(step: 1 | -1): void {
   rows[next]?.scrollIntoView({ block: "nearest" });
 }
 
+const isOnRow = (): boolean => document.activeElement?.matches("main [data-row-link]") === true;
+
+/** Ticks the box of the row that has the focus, or had it: its box is not lost from under the next key. */
+function chooseRow(): void {
+  document.activeElement?.closest("tr, li")?.querySelector<HTMLElement>("input[type=checkbox]")?.click();
+}
+
 interface KeyActions {
+  /** What lies over the page, or was asked for and is on its way: keys are meant for it then. */
+  over: string | null;
   onPalette: () => void;
   onHelp: () => void;
   onGo: (path: string) => void;
 }
 
-export function useKeys({ onPalette, onHelp, onGo }: KeyActions): void {
+export function useKeys({ over, onPalette, onHelp, onGo }: KeyActions): void {
   const press = useEffectEvent((event: KeyboardEvent, went: boolean): boolean => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -53,7 +65,7 @@ export function useKeys({ onPalette, onHelp, onGo }: KeyActions): void {
       return false;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return false;
-    if (document.querySelector("[role=dialog]") !== null) return false;
+    if (over !== null || document.querySelector("[role=dialog]") !== null) return false;
     const path = GO[event.key];
     if (went && path !== undefined) {
       event.preventDefault();
@@ -71,11 +83,21 @@ export function useKeys({ onPalette, onHelp, onGo }: KeyActions): void {
         document.querySelector<HTMLElement>("[data-page-filter]")?.focus();
         return false;
       }
+      case "ArrowDown":
+      case "ArrowUp":
+        // Elsewhere they scroll, or belong to what has the focus.
+        if (!isOnRow()) return false;
+        event.preventDefault();
+        walkRows(event.key === "ArrowDown" ? 1 : -1);
+        return false;
       case "j":
         walkRows(1);
         return false;
       case "k":
         walkRows(-1);
+        return false;
+      case "x":
+        chooseRow();
         return false;
       default:
         return false;

@@ -5,6 +5,8 @@ import {
   Bell,
   Database,
   Flag,
+  Lightbulb,
+  Gauge,
   List,
   Server,
   SlidersHorizontal,
@@ -33,6 +35,8 @@ export const PLACES: readonly Place[] = [
   { href: "/buckets", label: "Buckets", icon: Database },
   { href: "/transfers", label: "Transfers", icon: ArrowUpDown },
   { href: "/alerts", label: "Alerts", icon: Bell },
+  { href: "/advice", label: "Advice", icon: Lightbulb, from: "wide" },
+  { href: "/benchmarks", label: "Benchmarks", icon: Gauge, from: "wide" },
   { href: "/events", label: "Events", icon: List, from: "wide" },
   { href: "/settings", label: "Settings", icon: SlidersHorizontal },
 ];
@@ -107,12 +111,12 @@ export function BottomNav() {
           href={place.href}
           aria-current={isAt(path, place.href) ? "page" : undefined}
           className={classNames(
-            "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11",
+            "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11 max-[400px]:tracking-[-.035em]",
             isAt(path, place.href) ? "font-mid text-accent" : "text-soft",
           )}
         >
           <place.icon size={18} strokeWidth={1.6} aria-hidden />
-          <span className="max-w-full truncate px-0.5">{place.label}</span>
+          <span className="max-w-full truncate">{place.label}</span>
         </Link>
       ))}
     </nav>

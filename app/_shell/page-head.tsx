@@ -76,7 +76,7 @@ export function SearchField({ label, value, placeholder, width = "usual", onChan
           setTyped("");
           event.currentTarget.blur();
         }}
-        className={classNames(controlLook, "min-h-[30px] py-1 pl-8")}
+        className={classNames(controlLook, "min-h-[30px] py-1 pl-8", width === "short" && "max-sm:pr-1 max-sm:pl-7")}
       />
     </div>
   );

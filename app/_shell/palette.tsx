@@ -1,33 +1,18 @@
 "use client";
 import { Autocomplete } from "@base-ui/react/autocomplete";
 import { Dialog } from "@base-ui/react/dialog";
-import { useQuery } from "@tanstack/react-query";
-import { useRouter } from "next/navigation";
 import { useState } from "react";
-import { chooseRateUnit, chooseTheme, useRateUnit } from "../_hub/choices.ts";
-import { useNodes } from "../_hub/live.tsx";
-import { runsQuery } from "../_hub/queries.ts";
-import { nodeFactsLine } from "../_nodes/node-filter.ts";
 import { Key } from "../_ui/button.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
-import { useDialogs } from "./dialogs.tsx";
-import { PLACES } from "./nav.tsx";
+import { usePaletteEntries, type Entry } from "./palette-entries.ts";
 import { bestMatches } from "./palette-match.ts";
-
-interface Entry {
-  id: string;
-  kind: string;
-  text: string;
-  note?: string | undefined;
-  choose: () => void;
-}
 
 const SHOWN = 40;
 
-/** Everything by name: pages, nodes, runs and actions. */
+/** Everything by name: pages, nodes, runs, buckets, keys and what can be done with them. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const [typed, setTyped] = useState("");
-  const found = bestMatches(usePaletteEntries(onHelp), typed, SHOWN);
+  const found = bestMatches(usePaletteEntries(typed, onHelp), typed, SHOWN);
   return (
     <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Dialog.Portal>
@@ -48,8 +33,8 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
             itemToStringValue={(entry: Entry) => entry.text}
           >
             <Autocomplete.Input
-              aria-label="Find a node, run or action"
-              placeholder="Find a node, run or action"
+              aria-label="Find a node, run, key or action"
+              placeholder="Find a node, run, key or action"
               className="w-full border-b border-line bg-transparent px-4 py-3 text-15 outline-none placeholder:text-faint max-sm:text-[16px]"
             />
             <Autocomplete.Empty className="px-4 text-soft not-empty:py-4">
@@ -80,50 +65,4 @@ export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () =
       </Dialog.Portal>
     </Dialog.Root>
   );
-}
-
-function usePaletteEntries(onHelp: () => void): Entry[] {
-  const router = useRouter();
-  const nodes = useNodes();
-  const runs = useQuery(runsQuery());
-  const dialogs = useDialogs();
-  const unit = useRateUnit();
-  const go = (path: string) => () => router.push(path);
-  return [
-    ...PLACES.map((place) => ({ id: place.href, kind: "page", text: place.label, choose: go(place.href) })),
-    { id: "add-node", kind: "action", text: "Add node", choose: dialogs.addNode },
-    {
-      id: "restore",
-      kind: "action",
-      text: "Restore a checkpoint",
-      choose: () => dialogs.restore({ checkpointId: null, nodeId: null }),
-    },
-    { id: "add-bucket", kind: "action", text: "Add bucket profile", choose: go("/buckets?add=1") },
-    { id: "at-risk", kind: "action", text: "Show what is at risk", choose: go("/nodes?show=risk") },
-    { id: "add-rule", kind: "action", text: "Add alert rule", choose: go("/alerts?show=rules&rule=new") },
-    { id: "light", kind: "action", text: "Theme: light", choose: () => chooseTheme("light") },
-    { id: "dark", kind: "action", text: "Theme: dark", choose: () => chooseTheme("dark") },
-    { id: "system", kind: "action", text: "Theme: as the system", choose: () => chooseTheme("system") },
-    {
-      id: "rate",
-      kind: "action",
-      text: unit === "bits" ? "Show rates in MB/s" : "Show rates in Mbps",
-      choose: () => chooseRateUnit(unit === "bits" ? "bytes" : "bits"),
-    },
-    { id: "keys", kind: "action", text: "Keys", note: "?", choose: onHelp },
-    ...(runs.data ?? []).map((run) => ({
-      id: `run ${run.name}`,
-      kind: "run",
-      text: run.name,
-      note: run.writerNodeName ?? undefined,
-      choose: go(`/runs/${encodeURIComponent(run.name)}`),
-    })),
-    ...[...(nodes?.values() ?? [])].map((node) => ({
-      id: `node ${node.id}`,
-      kind: "node",
-      text: node.name,
-      note: nodeFactsLine(node),
-      choose: go(`/nodes/${encodeURIComponent(node.id)}`),
-    })),
-  ];
 }

@@ -1,8 +1,9 @@
 "use client";
 import { Search } from "lucide-react";
 import { useRouter } from "next/navigation";
-import { useState, type ReactNode } from "react";
+import { Fragment, useState, type ReactNode } from "react";
 import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
+import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
 import { useLiveness } from "../_hub/live.tsx";
 import { Key } from "../_ui/button.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
@@ -13,6 +14,7 @@ import { LivePill, StaleBanner } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 
+const Announcer = onDemand(() => import("./announcer.tsx").then((module) => module.Announcer));
 const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
 const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.KeyHelp));
 
@@ -24,11 +26,14 @@ export function Shell({ children }: { children: ReactNode }) {
   const [over, setOver] = useState<"palette" | "keys" | null>(null);
   const router = useRouter();
   useKeys({
+    over,
     onPalette: () => setOver("palette"),
     onHelp: () => setOver("keys"),
     onGo: (path) => router.push(path),
   });
   const { state } = useLiveness(1000);
+  // Sizes and times are words made in many places: when they are to be said another way, the page is drawn anew.
+  const words = `${useSizeUnit()} ${useTimeZone()}`;
   return (
     <DialogsProvider>
       <a
@@ -45,11 +50,11 @@ export function Shell({ children }: { children: ReactNode }) {
             <button
               type="button"
               onClick={() => setOver("palette")}
-              aria-label="Find a node, run or action"
+              aria-label="Find a node, run, key or action"
               className="ml-auto flex h-[34px] items-center gap-2 rounded-md border border-line bg-panel px-2.5 text-faint hover:border-edge md:w-[300px]"
             >
               <Search size={14} aria-hidden />
-              <span className="max-md:hidden">Find a node, run or action</span>
+              <span className="max-md:hidden">Find a node, run, key or action</span>
               <span className="ml-auto max-md:hidden">
                 <Key>Ctrl K</Key>
               </span>
@@ -63,12 +68,13 @@ export function Shell({ children }: { children: ReactNode }) {
             className="mx-auto flex w-full max-w-[1720px] flex-col gap-5 p-4 outline-none md:p-6"
           >
             <StaleBanner />
-            {children}
+            <Fragment key={words}>{children}</Fragment>
           </main>
         </div>
         <BottomNav />
       </div>
       <ResumeUploads />
+      <Announcer />
       {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
       {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
     </DialogsProvider>

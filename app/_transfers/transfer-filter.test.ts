@@ -1,41 +1,22 @@
 import { expect, test } from "vitest";
-import { TRANSFER_STATES } from "#protocol/transfer.ts";
+import { TRANSFER_STATES } from "#protocol/transfer-kinds.ts";
 import type { TransferRow } from "#protocol/views.ts";
-import { TRANSFER_FILTERS, transferFilterOf, transfersShown } from "./transfer-filter.ts";
+import { transferRow } from "../_hub/make-transfer-row.ts";
+import {
+  fitsSearch,
+  NO_SEARCH,
+  TRANSFER_FILTERS,
+  transferFilterOf,
+  transfersShown,
+  type TransferSearch,
+} from "./transfer-filter.ts";
 
-const row = (id: string, over: Partial<TransferRow>): TransferRow => ({
-  id,
-  nodeId: "n",
-  nodeName: "n",
-  direction: "upload",
-  state: "running",
-  checkpointId: "c",
-  run: "r",
-  step: 1,
-  bucket: "b",
-  place: "p",
-  bytesDone: 0,
-  bytesTotal: 0,
-  filesDone: 0,
-  filesTotal: 0,
-  currentPath: null,
-  bytesPerSecond: 0,
-  averageBytesPerSecond: 0,
-  etaMs: null,
-  connections: 0,
-  retries: 0,
-  pieces: "",
-  stalledMs: null,
-  fault: null,
-  startedBy: "queue",
-  createdAt: 0,
-  startedAt: null,
-  endedAt: null,
-  ...over,
-});
+const row = (id: string, over: Partial<TransferRow>) => transferRow({ id, ...over });
 
-test("every state belongs to exactly one filter", () => {
-  const states = TRANSFER_FILTERS.flatMap((filter) => [...filter.states]);
+const kept = new Set<string>();
+
+test("every state belongs to exactly one filter, and to that of all", () => {
+  const states = TRANSFER_FILTERS.filter(({ id }) => id !== "all").flatMap((filter) => [...filter.states]);
   expect([...states].sort()).toEqual([...TRANSFER_STATES].sort());
 });
 
@@ -44,19 +25,41 @@ test("a transfer that has just ended leaves the list of those that run, although
     filter: transferFilterOf("now"),
     stored: [row("a", {}), row("b", { startedAt: 2 })],
     live: [row("a", { state: "done", endedAt: 9 })],
+    kept,
   });
   expect(shown.map((one) => one.id)).toEqual(["b"]);
 });
 
 test("ended ones are newest first, running ones stay in the order they started", () => {
   const done = [row("a", { state: "done", endedAt: 1 }), row("b", { state: "done", endedAt: 5 })];
-  expect(transfersShown({ filter: transferFilterOf("done"), stored: done, live: [] }).map((one) => one.id)).toEqual([
-    "b",
-    "a",
-  ]);
+  expect(
+    transfersShown({ filter: transferFilterOf("done"), stored: done, live: [], kept }).map((one) => one.id),
+  ).toEqual(["b", "a"]);
   const running = [row("z", { startedAt: 1 }), row("a", { startedAt: 5 })];
-  expect(transfersShown({ filter: transferFilterOf("now"), stored: [], live: running }).map((one) => one.id)).toEqual([
-    "z",
-    "a",
-  ]);
+  expect(
+    transfersShown({ filter: transferFilterOf("now"), stored: [], live: running, kept }).map((one) => one.id),
+  ).toEqual(["z", "a"]);
+});
+
+test("what a person has just paused stays where it was", () => {
+  const live = [row("a", { state: "paused", startedAt: 1 }), row("b", { startedAt: 2 })];
+  const shown = transfersShown({ filter: transferFilterOf("now"), stored: [], live, kept: new Set(["a"]) });
+  expect(shown.map((one) => one.id)).toEqual(["a", "b"]);
+});
+
+test.each<[string, Partial<TransferSearch>, boolean]>([
+  ["everything", {}, true],
+  ["part of the node's name", { node: "GPU" }, true],
+  ["another node", { node: "gpu-8" }, false],
+  ["part of the run's name", { run: "lla" }, true],
+  ["another run", { run: "mistral" }, false],
+  ["its direction", { direction: "download" }, true],
+  ["another direction", { direction: "upload" }, false],
+  ["its day", { fromDay: "2026-11-22", toDay: "2026-11-22" }, true],
+  ["the day after", { fromDay: "2026-11-23" }, false],
+  ["the day before", { toDay: "2026-11-21" }, false],
+])("a live row fits %s", (_, search, fits) => {
+  const createdAt = new Date("2026-11-22T13:00:00").getTime();
+  const live = row("a", { nodeName: "gpu-7", run: "llama", direction: "download", createdAt });
+  expect(fitsSearch(live, { ...NO_SEARCH, ...search })).toBe(fits);
 });

@@ -3,15 +3,21 @@ import { useAddressWord } from "../_hub/address.ts";
 import { useLiveTransfers } from "../_hub/live.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
-import { countShown, TRANSFER_FILTERS, transferFilterOf } from "./transfer-filter.ts";
-import { TransferList } from "./transfer-list.tsx";
+import { countShown, fitsSearch, NO_SEARCH, TRANSFER_FILTERS, transferFilterOf } from "./transfer-filter.ts";
+import { TransferListLater } from "./transfer-list-later.tsx";
+import { TransferSearchLine } from "./transfer-search-line.tsx";
+import { useTransferSearch } from "./use-transfer-search.ts";
 
-/** A list of transfers with its filters. */
+/** A list of transfers with its filters: all of them, or those of one node, which need no search. */
 export function TransfersPanel({ nodeId }: { nodeId: string | null }) {
   const [word, setWord] = useAddressWord("show", "now");
+  const { search: asked, change, clear } = useTransferSearch();
+  const search = nodeId === null ? asked : NO_SEARCH;
   const filter = transferFilterOf(word);
   const live = useLiveTransfers();
-  const mine = [...(live?.values() ?? [])].filter((row) => nodeId === null || row.nodeId === nodeId);
+  const mine = [...(live?.values() ?? [])].filter(
+    (row) => (nodeId === null || row.nodeId === nodeId) && fitsSearch(row, search),
+  );
   const filters = (
     <FilterWords
       label="Show"
@@ -26,8 +32,13 @@ export function TransfersPanel({ nodeId }: { nodeId: string | null }) {
   );
   return (
     <Panel label="Transfers" {...(nodeId === null ? {} : { title: "Transfers", side: filters })}>
-      {nodeId === null && <div className="border-b border-line px-4 py-2.5">{filters}</div>}
-      <TransferList key={filter.id} nodeId={nodeId} filter={filter} />
+      {nodeId === null && (
+        <div className="flex flex-col gap-2 border-b border-line px-4 py-2.5">
+          {filters}
+          <TransferSearchLine search={search} change={change} clear={clear} />
+        </div>
+      )}
+      <TransferListLater key={filter.id} nodeId={nodeId} filter={filter} search={search} />
     </Panel>
   );
 }

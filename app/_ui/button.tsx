@@ -29,8 +29,15 @@ interface Own {
   children?: ReactNode;
 }
 
-export function Button({ look = "plain", size = "usual", className, ...rest }: Own & ComponentProps<"button">) {
-  return <button type="button" {...rest} className={shape(look, size, className)} />;
+interface Barred {
+  /** Why this person may not press it; told on hovering. Null where they may. */
+  whyNot?: string | null;
+}
+
+export function Button(props: Own & Barred & ComponentProps<"button">) {
+  const { look = "plain", size = "usual", className, whyNot = null, ...rest } = props;
+  const barred = whyNot === null ? {} : { disabled: true, title: whyNot };
+  return <button type="button" {...rest} {...barred} className={shape(look, size, className)} />;
 }
 
 export function ButtonLink({ look = "plain", size = "usual", className, ...rest }: Own & ComponentProps<typeof Link>) {

@@ -1,6 +1,7 @@
 import type { Series } from "./chart.tsx";
 import { classNames } from "./class-names.ts";
 import { Mark } from "./mark.tsx";
+import { clockSeconds } from "./times.ts";
 
 interface ReadoutProps {
   series: readonly Series[];
@@ -18,7 +19,7 @@ export function ChartReadout({ series, index, at, side }: ReadoutProps) {
         side === "left" ? "left-3" : "right-[72px]",
       )}
     >
-      <div className="text-faint">{new Date(at).toLocaleTimeString("en-GB")}</div>
+      <div className="text-faint">{clockSeconds(at)}</div>
       {series.map((one) => (
         <div key={one.key} className="flex items-center gap-2">
           <Mark tone={one.tone} />
@@ -60,7 +61,7 @@ export function ChartTable({ id, label, times, series }: ChartTableProps) {
           {times.map((at, index) =>
             (times.length - 1 - index) % step === 0 ? (
               <tr key={at}>
-                <th scope="row">{new Date(at).toLocaleTimeString("en-GB")}</th>
+                <th scope="row">{clockSeconds(at)}</th>
                 {series.map((one) => (
                   <td key={one.key}>{one.format(one.values[index] ?? 0)}</td>
                 ))}

@@ -1,4 +1,9 @@
+import { clockTime, shortDay, zoneShiftMs } from "./times.ts";
+
 /** Scales of a chart over time: round ticks, and paths that break where samples are missing. */
+
+/** Of a chart that is not told another one, in pixels. */
+export const CHART_HEIGHT = 172;
 
 /** Round upper end and ticks from 0, in steps of 1, 2 or 5 times a power of `base` (10 for rates, 1024 for sizes). */
 export function ticksFor(largest: number, base: 10 | 1024): number[] {
@@ -16,26 +21,20 @@ export function ticksFor(largest: number, base: 10 | 1024): number[] {
 const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
 
-/** Whole local times between `from` and `to`, at most `most` of them. */
+/** Whole times of the chosen zone between `from` and `to`, at most `most` of them. */
 export function timeTicks(from: number, to: number, most: number): number[] {
   const step = STEPS.find((candidate) => (to - from) / candidate <= most) ?? 7 * 1440 * MINUTE;
-  const shift = new Date(from).getTimezoneOffset() * MINUTE;
+  const shift = zoneShiftMs(from);
   const ticks: number[] = [];
   for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step) ticks.push(at);
   return ticks;
 }
 
-/** `13:05`, by the clock of the person who looks. */
-export const clockTime = (at: number): string =>
-  new Date(at).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
-
 /** What stands under a tick: the time, and the day where a chart spans several. */
 export function tickWords(at: number, spanMs: number): string {
   const time = clockTime(at);
   const day = spanMs > 1440 * MINUTE || (spanMs > 720 * MINUTE && time === "00:00");
-  return day && (time === "00:00" || spanMs > 4 * 1440 * MINUTE)
-    ? new Date(at).toLocaleDateString("en-GB", { day: "numeric", month: "short" })
-    : time;
+  return day && (time === "00:00" || spanMs > 4 * 1440 * MINUTE) ? shortDay(at) : time;
 }
 
 export interface Point {

@@ -1,9 +1,9 @@
 "use client";
-import { useEffect, useId, useRef, useState, type PointerEvent } from "react";
+import { useId, useRef, useState, type PointerEvent } from "react";
 import {
   brokenArea,
   brokenPath,
-  clockTime,
+  CHART_HEIGHT,
   nearestIndex,
   tickWords,
   ticksFor,
@@ -14,6 +14,8 @@ import { ChartMarkers, type ChartMarker } from "./chart-markers.tsx";
 import { ChartReadout, ChartTable } from "./chart-readout.tsx";
 import { classNames } from "./class-names.ts";
 import type { Tone } from "./mark.tsx";
+import { clockTime } from "./times.ts";
+import { useWidth } from "./use-width.ts";
 
 export interface Series {
   key: string;
@@ -26,7 +28,7 @@ export interface Series {
   fill?: "area" | "line";
 }
 
-interface ChartProps {
+export interface ChartProps {
   label: string;
   times: readonly number[];
   series: readonly Series[];
@@ -34,6 +36,8 @@ interface ChartProps {
   to: number;
   markers?: readonly ChartMarker[];
   height?: number;
+  /** A line breaks where nothing was measured for so long; without it, where the points stand unusually far apart. */
+  breakAfterMs?: number;
 }
 
 const STROKE = { safe: "stroke-safe", moving: "stroke-moving", risk: "stroke-risk", lost: "stroke-lost" };
@@ -51,18 +55,20 @@ function valueWords(series: readonly Series[], times: readonly number[], index: 
 }
 
 /** Lines over time with a crosshair for pointer and arrow keys, and the same numbers as a table for those who read. */
-export function Chart({ label, times, series, from, to, markers = [], height = 172 }: ChartProps) {
+export function Chart({
+  label,
+  times,
+  series,
+  from,
+  to,
+  markers = [],
+  height = CHART_HEIGHT,
+  breakAfterMs,
+}: ChartProps) {
   const frame = useRef<HTMLDivElement>(null);
   const note = useId();
-  const [width, setWidth] = useState(0);
+  const width = useWidth(frame);
   const [cursor, setCursor] = useState<number | null>(null);
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
 
   const scales = [...new Map(series.map((one) => [one.scale.name, one.scale])).values()].slice(0, 2).map((scale) => {
     const own = series.filter((one) => one.scale.name === scale.name);
@@ -83,7 +89,10 @@ export function Chart({ label, times, series, from, to, markers = [], height = 1
     const top = scales.find((one) => one.name === scale)?.ticks.at(-1) ?? 1;
     return plot.floor - (Math.max(0, value) / top) * (plot.floor - TOP);
   };
-  const gap = Math.max(12, (plot.width / Math.max(1, times.length)) * 4);
+  const gap =
+    breakAfterMs === undefined
+      ? Math.max(12, (plot.width / Math.max(1, times.length)) * 4)
+      : (breakAfterMs / Math.max(1, to - from)) * plot.width;
   const pointsOf = (one: Series): Point[] =>
     times.map((at, index) => ({ x: x(at), y: y(one.values[index] ?? 0, one.scale.name) }));
 

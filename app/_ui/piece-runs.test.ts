@@ -10,6 +10,6 @@ test("neighbours in the same state become one block", () => {
   expect(pieceRuns("")).toEqual([]);
 });
 
-test("counts what is safe and what moves", () => {
-  expect(countPieces("##>..#")).toEqual({ done: 3, moving: 1 });
+test("counts what is safe, what moves, what is tried again and what waits", () => {
+  expect(countPieces("##>..#!")).toEqual({ done: 3, moving: 1, again: 1, waiting: 2 });
 });

@@ -5,7 +5,7 @@ export interface PieceRun {
   length: number;
 }
 
-/** Run lengths of a piece map (`.` waiting, `>` moving, `#` acknowledged). */
+/** Run lengths of a piece map (`.` waiting, `>` moving, `#` acknowledged, `!` tried again). */
 export function pieceRuns(pieces: string): PieceRun[] {
   const runs: PieceRun[] = [];
   for (let index = 0; index < pieces.length; index++) {
@@ -17,12 +17,13 @@ export function pieceRuns(pieces: string): PieceRun[] {
   return runs;
 }
 
-export function countPieces(pieces: string): { done: number; moving: number } {
-  let done = 0;
-  let moving = 0;
+export function countPieces(pieces: string): { done: number; moving: number; again: number; waiting: number } {
+  const counts = { done: 0, moving: 0, again: 0, waiting: 0 };
   for (const state of pieces) {
-    if (state === "#") done++;
-    else if (state === ">") moving++;
+    if (state === "#") counts.done++;
+    else if (state === ">") counts.moving++;
+    else if (state === "!") counts.again++;
+    else counts.waiting++;
   }
-  return { done, moving };
+  return counts;
 }

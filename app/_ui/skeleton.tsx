@@ -1,7 +1,8 @@
+import type { CSSProperties } from "react";
 import { classNames } from "./class-names.ts";
 
-export function Skeleton({ className }: { className?: string }) {
-  return <span aria-hidden className={classNames("shimmer block rounded-1", className)} />;
+export function Skeleton({ className, style }: { className?: string; style?: CSSProperties }) {
+  return <span aria-hidden style={style} className={classNames("shimmer block rounded-1", className)} />;
 }
 
 /** Rows of a list that is on its way. */

@@ -78,7 +78,7 @@ function SortHead({ column, sort }: { column: Column; sort: TableSort }) {
     <button
       type="button"
       onClick={() => sort.onPress(column.key)}
-      className={classNames("rounded-1 hover:text-ink", isSorted && "text-ink")}
+      className={classNames("min-h-6 min-w-6 rounded-1 hover:text-ink", isSorted && "text-ink")}
     >
       {column.head}
       {isSorted && <span aria-hidden>{sort.direction === "ascending" ? " ↑" : " ↓"}</span>}

@@ -1,6 +1,7 @@
 "use client";
-import { Tabs as Base } from "@base-ui/react/tabs";
-import type { ReactNode } from "react";
+import { useId, type KeyboardEvent, type ReactNode } from "react";
+import { classNames } from "./class-names.ts";
+import { tabAfter } from "./tab-after.ts";
 
 interface TabItem {
   id: string;
@@ -15,25 +16,60 @@ interface TabsProps {
   onChange: (id: string) => void;
 }
 
+/**
+ * Parts of a page of which one is shown. The arrow keys, Home and End go from tab to tab, Enter opens one
+ * (https://www.w3.org/WAI/ARIA/apg/patterns/tabs/, with manual activation, as opening one may ask the hub).
+ */
 export function Tabs({ label, items, value, onChange }: TabsProps) {
+  const name = useId();
+  const shown = items.find((item) => item.id === value) ?? items[0];
+  const move = (event: KeyboardEvent<HTMLElement>): void => {
+    const tabs = [...event.currentTarget.querySelectorAll<HTMLElement>("[role=tab]")];
+    const at = tabs.findIndex((tab) => tab === document.activeElement);
+    const next = tabAfter(event.key, at, tabs.length);
+    if (next === null) return;
+    event.preventDefault();
+    tabs[next]?.focus();
+  };
+  if (shown === undefined) return null;
   return (
-    <Base.Root value={value} onValueChange={(next) => onChange(String(next))}>
-      <Base.List aria-label={label} className="flex gap-1 overflow-x-auto border-b border-line">
-        {items.map((item) => (
-          <Base.Tab
-            key={item.id}
-            value={item.id}
-            className="-mb-px shrink-0 border-b-2 border-transparent px-2 py-1.5 whitespace-nowrap text-soft hover:text-ink focus-visible:outline-offset-[-2px] data-active:border-accent data-active:font-mid data-active:text-ink"
+    <div>
+      <div
+        role="tablist"
+        tabIndex={-1}
+        aria-label={label}
+        onKeyDown={move}
+        className="flex gap-1 overflow-x-auto border-b border-line"
+      >
+        {items.map(({ id, label: words }) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            id={`${name}-${id}`}
+            aria-selected={id === shown.id}
+            aria-controls={id === shown.id ? `${name}-panel` : undefined}
+            tabIndex={id === shown.id ? 0 : -1}
+            onClick={() => onChange(id)}
+            className={classNames(
+              "-mb-px shrink-0 border-b-2 px-2 py-1.5 whitespace-nowrap hover:text-ink focus-visible:outline-offset-[-2px]",
+              id === shown.id ? "border-accent font-mid text-ink" : "border-transparent text-soft",
+            )}
           >
-            {item.label}
-          </Base.Tab>
+            {words}
+          </button>
         ))}
-      </Base.List>
-      {items.map((item) => (
-        <Base.Panel key={item.id} value={item.id} className="pt-3 outline-none" tabIndex={-1}>
-          {item.body}
-        </Base.Panel>
-      ))}
-    </Base.Root>
+      </div>
+      <div
+        key={shown.id}
+        role="tabpanel"
+        id={`${name}-panel`}
+        aria-labelledby={`${name}-${shown.id}`}
+        tabIndex={-1}
+        className="pt-3 outline-none"
+      >
+        {shown.body}
+      </div>
+    </div>
   );
 }

@@ -1,16 +1,19 @@
 "use client";
 import { useSyncExternalStore } from "react";
 import { X } from "lucide-react";
-import { IconButton } from "./button.tsx";
+import { Button, IconButton } from "./button.tsx";
 import { Mark, type Tone } from "./mark.tsx";
 
 interface Note {
   id: number;
   tone: Tone;
   text: string;
+  undo: (() => void) | null;
 }
 
 const SHOWN_MS = 6000;
+/** Long enough to read it, be startled, and reach the button. */
+const UNDO_MS = 12_000;
 let notes: readonly Note[] = [];
 let nextId = 1;
 const listeners = new Set<() => void>();
@@ -22,11 +25,11 @@ function change(next: readonly Note[]): void {
 
 const drop = (id: number): void => change(notes.filter((note) => note.id !== id));
 
-/** Says a milestone for a few seconds: one sentence, read out once. */
-export function say(tone: Tone, text: string): void {
+/** Says a milestone for a few seconds: one sentence, read out once. With `undo`, it can be taken back for a while. */
+export function say(tone: Tone, text: string, undo: (() => void) | null = null): void {
   const id = nextId++;
-  change([...notes.slice(-2), { id, tone, text }]);
-  setTimeout(() => drop(id), SHOWN_MS);
+  change([...notes.slice(-2), { id, tone, text, undo }]);
+  setTimeout(() => drop(id), undo === null ? SHOWN_MS : UNDO_MS);
 }
 
 const NONE: readonly Note[] = [];
@@ -53,6 +56,17 @@ export function Toasts() {
         >
           <Mark tone={note.tone} />
           <span className="min-w-0">{note.text}</span>
+          {note.undo !== null && (
+            <Button
+              size="small"
+              onClick={() => {
+                drop(note.id);
+                note.undo?.();
+              }}
+            >
+              Undo
+            </Button>
+          )}
           <IconButton label="Dismiss" onClick={() => drop(note.id)}>
             <X size={14} />
           </IconButton>

@@ -16,14 +16,16 @@ interface View {
   /** Distance from the top of the rows to the top of the screen; negative while the rows begin further down. */
   scrolled: number;
   screenHeight: number;
+  /** Lists up to this long are drawn whole. */
+  whole?: number;
 }
 
 const SPARE_ROWS = 8;
 /** Lists up to this long are drawn whole: searching in the page and printing work there. */
 const WHOLE = 120;
 
-export function rowWindow({ count, rowHeight, scrolled, screenHeight }: View): RowWindow {
-  if (count <= WHOLE) return { first: 0, end: count, before: 0, after: 0 };
+export function rowWindow({ count, rowHeight, scrolled, screenHeight, whole = WHOLE }: View): RowWindow {
+  if (count <= whole) return { first: 0, end: count, before: 0, after: 0 };
   const first = Math.min(count, Math.max(0, Math.floor(scrolled / rowHeight) - SPARE_ROWS));
   const end = Math.max(first, Math.min(count, Math.ceil((scrolled + screenHeight) / rowHeight) + SPARE_ROWS));
   return { first, end, before: first * rowHeight, after: (count - end) * rowHeight };
@@ -33,8 +35,9 @@ export function useRowWindow(options: {
   count: number;
   rowHeight: number;
   rows: RefObject<HTMLElement | null>;
+  whole?: number;
 }): RowWindow {
-  const { count, rowHeight, rows } = options;
+  const { count, rowHeight, rows, whole = WHOLE } = options;
   const [view, setView] = useState({ scrolled: 0, screenHeight: 1000 });
   useEffect(() => {
     const look = (): void => {
@@ -54,5 +57,11 @@ export function useRowWindow(options: {
       window.removeEventListener("resize", look);
     };
   }, [rows, rowHeight]);
-  return rowWindow({ count, rowHeight, scrolled: view.scrolled, screenHeight: view.screenHeight + rowHeight * 4 });
+  return rowWindow({
+    count,
+    rowHeight,
+    scrolled: view.scrolled,
+    screenHeight: view.screenHeight + rowHeight * 4,
+    whole,
+  });
 }

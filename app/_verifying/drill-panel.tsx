@@ -3,11 +3,11 @@ import { useQuery } from "@tanstack/react-query";
 import { drillsQuery } from "../_hub/queries.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
-import { faultOf } from "../_hub/fault-of.ts";
 import { useHubNow, useLiveTransfers } from "../_hub/live.tsx";
 import { useWhyNot } from "../_hub/person.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { useAction } from "../_hub/use-action.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Select } from "../_ui/select.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
@@ -51,9 +51,7 @@ export function DrillPanel({ run }: { run: string }) {
       )}
       {view === undefined ? (
         drills.isError ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(drills.error)} onRetry={() => void drills.refetch()} />
-          </div>
+          <QueryFault query={drills} />
         ) : (
           <SkeletonRows rows={1} label="Loading restore drills" />
         )

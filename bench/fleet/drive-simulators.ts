@@ -25,6 +25,8 @@ export interface Fleet {
   everyMs: number;
   intervalMs: number;
   processes: number;
+  /** As fill-hub wrote them; left out: they enrol and hold streams. */
+  seed?: string;
   under: readonly string[];
 }
 
@@ -87,7 +89,8 @@ export async function driveSimulators(fleet: Fleet): Promise<Simulators> {
   const each = Math.ceil(fleet.nodes / fleet.processes);
   for (let first = 0; first < fleet.nodes; first += each) {
     const { url, token, everyMs, intervalMs } = fleet;
-    const orders = { url, token, first, count: Math.min(each, fleet.nodes - first), everyMs, intervalMs };
+    const count = Math.min(each, fleet.nodes - first);
+    const orders = { url, token, first, count, everyMs, intervalMs, seed: fleet.seed ?? null };
     const process = await startProcess({
       title: "simulator",
       entry: "bench/fleet/simulate.ts",

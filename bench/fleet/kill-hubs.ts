@@ -3,17 +3,7 @@ import type { Stage } from "#e2e/stage/open-stage.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";
 import type { Simulators } from "./drive-simulators.ts";
 import { percentile } from "./percentile.ts";
-
-/** What became of a hub that was killed again and again under its fleet. */
-export interface Killed {
-  kills: number;
-  /** From the start of the process to its first answer, milliseconds. */
-  readyMs: { p50: number; worst: number };
-  /** From that answer until every node held its stream again, seconds. */
-  allBackSeconds: { p50: number; worst: number };
-  /** The largest share of the fleet that said hello within one second. */
-  busiestSecond: number;
-}
+import type { Killed } from "./result.ts";
 
 const WINDOW_MS = 1_000;
 

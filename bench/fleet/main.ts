@@ -1,22 +1,25 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { addToken } from "#e2e/stage/provision.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
+import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { driveSimulators, type Simulators } from "./drive-simulators.ts";
-import { type Killed, killHubs } from "./kill-hubs.ts";
+import { killHubs } from "./kill-hubs.ts";
 import { missingEnds } from "./missing-ends.ts";
 import { percentile } from "./percentile.ts";
+import { type FleetMeasured, type Phase, readFleetResults, saveFleetResult } from "./result.ts";
 import { sendCommands } from "./send-commands.ts";
 import { usageOf } from "./watch-process.ts";
 import { watchScreen } from "./watch-screen.ts";
+import { fleetPage, wishesOf } from "./write-page.ts";
 
 /** `npm run bench -- fleet`: as many nodes as asked for on one hub that has one core of this machine. */
 
-export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--save]
+export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--save | --report]
 
   --nodes N       simulated nodes (10000), in the real protocol, each with a stream of its own
   --seconds S     how long each phase is measured (60)
@@ -24,29 +27,10 @@ export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--e
   --interval S    seconds between two uploads of a node (600)
   --kills N       kill -9 the hub so often under that load, and say what came of it (0)
   --no-screen     without Chromium and its person
-  --save          keep the results in bench/results/fleet/`;
+  --save          keep the results in bench/results/fleet/ and write docs/fleet.md
+  --report        only write docs/fleet.md again`;
 
-interface Phase {
-  phase: string;
-  seconds: number;
-  /** Share of one core. */
-  cpu: number;
-  rssMb: number;
-}
-
-interface FleetResult {
-  nodes: number;
-  everySeconds: number;
-  intervalSeconds: number;
-  phases: Phase[];
-  /** Milliseconds. */
-  commandMs: { count: number; p50: number; p99: number };
-  screenMs: { count: number; p50: number; p95: number } | null;
-  acknowledgedEnds: number;
-  lostEnds: number;
-  commandsTwice: number;
-  killed: Killed | null;
-}
+const PAGE = join(ROOT, "docs/fleet.md");
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -71,8 +55,13 @@ interface Options {
   save: boolean;
 }
 
+async function writePage(): Promise<void> {
+  await writeFile(PAGE, fleetPage(await readFleetResults()));
+  console.log("docs/fleet.md is written.");
+}
+
 /** @throws BenchError that says what was not understood */
-function readFleetOptions(args: readonly string[]): Options | "help" {
+function readFleetOptions(args: readonly string[]): Options | "help" | "report" {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -83,15 +72,14 @@ function readFleetOptions(args: readonly string[]): Options | "help" {
       kills: { type: "string", default: "0" },
       "no-screen": { type: "boolean", default: false },
       save: { type: "boolean", default: false },
+      report: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) return "help";
-  const count = (name: "nodes" | "seconds" | "every" | "interval" | "kills", least: number): number => {
-    const number = Number(values[name]);
-    if (Number.isInteger(number) && number >= least) return number;
-    throw new BenchError(`--${name} takes a whole number from ${least}, not "${values[name]}".`);
-  };
+  if (values.report) return "report";
+  const count = (name: "nodes" | "seconds" | "every" | "interval" | "kills", least: number): number =>
+    readCount(`--${name}`, values[name], least);
   return {
     nodes: count("nodes", 1),
     seconds: count("seconds", 1),
@@ -117,7 +105,7 @@ async function lookAtOne(stage: Stage, simulators: Simulators, work: () => Promi
   });
 }
 
-async function run(stage: Stage, options: Options): Promise<FleetResult> {
+async function run(stage: Stage, options: Options): Promise<FleetMeasured> {
   const { nodes, seconds, every, interval, kills } = options;
   const token = await addToken(stage.client, { profileId: stage.profileId, maxUses: nodes });
   const startedAt = performance.now();
@@ -133,10 +121,12 @@ async function run(stage: Stage, options: Options): Promise<FleetResult> {
   const phases: Phase[] = [];
   let commandMs: number[] = [];
   let screenMs: number[] | null = null;
-  let killed: Killed | null = null;
+  let killed: FleetMeasured["killed"] = null;
+  let connectedSeconds = 0;
   try {
     await simulators.ready;
-    console.log(`  all connected after ${((performance.now() - startedAt) / 1000).toFixed(0)} s`);
+    connectedSeconds = (performance.now() - startedAt) / 1000;
+    console.log(`  all connected after ${connectedSeconds.toFixed(0)} s`);
     const nodeIds = (await stage.client.nodes.list.query()).map(({ id }) => id);
     await after(every * 2_000);
     phases.push(await measurePhase(stage, "nobody looks", () => after(seconds * 1000)));
@@ -163,9 +153,14 @@ async function run(stage: Stage, options: Options): Promise<FleetResult> {
     nodes,
     everySeconds: every,
     intervalSeconds: interval,
+    connectedSeconds,
     phases,
     killed,
-    commandMs: { count: commandMs.length, p50: percentile(commandMs, 0.5), p99: percentile(commandMs, 0.99) },
+    commandMs: {
+      count: commandMs.length,
+      p50: finiteOrNull(percentile(commandMs, 0.5)),
+      p99: finiteOrNull(percentile(commandMs, 0.99)),
+    },
     screenMs:
       screenMs === null
         ? null
@@ -176,12 +171,19 @@ async function run(stage: Stage, options: Options): Promise<FleetResult> {
   };
 }
 
+const finiteOrNull = (value: number): number | null => (Number.isFinite(value) ? value : null);
+
 export async function benchFleet(args: readonly string[]): Promise<void> {
   const options = readFleetOptions(args);
   if (options === "help") {
     console.log(FLEET_HELP);
     return;
   }
+  if (options === "report") {
+    await writePage();
+    return;
+  }
+  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
   console.log(
     `${options.nodes} nodes, a report of each every ${options.every} s, an upload every ${options.interval} s`,
   );
@@ -191,13 +193,16 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
     const result = await run(stage, options);
     console.log(`  ${result.acknowledgedEnds} ends acknowledged, ${result.lostEnds} of them lost`);
     console.log(`  ${result.commandsTwice} commands executed twice`);
-    if (result.lostEnds + result.commandsTwice > 0) process.exitCode = 1;
-    if (!options.save) return;
-    const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
     const command = `npm run bench -- fleet ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
-    const path = join(ROOT, `bench/results/fleet/${options.nodes}${options.kills > 0 ? "-kills" : ""}.json`);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, `${JSON.stringify({ ...machine, command, ...result }, null, 2)}\n`);
+    const whole = { ...machine, command, ...result };
+    for (const { says, isMet } of wishesOf(whole)) {
+      if (isMet) continue;
+      console.log(`x ${says}`);
+      process.exitCode = 1;
+    }
+    if (!options.save) return;
+    await saveFleetResult(whole);
+    await writePage();
   } finally {
     await stage.close();
   }

@@ -1,5 +1,8 @@
 import { Agent } from "node:http";
 import { z } from "zod";
+import { nodeSettings } from "#protocol/hello.ts";
+import { returnWaitMs } from "#protocol/return-wait.ts";
+import { credentialOf } from "#e2e/stage/fill-hub.ts";
 import { callHub, openStream } from "./talk.ts";
 import { createSimulatedNode, type SimulatedNode } from "./simulated-node.ts";
 
@@ -18,10 +21,12 @@ const orders = z.object({
   everyMs: z.number().int(),
   /** How long a node trains between two uploads, on average. */
   intervalMs: z.number().int(),
+  /** Nodes that are there already (e2e/stage/fill-hub) and only report; null: they enrol and hold streams. */
+  seed: z.string().nullable().default(null),
 });
 
-/** The real worker's wait before it comes back: full jitter up to 0.5, 1, 2 ... 15 s. */
-const MAX_WAIT_MS = 15_000;
+/** As the real worker's: a stream that was open so long was no failure. */
+const GOOD_MS = 15_000;
 const ENROL_AT_ONCE = 8;
 
 export type Said =
@@ -47,11 +52,15 @@ function refuse(what: string): void {
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+const helloAnswer = z.object({ settings: nodeSettings });
+
 /** Hello, stream, and again after each end, as the worker does. */
 async function stayConnected(node: SimulatedNode): Promise<never> {
+  let withinMs: number | undefined;
   for (let tries = 0; ; tries++) {
     try {
-      await callHub(hub, { path: "node.hello", credential: node.credential, body: node.hello() });
+      const answer = await callHub(hub, { path: "node.hello", credential: node.credential, body: node.hello() });
+      withinMs = helloAnswer.parse(answer).settings.returnWithinMs;
       say({ said: "hello", at: Date.now(), node: node.index });
       const openedAt = performance.now();
       await openStream(hub, {
@@ -61,18 +70,19 @@ async function stayConnected(node: SimulatedNode): Promise<never> {
           node.isOpen = true;
         },
         onMessage: (message) => {
+          if (message.type === "settings") withinMs = message.settings.returnWithinMs;
           if (message.type !== "command") return;
           const { id, kind } = message.command;
           const again = node.takeCommand(id);
           say({ said: "command", id, kind, at: Date.now(), again });
         },
       });
-      if (performance.now() - openedAt > MAX_WAIT_MS) tries = 0;
+      if (performance.now() - openedAt > GOOD_MS) tries = -1;
     } catch (error) {
       refuse(`stream: ${String(error)}`);
     }
     node.isOpen = false;
-    await sleep(50 + Math.random() * Math.min(MAX_WAIT_MS, 500 * 2 ** Math.min(tries, 10)));
+    await sleep(returnWaitMs(Math.max(0, tries), { withinMs, random: Math.random }));
   }
 }
 
@@ -83,8 +93,12 @@ async function keepReporting(node: SimulatedNode): Promise<never> {
   let nextAt = performance.now();
   for (;;) {
     try {
+      if (given.seed !== null && !node.isOpen)
+        await callHub(hub, { path: "node.hello", credential: node.credential, body: node.hello() });
       const report = node.report(Date.now());
       await callHub(hub, { path: "node.progress", credential: node.credential, body: report });
+      // Without a stream, having been heard once is what makes it one of the fleet.
+      if (given.seed !== null) node.isOpen = true;
       if (node.index === 0) say({ said: "mark", node: 0, value: report.rttMs ?? 0, at: report.at });
     } catch (error) {
       refuse(`progress: ${String(error)}`);
@@ -116,9 +130,11 @@ async function enrolAll(): Promise<SimulatedNode[]> {
   let next = given.first;
   const enrolSome = async (): Promise<void> => {
     while (next < given.first + given.count) {
-      const node = await createSimulatedNode(hub, { ...given, index: next++ });
+      const index = next++;
+      const credential = given.seed === null ? null : credentialOf(given.seed, index);
+      const node = await createSimulatedNode(hub, { ...given, index, credential });
       nodes.push(node);
-      void stayConnected(node);
+      if (given.seed === null) void stayConnected(node);
       void keepReporting(node);
     }
   };

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { addValue, createHistogram, bucketOf, type Histogram } from "#protocol/histogram.ts";
 import { NO_BUCKET, packMinute } from "#protocol/minute-bytes.ts";
+import { randomFrom } from "#protocol/random-from.ts";
 import { cellFor, kindOf, packRoll, type Cells } from "#protocol/roll-bytes.ts";
 
 /**
@@ -35,17 +36,6 @@ const PROFILES = 4;
 const VARIANTS = 12;
 /** Kinds: live up, transfer up, live round trip. */
 const KINDS = [kindOf("up", "live"), kindOf("up", "transfer"), kindOf("rtt", "live")] as const;
-
-/** Numbers from a seed (mulberry32), so that two fills are the same. */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface FilledNode {
   number: number;
@@ -87,7 +77,7 @@ function bodiesOf(nodes: readonly FilledNode[], random: () => number, hours: num
 export function fillHistory(file: string, fill: Fill, tell: (text: string) => void): Growth[] {
   const db = new DatabaseSync(file);
   db.exec("PRAGMA synchronous = OFF");
-  const random = seeded(1);
+  const random = randomFrom(1);
   const size = (): number => {
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     const { page_count: pages } = db.prepare("PRAGMA page_count").get() as { page_count: number };
@@ -224,6 +214,7 @@ function putMinutes(
         rttMs: rtt * (1 + random() / 3),
         upBucket: random() < 2 / 3 ? bucketOf(rate * (1 + random() / 3)) : NO_BUCKET,
         downBucket: NO_BUCKET,
+        cpuPercent: 10 * random(),
       }));
       put.run(at + 1, minute, packMinute(entries));
     }

@@ -1,27 +1,33 @@
 import { spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openLink, type LinkSettings } from "#e2e/link/open-link.ts";
+import type { LinkSettings } from "#e2e/link/emulator.ts";
+import { openLink } from "#e2e/link/open-link.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
-import { percentile } from "../fleet/percentile.ts";
+import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { readPacksResult, savePacksResult } from "./result.ts";
 import { measuredTurns, type MeasuredTurn } from "./turn.ts";
+import { packsPage } from "./write-page.ts";
 
 /**
  * `npm run bench -- packs`: one checkpoint of many small files, saved by a worker and restored by it across an emulated
  * link, packed and file by file in turns. Hub and store are at the far end, so that every question to either costs a round trip.
  */
 
-const PACKS_HELP = `npm run bench -- packs [--files N] [--bytes N] [--rounds N] [--packed] [--save]
+const PACKS_HELP = `npm run bench -- packs [--files N] [--bytes N] [--rounds N] [--packed] [--save | --report]
 
   --files N    files of the checkpoint (50000)
   --bytes N    bytes of each (4096)
   --rounds N   rounds, in each of which both ways have their turn (3)
   --packed     without the turns file by file, which take most of the time
-  --save       keep the results in bench/results/packs.json`;
+  --save       keep the results in bench/results/packs.json and write docs/packs.md
+  --report     only write docs/packs.md again`;
+
+const PAGE = join(ROOT, "docs/packs.md");
 
 const LINK: LinkSettings = { rttMs: 120, upMbit: 500, downMbit: 500 };
 
@@ -33,7 +39,7 @@ interface Counts {
   save: boolean;
 }
 
-function readCounts(args: readonly string[]): Counts | "help" {
+function readCounts(args: readonly string[]): Counts | "help" | "report" {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -42,31 +48,20 @@ function readCounts(args: readonly string[]): Counts | "help" {
       rounds: { type: "string", default: "3" },
       packed: { type: "boolean", default: false },
       save: { type: "boolean", default: false },
+      report: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) return "help";
-  const count = (name: "files" | "bytes" | "rounds"): number => {
-    const number = Number(values[name]);
-    if (Number.isInteger(number) && number >= 1) return number;
-    throw new BenchError(`--${name} takes a whole number from 1, not "${values[name]}".`);
-  };
+  if (values.report) return "report";
+  const count = (name: "files" | "bytes" | "rounds"): number => readCount(`--${name}`, values[name]);
   const ways: Counts["ways"] = values.packed ? ["packed"] : ["file by file", "packed"];
   return { files: count("files"), bytes: count("bytes"), rounds: count("rounds"), ways, save: values.save };
 }
 
-function tell(turns: readonly MeasuredTurn[]): void {
-  for (const what of ["saveSeconds", "restoreSeconds"] as const) {
-    const of = (way: MeasuredTurn["way"]) =>
-      percentile(
-        turns.filter((turn) => turn.way === way).map((turn) => turn[what]),
-        0.5,
-      );
-    const [alone, packed] = [of("file by file"), of("packed")];
-    console.log(
-      `${what}: ${alone.toFixed(1)} s file by file, ${packed.toFixed(1)} s packed: ${(alone / packed).toFixed(1)} times`,
-    );
-  }
+async function writePage(): Promise<void> {
+  await writeFile(PAGE, packsPage(await readPacksResult()));
+  console.log("docs/packs.md is written.");
 }
 
 /** @throws BenchError that says what was not understood, CannotRun where no link can be emulated */
@@ -76,6 +71,11 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
     console.log(PACKS_HELP);
     return;
   }
+  if (options === "report") {
+    await writePage();
+    return;
+  }
+  const machine = await describeMachine({ congestion: "cubic", link: LINK, server: "minio" });
   const { files, bytes, rounds, ways, save } = options;
   const folder = await mkdtemp(join(tmpdir(), "tidemark-packs-"));
   await using undo = new AsyncDisposableStack();
@@ -92,12 +92,11 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
   });
   if (code !== 0) throw new BenchError(`The measurement ended with ${code}.`);
   const turns = measuredTurns.parse(JSON.parse(await readFile(results, "utf8")));
-  if (ways.length > 1) tell(turns);
   const { up, down } = await link.counts();
-  if (up.refused + down.refused > 0) console.log("The emulator could not keep up; do not trust this.");
+  const command = `npm run bench -- packs ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+  const result = { ...machine, command, link: LINK, files, bytes, turns, refused: up.refused + down.refused };
+  console.log(packsPage(result));
   if (!save) return;
-  const machine = await describeMachine({ congestion: "cubic", link: LINK, server: "minio" });
-  const place = join(ROOT, "bench/results/packs.json");
-  await mkdir(dirname(place), { recursive: true });
-  await writeFile(place, `${JSON.stringify({ ...machine, files, bytes, turns }, null, 2)}\n`);
+  await savePacksResult(result);
+  await writePage();
 }

@@ -27,9 +27,8 @@ const tool = z.object({
 });
 export type ToolFacts = z.infer<typeof tool>;
 
-const result = z.object({
-  case: z.string(),
-  direction: z.enum(["up", "down"]),
+/** What every result says of how it was measured. */
+export const machineFacts = z.object({
   date: z.string(),
   commit: z.string(),
   command: z.string(),
@@ -44,6 +43,11 @@ const result = z.object({
     server: z.string(),
     congestion: z.string(),
   }),
+});
+
+const result = machineFacts.extend({
+  case: z.string(),
+  direction: z.enum(["up", "down"]),
   bytes: z.number(),
   files: z.number(),
   tools: z.array(tool),
@@ -60,9 +64,9 @@ export async function writeResult(value: Result, folder: string): Promise<void> 
   await writeFile(join(folder, `${value.case}.${value.direction}.json`), `${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** All kept results; an empty list when there are none. */
+/** All kept results of transfers; an empty list when there are none. */
 export async function readResults(folder: string): Promise<Result[]> {
   const names = await readdir(folder).catch(() => []);
-  const files = names.filter((name) => name.endsWith(".json"));
+  const files = names.filter((name) => /\.(up|down)\.json$/.test(name));
   return Promise.all(files.map(async (name) => result.parse(JSON.parse(await readFile(join(folder, name), "utf8")))));
 }

@@ -1,3 +1,4 @@
+import { medianOf } from "#protocol/robust.ts";
 import { type Bar, type BenchCase, linkRate } from "../cases.ts";
 import type { Result, ToolFacts } from "./results.ts";
 
@@ -19,10 +20,7 @@ export interface Summary {
 const GB = 1e9;
 
 export function median(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
-  const upper = sorted[Math.floor(sorted.length / 2)];
-  const lower = sorted[Math.ceil(sorted.length / 2) - 1];
-  return upper === undefined || lower === undefined ? null : (upper + lower) / 2;
+  return values.length === 0 ? null : medianOf(values);
 }
 
 /** Medians per tool over the runs that went well, in the order of the tools. Tools that never ran are left out. */

@@ -5,7 +5,8 @@ import { installServer } from "#e2e/servers/install.ts";
 import { freePort } from "#e2e/servers/run-binary.ts";
 import { BenchError } from "../bench-error.ts";
 import type { BenchCase } from "../cases.ts";
-import { isAlive, openLink, type Link } from "#e2e/link/open-link.ts";
+import { isAlive } from "#e2e/link/namespaces.ts";
+import { openLink, type Link } from "#e2e/link/open-link.ts";
 import { compileRaw } from "../tools/raw.ts";
 import { makeCertificate } from "./make-certificate.ts";
 import { type BenchServer, type ServerName, startListening, startServer } from "./start-server.ts";
@@ -72,7 +73,7 @@ export async function openStage(benchCase: BenchCase, options: StageOptions): Pr
 }
 
 /** A fresh folder in memory where there is one, so that no disk is measured. What killed runs left is removed. */
-async function makeFolder(): Promise<string> {
+export async function makeFolder(): Promise<string> {
   const shared = "/dev/shm";
   const parent = (await stat(shared).catch(() => null)) === null ? tmpdir() : shared;
   for (const name of await readdir(parent)) {

@@ -8,6 +8,7 @@ import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
 import { BenchError } from "../bench-error.ts";
+import { readCount } from "../read-count.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { runTraining, type Trained } from "./run-training.ts";
@@ -160,9 +161,7 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
     console.log(TRAINING_HELP);
     return;
   }
-  const [rounds = 0, saves = 0] = [values.rounds, values.saves].map(Number);
-  if (!Number.isInteger(rounds) || rounds < 1) throw new BenchError(`--rounds takes a whole number from 1.`);
-  if (!Number.isInteger(saves) || saves < 1) throw new BenchError(`--saves takes a whole number from 1.`);
+  const [rounds, saves] = [readCount("--rounds", values.rounds), readCount("--saves", values.saves)];
   const { rclone } = await installKnownPeers();
   if ("missing" in rclone) throw new BenchError(`There is no rclone to compare with: ${rclone.missing}.`);
   const program = await compileC("train", join(import.meta.dirname, "train.c"));

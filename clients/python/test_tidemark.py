@@ -422,6 +422,37 @@ class TheStepRecord(Case):
             thread.join()
         self.assertEqual(self.written(path)[0], 800)
 
+    def test_threads_whose_first_steps_meet_share_one_record(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        opened: List[str] = []
+        real_open = os.open
+
+        def slow_open(name: str, flags: int) -> int:
+            opened.append(name)
+            # So long that every thread comes to the door while the first is behind it.
+            time.sleep(0.05)
+            return real_open(name, flags)
+
+        threads = [threading.Thread(target=tidemark.step, args=(n,)) for n in range(8)]
+        with mock.patch.object(os, "open", slow_open):
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(opened, [path])
+        self.assertEqual(self.written(path)[0], 8)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork here")
+    def test_a_child_forked_while_a_thread_opens_can_say_its_steps(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = path = self.make()
+        with tidemark._opening:
+            child = os.fork()
+            if child == 0:
+                tidemark.step(7)
+                os._exit(0)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertEqual(self.written(path), (1, 7))
+
 
 class WhereItGoesOn(Case):
     def test_nothing_is_said_when_it_starts_from_the_beginning(self) -> None:

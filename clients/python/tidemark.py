@@ -171,12 +171,25 @@ class _StepRecord:
 
 # One for each file in this process, whoever asks: closing a second one would end the lock of the first.
 _records: Dict[str, _StepRecord] = {}
+# Threads that say their first step at once share one record: two would count their turns apart.
+_opening = threading.Lock()
+
+
+def _renew_opening() -> None:
+    """A child forked while a thread was opening would wait for that thread, which it does not have."""
+    global _opening
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_opening)
 
 
 def _open_record(path: str, run: Optional[str], *, is_asked: bool) -> _StepRecord:
-    record = _records.get(path)
-    if record is None or record.pid != os.getpid() or (is_asked and not record.is_there()):
-        record = _records[path] = _StepRecord(path, is_asked=is_asked)
+    with _opening:
+        record = _records.get(path)
+        if record is None or record.pid != os.getpid() or (is_asked and not record.is_there()):
+            record = _records[path] = _StepRecord(path, is_asked=is_asked)
     if not record.is_of(run):
         raise ValueError(f"{path} is of another run than {run}")
     return record

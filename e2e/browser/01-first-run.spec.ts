@@ -19,7 +19,9 @@ test.beforeEach(async () => {
   store = await startStore({ dataDir: join(dir, "store") });
   hub = await startHub({ dataDir: join(dir, "hub"), pages: "served" });
 });
-test.afterEach(async () => {
+test.afterEach(async ({ page }) => {
+  // What it still loads ahead would fail with the hub.
+  await page.close();
   await hub.stop();
   await store.stop();
   rmSync(dir, { recursive: true, force: true });

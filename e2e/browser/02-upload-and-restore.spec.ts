@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, signInByPage, test } from "./story.ts";
+import { expect, openSignedIn, test } from "./story.ts";
 
 const MIB = 1024 ** 2;
 
@@ -9,7 +9,7 @@ test("an upload appears live, becomes complete, and is restored to another node 
   page,
   stage,
 }) => {
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/transfers`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
 
@@ -59,7 +59,7 @@ test("the dialog arrives filled: open, Enter, restored", async ({ page, stage })
   await waitUntil("the checkpoint is complete", async () =>
     (await stage.client.runs.list.query()).some((one) => one.complete === 1),
   );
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/llama`);
   await page.getByRole("button", { name: "Restore" }).first().click();
   const dialog = page.getByRole("dialog");

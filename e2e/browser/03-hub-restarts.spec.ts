@@ -1,7 +1,7 @@
 import { readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, signInByPage, test } from "./story.ts";
+import { expect, openSignedIn, seriousFaults, test } from "./story.ts";
 
 // While the hub is away the browser itself reports each connection that was refused.
 test.use({
@@ -10,7 +10,10 @@ test.use({
 
 test("the hub is killed under load: the page says so, and recovers without a reload", async ({ page, stage }) => {
   await stage.startNode({ name: "gpu-1", run: "steady", flags: ["--limit-up", "4MB"] });
-  await signInByPage(page, stage);
+  // With something safe already, the first page is about what is not.
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 50, modelBytes: 4096, optimizerBytes: 0, loss: 2 });
+  await openSignedIn(page, stage);
+  await expect(page.getByText(/saved steady step 50/).first()).toBeVisible({ timeout: 40_000 });
   await expect(page.getByText(/^live/).first()).toBeVisible();
   let loads = 0;
   page.on("load", () => (loads += 1));
@@ -27,8 +30,16 @@ test("the hub is killed under load: the page says so, and recovers without a rel
 
   await stage.killHub();
   await expect(page.getByText(/last update \d+ s ago/i).first()).toBeVisible({ timeout: 30_000 });
+  // What stands there is from then, and looks like it.
+  const main = page.getByRole("main");
+  await expect(main).toHaveAttribute("data-stale", "true");
+  await expect(page.getByText("not live").first()).toBeVisible();
+  const number = page.getByRole("heading", { level: 1 }).locator(".dim-when-stale");
+  expect(await number.evaluate((element) => getComputedStyle(element).filter)).toContain("grayscale");
+  expect(await seriousFaults(page)).toEqual([]);
   await stage.startHubAgain();
   await expect(page.getByText(/^live/).first()).toBeVisible({ timeout: 30_000 });
-  await expect(page.getByText(/saved steady step 100/)).toBeVisible({ timeout: 40_000 });
+  await expect(main).toHaveAttribute("data-stale", "false");
+  await expect(page.getByText(/saved steady step 100/).first()).toBeVisible({ timeout: 40_000 });
   expect(loads).toBe(0);
 });

@@ -1,14 +1,16 @@
 import type { Page } from "@playwright/test";
 import { runName } from "#protocol/names.ts";
-import { waitUntil } from "../stage/wait-until.ts";
+import { enrolRogue } from "../stage/rogue-node.ts";
+import { tellBenchmark } from "../stage/tell-benchmark.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, overflow, seriousFaults, openSignedIn, test } from "./story.ts";
+import { screensOf } from "./screens.ts";
 
+/** Each is opened in the first theme; the other one changes colours and nothing else. */
 const FORMS = [
-  { theme: "dark", width: 1440 },
-  { theme: "light", width: 1440 },
-  { theme: "dark", width: 390 },
-  { theme: "light", width: 390 },
+  { width: 1440, themes: ["dark", "light"] },
+  { width: 390, themes: ["light", "dark"] },
 ] as const;
 
 /** How much of the page moved by itself since it was opened (the browser's own layout-shift score). */
@@ -37,7 +39,7 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
   page,
   stage,
 }) => {
-  test.setTimeout(480_000);
+  test.setTimeout(900_000);
   const run = runName.parse("llama-8b");
   await stage.startNode({ name: "gpu-1", run });
   writeCheckpoint({
@@ -47,41 +49,36 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
     optimizerBytes: 0,
     loss: 1.5,
   });
-  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
-    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
-  );
-  await signInByPage(page, stage);
+  const checkpoint = await waitComplete(stage, run);
+  const measured = await enrolRogue(stage, { name: "gpu-2" });
+  const benchmark = await tellBenchmark(stage, measured, { bytesPerSecond: 2_500_000, rttMs: 190 });
+  const before = await tellBenchmark(stage, measured, { bytesPerSecond: 2_000_000, rttMs: 190 });
+  await openSignedIn(page, stage);
   const screens = [
-    "/",
-    "/nodes",
-    `/nodes/${checkpoint.nodeId}`,
-    "/runs",
-    `/runs/${run}`,
-    `/checkpoints/${checkpoint.id}`,
-    "/transfers",
-    "/buckets",
+    ...screensOf(checkpoint),
     `/buckets/${stage.profileId}`,
-    "/alerts",
     "/alerts?show=rules",
     "/alerts?show=channels",
     "/alerts?show=history",
-    "/events",
-    "/settings",
+    "/advice?show=thresholds",
+    `/benchmarks/${benchmark}`,
+    `/benchmarks/${benchmark}?with=${before}`,
     "/settings?show=tokens",
-    "/settings?show=people",
-    "/settings?show=audit",
+    "/settings?show=hub",
   ];
-  for (const { theme, width } of FORMS) {
-    await page.emulateMedia({ colorScheme: theme });
+  for (const { width, themes } of FORMS) {
     await page.setViewportSize({ width, height: 900 });
     for (const screen of screens) {
+      await page.emulateMedia({ colorScheme: themes[0] });
       await page.goto(stage.hub.url + screen);
       await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
       await expect(page).toHaveTitle(/Tidemark/);
       await expect(page.getByText(/^live/).first()).toBeAttached();
       expect(await overflow(page), `${screen} at ${width}`).toBe(0);
       expect(await shifted(page), `${screen} at ${width} jumps`).toBeLessThan(0.05);
-      expect(await seriousFaults(page), `${screen} ${theme}`).toEqual([]);
+      expect(await seriousFaults(page), `${screen} ${themes[0]}`).toEqual([]);
+      await page.emulateMedia({ colorScheme: themes[1] });
+      expect(await seriousFaults(page, "colours"), `${screen} ${themes[1]}`).toEqual([]);
     }
   }
 });

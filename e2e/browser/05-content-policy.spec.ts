@@ -1,7 +1,10 @@
 import { runName } from "#protocol/names.ts";
-import { waitUntil } from "../stage/wait-until.ts";
+import { enrolRogue } from "../stage/rogue-node.ts";
+import { tellBenchmark } from "../stage/tell-benchmark.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, signInByPage, test } from "./story.ts";
+import { expect, openSignedIn, test } from "./story.ts";
+import { screensOf } from "./screens.ts";
 
 test.use({ expectedErrors: [/404|Executing inline event handler/] });
 
@@ -14,9 +17,10 @@ test("every page runs under its content security policy, with a nonce of its own
   await stage.startNode({ name: "gpu-1", run });
   const folder = stage.folderOf("gpu-1");
   writeCheckpoint({ folder, step: 500, modelBytes: 2 * 1024 ** 2, optimizerBytes: 0, loss: 1.5 });
-  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
-    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
-  );
+  const checkpoint = await waitComplete(stage, run);
+  const measured = await enrolRogue(stage, { name: "gpu-2" });
+  const benchmark = await tellBenchmark(stage, measured, { bytesPerSecond: 2_500_000, rttMs: 190 });
+  const before = await tellBenchmark(stage, measured, { bytesPerSecond: 2_000_000, rttMs: 190 });
   const violations: string[] = [];
   await page.exposeFunction("tellViolation", (text: string) => violations.push(text));
   await page.addInitScript(() => {
@@ -38,23 +42,13 @@ test("every page runs under its content security policy, with a nonce of its own
   };
   const doors = ["/sign-in", "/first-run", "/invitation#tmi_code", "/reset-password#tmr_code"];
   for (const path of doors) await visit(path);
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   const screens = [
-    "/",
-    "/nodes",
-    `/nodes/${checkpoint.nodeId}`,
-    "/runs",
-    `/runs/${run}`,
-    `/checkpoints/${checkpoint.id}`,
-    "/transfers",
-    "/buckets",
-    "/alerts",
+    ...screensOf(checkpoint),
     "/alerts?show=rules&rule=new",
     "/alerts?show=channels&channel=new",
-    "/events",
-    "/settings",
-    "/settings?show=people",
-    "/settings?show=audit",
+    "/advice?show=thresholds",
+    `/benchmarks/${benchmark}?with=${before}`,
     "/no-such-page",
   ];
   for (const path of screens) await visit(path);

@@ -1,5 +1,5 @@
 import { ADMIN } from "../stage/open-stage.ts";
-import { expect, overflow, seriousFaults, test } from "./story.ts";
+import { expect, expectSound, seriousFaults, test } from "./story.ts";
 
 /** The links that an admin passes on lead somewhere: an account, and a way back into it. */
 
@@ -13,8 +13,7 @@ test("somebody who was invited gets an account, forgets the password and comes b
   await expect(page.getByText("A password has at least 12 characters.")).toBeVisible();
   await page.emulateMedia({ colorScheme: "dark" });
   await page.setViewportSize({ width: 390, height: 900 });
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await expectSound(page);
   await page.getByLabel("Password", { exact: true }).fill(ADMIN.password);
   await page.getByLabel("Once more").fill(ADMIN.password);
   await page.getByRole("button", { name: "Create account" }).click();

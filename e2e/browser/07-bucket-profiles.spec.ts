@@ -1,11 +1,11 @@
-import { expect, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
 test("the CORS rule is shown, written and answers a browser, on a wide and on a narrow page", async ({
   page,
   stage,
 }) => {
   test.setTimeout(180_000);
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width: theme === "light" ? 1440 : 390, height: 900 });
@@ -25,7 +25,7 @@ test("a pasted configuration becomes a bucket, and its secret never comes back",
   test.setTimeout(180_000);
   const { endpoint, accessKey, secretKey, bucket } = stage.store;
   const text = `[lab]\ntype = s3\nprovider = Minio\nendpoint = ${endpoint}\naccess_key_id = ${accessKey}\nsecret_access_key = ${secretKey}\n\nrclone copyto ./x lab:${bucket}/x --transfers 10\n`;
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   const answers: string[] = [];
   page.on("response", (answer) => {
     if (answer.url().includes("/api/trpc/profiles.")) void answer.text().then((body) => answers.push(body));
@@ -52,15 +52,14 @@ test("what is packed is set in the bucket's form, and a number that cannot be is
   page,
   stage,
 }) => {
-  await signInByPage(page, stage);
-  for (const theme of ["light", "dark"] as const) {
-    await page.emulateMedia({ colorScheme: theme });
-    await page.setViewportSize({ width: theme === "light" ? 1440 : 360, height: 900 });
+  await openSignedIn(page, stage);
+  for (const look of ["wide", "narrow"] as const) {
+    await showAs(page, look);
     await page.goto(`${stage.hub.url}/buckets`);
     await page.getByRole("button", { name: "Edit stage bucket" }).click();
     const threshold = page.getByLabel("Pack files below");
-    if (theme === "light") await page.getByText("Advanced", { exact: true }).click();
-    await expect(threshold).toHaveValue(theme === "light" ? "256" : "64");
+    if (look === "wide") await page.getByText("Advanced", { exact: true }).click();
+    await expect(threshold).toHaveValue(look === "wide" ? "256" : "64");
     await threshold.fill("5000");
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await expect(page.getByText("a whole number of KiB from 0 to 4096")).toBeVisible();

@@ -1,6 +1,8 @@
 import { signIn } from "../stage/hub-client.ts";
 import { ADMIN } from "../stage/open-stage.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { expect, openSignedIn, overflow, seriousFaults, signInByPage, test } from "./story.ts";
 
 /** What an admin does with people, tokens and sessions, and what is on record of it afterwards. */
 
@@ -126,4 +128,44 @@ test.describe("the password", () => {
     await expect(signIn(stage.hub.url, ADMIN)).rejects.toThrow();
     await signIn(stage.hub.url, { email: ADMIN.email, password: "another long password" });
   });
+});
+
+test("sizes and times are said as this browser chose, and each setting of the hub says where it comes from", async ({
+  page,
+  stage,
+}) => {
+  await stage.startNode({ name: "gpu-1", run: "llama" });
+  const shape = { step: 1, modelBytes: 3 * 1024 ** 2, optimizerBytes: 0, loss: 1 };
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), ...shape });
+  await waitComplete(stage, "llama");
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/settings`);
+  // By the keys; the page is drawn anew and the focus stays.
+  await page.getByRole("radio", { name: "Local" }).focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByText(/^now .* UTC$/)).toBeVisible();
+  await expect(page.getByRole("radio", { name: "UTC" })).toBeFocused();
+  await page.locator("label", { hasText: /^MB$/ }).click();
+  await page.goto(`${stage.hub.url}/runs/llama`);
+  const row = page.getByRole("table", { name: "Checkpoints" }).getByRole("row").filter({ hasText: "complete" });
+  await expect(row).toContainText(/3\.\d MB/, { timeout: 60_000 });
+  await row.getByRole("link").first().click();
+  await expect(page.getByText(/\d\d:\d\d:\d\d UTC/).first()).toBeVisible();
+  // From the palette, without a reload.
+  await page.keyboard.press("Control+k");
+  await expect(page.getByRole("combobox", { name: "Find a node, run, key or action" })).toBeFocused();
+  await page.keyboard.type("sizes in mib");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText(/3\.\d MiB/).first()).toBeVisible();
+
+  await page.goto(`${stage.hub.url}/settings?show=hub`);
+  const setting = (name: string) => page.getByRole("listitem").filter({ hasText: name });
+  await expect(setting("TIDEMARK_DATA")).toContainText("environment");
+  await expect(setting("TIDEMARK_KEEP_RAW")).toContainText("default");
+  await expect(setting("TIDEMARK_ADMIN_PASSWORD")).toContainText("set, not shown");
+  await expect(page.getByText(ADMIN.password)).toHaveCount(0);
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.screenshot({ path: "test-results/settings-hub.png", fullPage: true });
+  await page.getByRole("searchbox", { name: "Find a setting" }).fill("no such words");
+  await expect(page.getByText("No setting has these words")).toBeVisible();
 });

@@ -1,4 +1,4 @@
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, seriousFaults, test } from "./story.ts";
 
 /** What an alert, a channel that refuses and a program's last words look like when they are real. */
 
@@ -18,7 +18,7 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   const crash = `console.error(${JSON.stringify(LAST_WORDS)}); process.exit(1)`;
   await stage.startNode({ name: "gpu-1", run: "steady" });
   await stage.startNode({ name: "gpu-2", run: "crashing", program: [process.execPath, "-e", crash] });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
 
   // The overview keeps the last words folded.
   await expect(page.getByText("its last words")).toBeVisible({ timeout: 60_000 });
@@ -41,8 +41,7 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   await expect(page.getByRole("button", { name: "Turn on team slack" })).toBeVisible();
   await page.emulateMedia({ colorScheme: "dark" });
   await page.setViewportSize({ width: 390, height: 900 });
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await expectSound(page);
 
   await page.goto(`${stage.hub.url}/events`);
   await expect(page.getByText(LAST_WORDS)).toBeVisible();
@@ -50,6 +49,5 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   await expect(page).toHaveURL(/q=cuda/);
   await expect(page.getByText(LAST_WORDS)).toBeVisible();
   await expect(page.getByText("joined and keeps its checkpoints")).toHaveCount(0);
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await expectSound(page);
 });

@@ -1,7 +1,7 @@
 import { runName } from "#protocol/names.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, seriousFaults, test } from "./story.ts";
 
 const run = runName.parse("llama-8b");
 const KIB = 1024;
@@ -21,7 +21,7 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
     writeCheckpoint({ folder: stage.folderOf("gpu-1"), step, ...shape });
     await waitUntil(`step ${step} is safe`, async () => (await complete()).some((one) => one.step === step));
   }
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/${run}`);
   const table = page.getByRole("table", { name: "Checkpoints" });
   const rowOf = (step: number) => table.getByRole("row").filter({ has: page.getByRole("link", { name: `${step}` }) });
@@ -76,8 +76,7 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   expect(await seriousFaults(page)).toEqual([]);
   await page.setViewportSize({ width: 360, height: 800 });
   await page.emulateMedia({ colorScheme: "dark" });
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await expectSound(page);
   await policy.getByRole("button", { name: "Save policy" }).click();
   await expect(policy).toBeHidden();
   await expect(page.getByText("Keeps the last one; the trash keeps 7 d.")).toBeVisible();
@@ -87,8 +86,7 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   await expect(page.getByRole("button", { name: "Bring step 200 back" })).toBeVisible();
   await expect(page.getByText(/(6 d 23 h|7 d) left/)).toHaveCount(2);
   await expect(table.getByRole("link", { name: "200" })).toHaveCount(0);
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await expectSound(page);
   await page.getByRole("button", { name: "Bring step 200 back" }).click();
   await expect(table.getByRole("link", { name: "200" })).toBeVisible();
   await page.setViewportSize({ width: 1440, height: 900 });
@@ -106,6 +104,11 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   await page.getByRole("button", { name: "Bring step 400 back" }).click();
   await expect(page.getByRole("heading", { name: "Keeping" })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
+  // A press too many is taken back.
+  await page.getByRole("button", { name: "Move to trash" }).click();
+  await expect(page.getByRole("heading", { name: "In the trash" })).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByRole("heading", { name: "Keeping" })).toBeVisible();
   await page.getByRole("button", { name: "Pin", exact: true }).click();
   await expect(page.getByRole("button", { name: "Unpin" })).toBeVisible();
   await expect.poll(async () => (await complete()).find(({ step }) => step === 400)?.keeping.isPinned).toBe(true);

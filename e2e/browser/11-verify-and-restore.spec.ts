@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { readPlainly } from "#storage/testing/plain-safetensors.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
 /** A checkpoint is read back, found damaged and found whole again; parts of it and all of it go to other folders and nodes. */
 
@@ -28,7 +30,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   const newest = checkpoints.find(({ step }) => step === 500);
   const files = (await stage.client.checkpoints.get.query({ id: newest?.id ?? "" })).files.map(({ path }) => path);
   const model = files.find((path) => path.endsWith(".safetensors")) ?? "";
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/checkpoints/${newest?.id}`);
 
   // Every byte is right.
@@ -48,10 +50,8 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await expect(page.getByRole("list", { name: "Damaged" })).toContainText(`${model}, bytes 0 to`);
   expect(await seriousFaults(page)).toEqual([]);
   await page.screenshot({ path: "test-results/verify-damaged.png", fullPage: true });
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.setViewportSize({ width: 360, height: 800 });
-  expect(await overflow(page)).toBe(0);
-  expect(await seriousFaults(page)).toEqual([]);
+  await showAs(page, "narrow");
+  await expectSound(page);
   await page.screenshot({ path: "test-results/verify-damaged-narrow.png", fullPage: true });
 
   // Where it is offered for a restore it says so, and offers the step before.
@@ -61,8 +61,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await expect(dialog.getByRole("button", { name: /^Restore/ })).toBeDisabled();
   expect(await seriousFaults(page)).toEqual([]);
   await page.screenshot({ path: "test-results/restore-damaged-narrow.png" });
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await showAs(page, "wide");
 
   // A file that is right can still be fetched, to another path.
   const other = files.find((path) => path !== model) ?? "";
@@ -88,6 +87,35 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await page.getByRole("button", { name: "Verify" }).click();
   await expect(page.getByText("Damaged: bytes in the bucket")).toHaveCount(0, { timeout: 60_000 });
   await expect(page.getByText(/verified (now|\d)/).first()).toBeVisible();
+
+  // Some tensors of one file, counted as they are typed.
+  await page.getByRole("button", { name: "Restore" }).first().click();
+  const cut = join(stage.dir, "part", "tensors");
+  await dialog.getByRole("combobox", { name: "To" }).click();
+  await page.getByRole("option", { name: /gpu-2/ }).click();
+  await dialog.getByRole("button", { name: "Choose files" }).click();
+  await dialog.getByRole("checkbox", { name: new RegExp(`^${model}`) }).check();
+  await dialog.getByRole("button", { name: "Choose tensors" }).click();
+  const typed = dialog.getByRole("textbox", { name: "Tensors" });
+  await typed.fill("model.norm.*");
+  await expect(dialog).toContainText("no tensor fits it; there are model.layers.0.weight");
+  await typed.fill("model.layers.{0,2");
+  await expect(dialog).toContainText("a { is never closed");
+  await typed.fill("model.layers.{0,2}.weight");
+  await expect(dialog.getByRole("status", { name: "Tensors chosen" })).toContainText("2 tensors, 2.0 MiB");
+  expect(await seriousFaults(page)).toEqual([]);
+  await dialog.getByLabel("Path").fill(cut);
+  await page.screenshot({ path: "test-results/restore-tensors.png" });
+  await showAs(page, "narrow");
+  await expectSound(page);
+  await typed.scrollIntoViewIfNeeded();
+  await page.screenshot({ path: "test-results/restore-tensors-narrow.png" });
+  await showAs(page, "wide");
+  await dialog.getByRole("button", { name: /^Restore/ }).click();
+  await expect(dialog).toContainText("Restored and verified: 2 tensors in 1 file, 2.0 MiB", { timeout: 60_000 });
+  const names = readPlainly(readFileSync(join(cut, model))).tensors.map(({ name }) => name);
+  expect(names).toEqual(["model.layers.0.weight", "model.layers.2.weight"]);
+  await page.keyboard.press("Escape");
 
   // All of it, to two nodes, one after the other: here they share a disk.
   await stage.client.restores.setCap.mutate({ profileId: stage.profileId, atOnce: 1 });

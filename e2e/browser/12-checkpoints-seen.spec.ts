@@ -5,9 +5,10 @@ import type { Page } from "@playwright/test";
 import { runName } from "#protocol/names.ts";
 import { readArchive } from "#storage/testing/real-files.ts";
 import type { Stage } from "../stage/open-stage.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
 /** Looking inside checkpoints that real libraries wrote, comparing them, adopting what another tool left, and where a run has been. */
 
@@ -37,31 +38,21 @@ async function copyToBucket(stage: Stage, files: ReadonlyMap<string, Buffer>, at
 }
 
 /** A step of a run once it is complete. */
-const complete = (stage: Stage, run: string, step: number) =>
-  waitUntil(`step ${step} of ${run} is complete`, async () =>
-    (await stage.client.checkpoints.list.query({ run: runName.parse(run) }).catch(() => ({ rows: [] }))).rows.find(
-      (row) => row.step === step && row.state === "complete",
-    ),
-  );
-
 async function looksRight(page: Page, name: string): Promise<void> {
   expect(await seriousFaults(page), name).toEqual([]);
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.setViewportSize({ width: 360, height: 800 });
-  expect(await overflow(page), name).toBe(0);
-  expect(await seriousFaults(page), `${name}, dark and narrow`).toEqual([]);
-  await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize({ width: 1440, height: 900 });
+  await showAs(page, "narrow");
+  await expectSound(page, `${name}, dark and narrow`);
+  await showAs(page, "wide");
 }
 
 test("a checkpoint is looked into and compared with the one before", async ({ page, stage }) => {
   test.setTimeout(240_000);
   await stage.startNode({ name: "gpu-1", run: "tiny" });
   writeFolder(real, TRAINER, join(stage.folderOf("gpu-1"), "checkpoint-4"));
-  const four = await complete(stage, "tiny", 4);
+  const four = await waitComplete(stage, "tiny", { step: 4 });
   writeFolder(formats, "trainer/checkpoint-6/", join(stage.folderOf("gpu-1"), "checkpoint-6"));
-  const six = await complete(stage, "tiny", 6);
-  await signInByPage(page, stage);
+  const six = await waitComplete(stage, "tiny", { step: 6 });
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/checkpoints/${six.id}`);
   const files = page.getByRole("table", { name: "Files" });
   await expect(files.getByRole("row").filter({ hasText: "model.safetensors" })).toBeVisible();
@@ -118,7 +109,7 @@ test("what another tool left is found, adopted, restored, and held to its checks
   await copyToBucket(stage, real, { from: "lightning/", to: "old/lightning/" });
   const lacking = new Map([...real].filter(([path]) => !path.endsWith("00003-of-00004.safetensors")));
   await copyToBucket(stage, lacking, { from: "transformers-shards/step_2/", to: "old/shards/step_3/" });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs`);
   await page.getByRole("link", { name: "Found in the bucket" }).click();
   const shards = page.getByRole("region", { name: "Found in old/shards/" });
@@ -158,7 +149,7 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
   const first = await stage.startNode({ name: "gpu-1", run: "moved", flags: ["--limit-up", "300KB"] });
   const small = { modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 };
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 100, ...small });
-  await complete(stage, "moved", 100);
+  await waitComplete(stage, "moved", { step: 100 });
   // Too large to be safe before its node is gone.
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 200, ...small, modelBytes: 64 * 1024 ** 2 });
   await waitUntil("the hub knows of step 200", async () =>
@@ -170,7 +161,7 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
   await first.stop("SIGKILL");
   await stage.startNode({ name: "gpu-2", run: "moved" });
   writeCheckpoint({ folder: stage.folderOf("gpu-2"), step: 150, ...small });
-  await complete(stage, "moved", 150);
+  await waitComplete(stage, "moved", { step: 150 });
   // It comes back: what it had captured is refused, and it goes on in an epoch of its own.
   await stage.startNode({ name: "gpu-1", run: "moved" });
   await waitUntil(
@@ -178,7 +169,7 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
     async () => (await stage.client.runs.lineage.query({ run: runName.parse("moved") })).refusals.total > 0,
   );
 
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/moved`);
   const epochs = page.getByRole("list", { name: "Epochs, newest first" });
   await expect(epochs.getByRole("listitem")).toHaveCount(3);

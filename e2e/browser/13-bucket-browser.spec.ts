@@ -1,10 +1,10 @@
-import { CreateMultipartUploadCommand, type S3Client } from "@aws-sdk/client-s3";
+import { CreateMultipartUploadCommand, PutBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
 import type { Page } from "@playwright/test";
 import { createControlClient } from "#storage/client.ts";
-import { putObjectText } from "#storage/objects.ts";
+import { deleteObject, putObjectText } from "#storage/objects.ts";
 import { traitsOf } from "#storage/providers.ts";
 import type { Stage } from "../stage/open-stage.ts";
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, overflow, seriousFaults, openSignedIn, test } from "./story.ts";
 
 /** A bucket from the inside: large, hostile, looked at, searched, and changed with the effect shown first. */
 
@@ -51,7 +51,7 @@ async function openBucket(page: Page, stage: Stage, query = ""): Promise<void> {
 test("forty thousand keys scroll with a screenful of rows, from the keyboard too", async ({ page, stage }) => {
   test.setTimeout(480_000);
   await putAll(stage, { "a/note.txt": "hello", "a/config.json": '{"lr": 0.1}' });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/buckets`);
   await page.getByRole("link", { name: "Browse stage bucket" }).click();
   await expect(grid(page)).toBeVisible();
@@ -95,7 +95,7 @@ test("forty thousand keys scroll with a screenful of rows, from the keyboard too
 test("an object is looked at beside the list, and search says how far it looked", async ({ page, stage }) => {
   test.setTimeout(300_000);
   await putAll(stage, { "a/deep/note.txt": "hello <b>there</b>", "a/config.json": '{"lr": 0.1}' });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await openBucket(page, stage, "?in=a/deep/");
   await page.getByRole("button", { name: "note.txt", exact: true }).click();
   const object = page.getByRole("region", { name: "Object" });
@@ -125,7 +125,7 @@ test("an object is looked at beside the list, and search says how far it looked"
 test("hostile names are shown as what they are, wide and narrow", async ({ page, stage }) => {
   test.setTimeout(300_000);
   await putAll(stage, Object.fromEntries(HOSTILE.map((key) => [key, "<script>alert(1)</script>"])));
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   for (const [theme, width] of [
     ["light", 1440],
     ["dark", 360],
@@ -148,7 +148,7 @@ test("hostile names are shown as what they are, wide and narrow", async ({ page,
 test("copies, moves and deletions show their effect first, and run on the hub", async ({ page, stage }) => {
   test.setTimeout(480_000);
   await putAll(stage, { "a/1.txt": "one", "a/2.txt": "two", "a/deep/3.txt": "three" });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await openBucket(page, stage, "?in=a/");
   await grid(page).focus();
   await page.keyboard.press("Space");
@@ -186,10 +186,52 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   expect(await overflow(page)).toBeLessThanOrEqual(0);
 });
 
+test("an older version and what was deleted are brought back, with the effect shown first", async ({ page, stage }) => {
+  test.setTimeout(480_000);
+  const client = clientOf(stage);
+  const { bucket } = stage.store;
+  const VersioningConfiguration = { Status: "Enabled" } as const;
+  await client.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }));
+  await putAll(stage, { "kept/notes.txt": "the first text" });
+  await putAll(stage, { "kept/notes.txt": "second" });
+  await putAll(stage, { "kept/gone-1.txt": "one", "kept/gone-2.txt": "two" });
+  for (const key of ["kept/gone-1.txt", "kept/gone-2.txt"]) await deleteObject(client, { bucket, key });
+  client.destroy();
+  await openSignedIn(page, stage);
+  await openBucket(page, stage, "?in=kept/");
+  await page.getByRole("button", { name: "Versions" }).click();
+  const list = page.getByRole("table", { name: "Versions" });
+  const effect = page.getByRole("region", { name: "What would happen" });
+  const work = page.getByRole("region", { name: "Work in buckets" });
+  await expect(list.getByText("deleted")).toHaveCount(2);
+  await list.getByRole("button", { name: "Bring back… notes.txt, 14 B" }).click();
+  await page.getByRole("button", { name: "Show what would happen" }).click();
+  await expect(effect).toContainText("An older version is copied on top of 1 object");
+  await expect(effect).toContainText("What it has now becomes an old version");
+  expect(await seriousFaults(page)).toEqual([]);
+  await page.screenshot({ path: test.info().outputPath("bring-back.png") });
+  await page.getByRole("button", { name: "Bring back 1 object" }).click();
+  await expect(work).toContainText("Bring back 1 object in kept/");
+  await expect(work.getByRole("img", { name: "done" })).toBeVisible({ timeout: 60_000 });
+  // The list shows what has come of it by itself.
+  await expect(list.getByRole("button", { name: "Bring back… notes.txt, 14 B" })).toHaveCount(1);
+  await expect(list.getByRole("button", { name: "Bring back… notes.txt, 6 B" })).toHaveCount(1);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 360, height: 900 });
+  expect(await overflow(page)).toBeLessThanOrEqual(0);
+  await page.screenshot({ path: test.info().outputPath("versions-dark.png") });
+  await page.getByRole("button", { name: "Undelete all of them…" }).click();
+  await page.getByRole("button", { name: "Show what would happen" }).click();
+  await expect(effect).toContainText("The deletion of 2 objects is taken back");
+  await page.getByRole("button", { name: "Bring back 2 objects" }).click();
+  await expect(list.getByText("deleted")).toHaveCount(0, { timeout: 60_000 });
+  expect(await seriousFaults(page)).toEqual([]);
+});
+
 test("versions and unfinished uploads have their place", async ({ page, stage }) => {
   test.setTimeout(300_000);
   await putAll(stage, { "a/1.txt": "one" });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await openBucket(page, stage, "?in=a/");
   await page.getByRole("button", { name: "Versions" }).click();
   await expect(page.getByText("This store keeps no versions")).toBeVisible();

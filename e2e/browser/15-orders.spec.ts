@@ -1,4 +1,4 @@
-import { expect, overflow, seriousFaults, signInByPage, test } from "./story.ts";
+import { expect, expectSound, openSignedIn, overflow, seriousFaults, showAs, test } from "./story.ts";
 
 /** Nodes are asked to do things: one from its page, several from the list; and what their links did is read afterwards. */
 
@@ -9,7 +9,7 @@ test("a node is paused, measured and limited from its page, two are resumed from
   test.setTimeout(300_000);
   await stage.startNode({ name: "gpu-1", run: "llama" });
   await stage.startNode({ name: "gpu-2", run: "mistral" });
-  await signInByPage(page, stage);
+  await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/nodes`);
   await page.getByRole("link", { name: "gpu-1" }).click();
   const orders = page.getByRole("region", { name: "Orders" });
@@ -80,10 +80,8 @@ test("a node is paused, measured and limited from its page, two are resumed from
   };
   await expect.poll(async () => (await released()).toSorted(), { timeout: 60_000 }).toEqual(["gpu-1", "gpu-2"]);
 
-  await page.emulateMedia({ colorScheme: "dark" });
-  await page.setViewportSize({ width: 360, height: 800 });
-  expect(await seriousFaults(page)).toEqual([]);
-  expect(await overflow(page)).toBe(0);
+  await showAs(page, "narrow");
+  await expectSound(page);
   await page.getByRole("link", { name: "gpu-1" }).click();
   await expect(page.getByRole("region", { name: "Orders" })).toBeVisible();
   expect(await overflow(page)).toBe(0);

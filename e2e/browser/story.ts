@@ -14,7 +14,8 @@ export const test = base.extend<Fixtures>({
   stageOptions: [{}, { option: true }],
   expectedErrors: [[], { option: true }],
   stage: async ({ stageOptions }, use) => {
-    const stage = await openStage({ ...stageOptions, hub: { pages: "served", ...stageOptions.hub } });
+    const hub = { pages: "served" as const, readyWithinMs: 120_000, ...stageOptions.hub };
+    const stage = await openStage({ ...stageOptions, hub });
     try {
       await use(stage);
     } finally {
@@ -38,7 +39,7 @@ function collectErrors(page: Page): string[] {
   return errors;
 }
 
-/** Signs in through the page, as a person does. */
+/** Signs in through the page, as a person does, with a session of the browser's own. */
 export async function signInByPage(page: Page, stage: Stage): Promise<void> {
   await page.goto(`${stage.hub.url}/sign-in`);
   await page.getByLabel("E-mail").fill(ADMIN.email);
@@ -47,9 +48,18 @@ export async function signInByPage(page: Page, stage: Stage): Promise<void> {
   await expect(page.getByRole("navigation").first()).toBeVisible();
 }
 
-/** What axe finds serious or critical on the page as it stands, with where. */
-export async function seriousFaults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+/** Opens the overview in the session that the stage has: for stories that are not about the door, which costs seconds. */
+export async function openSignedIn(page: Page, stage: Stage): Promise<void> {
+  const [name = "", ...value] = stage.cookie.split("=");
+  await page.context().addCookies([{ name, value: value.join("="), url: stage.hub.url }]);
+  await page.goto(stage.hub.url);
+  await expect(page.getByRole("navigation").first()).toBeVisible();
+}
+
+/** What axe finds serious or critical on the page as it stands, with where; of all its rules, or of those of colour. */
+export async function seriousFaults(page: Page, rules: "all" | "colours" = "all"): Promise<string[]> {
+  const axe = new AxeBuilder({ page });
+  const { violations } = await (rules === "all" ? axe : axe.withRules(["color-contrast"])).analyze();
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map((one) => `${one.id} ${one.nodes.map((node) => node.target).join(" ")}`);
@@ -58,5 +68,23 @@ export async function seriousFaults(page: Page): Promise<string[]> {
 /** How many pixels of the page stick out to the right. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+const LOOKS = {
+  wide: { colorScheme: "light", width: 1440, height: 900 },
+  narrow: { colorScheme: "dark", width: 360, height: 800 },
+} as const;
+
+/** Shows the page in one of the two looks that every screen is judged in: light and wide, dark and narrow. */
+export async function showAs(page: Page, look: keyof typeof LOOKS): Promise<void> {
+  const { colorScheme, width, height } = LOOKS[look];
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width, height });
+}
+
+/** Nothing of the page as it stands is serious to axe, and nothing sticks out to the right. */
+export async function expectSound(page: Page, name = "the page"): Promise<void> {
+  expect(await seriousFaults(page), name).toEqual([]);
+  expect(await overflow(page), name).toBe(0);
+}
 
 export { expect };

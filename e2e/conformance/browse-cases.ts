@@ -2,10 +2,11 @@ import { listPage, uploadsPage, versionsPage } from "#storage/browse.ts";
 import { createControlClient } from "#storage/client.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { deleteMany } from "#storage/delete-many.ts";
-import { abortUpload, headObject, putObjectText } from "#storage/objects.ts";
+import { abortUpload, deleteObject, getObjectText, headObject, putObjectText } from "#storage/objects.ts";
 import { traitsOf } from "#storage/providers.ts";
 import type { StoreAccess } from "#storage/signing.ts";
-import { CreateMultipartUploadCommand } from "@aws-sdk/client-s3";
+import { deleteVersion, findVersions } from "#storage/versions.ts";
+import { CreateBucketCommand, CreateMultipartUploadCommand, PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { expect } from "vitest";
 import { MIB, PART_BYTES, type Case, type CaseContext } from "./case.ts";
 
@@ -95,6 +96,36 @@ export const BROWSE_CASES: readonly Case[] = [
         (answer: unknown) =>
           JSON.stringify(answer).includes(`${prefix}one`) || Reflect.get(Object(answer), "code") === "UNSUPPORTED",
       );
+      client.destroy();
+    },
+  },
+  {
+    name: "in a bucket that keeps versions an older one is copied on top, and a deletion is taken back by its mark",
+    differs: { versitygw: "keeps versions only where it was given a folder for them" },
+    async run(context) {
+      const { client, traits } = reach(context);
+      const bucket = `${context.bucket}-versions`;
+      await client.send(new CreateBucketCommand({ Bucket: bucket }));
+      const VersioningConfiguration = { Status: "Enabled" } as const;
+      await client.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }));
+      const key = `${context.prefix}a b+c%2F&d.txt`;
+      await putObjectText(client, { bucket, key, text: "the first" });
+      await putObjectText(client, { bucket, key, text: "second" });
+      const at = { bucket, prefix: key, delimiter: "" as const, from: null, limit: 10, signal };
+      const sizes = async () => (await versionsPage(client, at)).versions.map(({ sizeBytes }) => sizeBytes);
+      const [old] = (await versionsPage(client, at)).versions.filter(({ isLatest }) => !isLatest);
+      if (old?.etag == null) throw new Error("the first version is not listed");
+      const copy = { bucket, source: key, target: key, sizeBytes: 9, etag: old.etag, nonce: "job", traits, signal };
+      await copyWithin(client, { ...copy, version: old.versionId });
+      expect(await sizes()).toEqual([9, 6, 9]);
+      expect((await getObjectText(client, { bucket, key, maxBytes: 100 })).text).toBe("the first");
+      await deleteObject(client, { bucket, key });
+      const { versionId } = (await versionsPage(client, at)).versions.find((one) => one.isDeleteMarker) ?? {};
+      const found = await findVersions(client, { bucket, key, versionId: versionId ?? "", signal });
+      expect(found.newest).toEqual(found.wanted);
+      await deleteVersion(client, { bucket, key, versionId: versionId ?? "", signal });
+      expect(await headObject(client, { bucket, key })).toMatchObject({ sizeBytes: 9 });
+      expect(await sizes()).toEqual([9, 6, 9]);
       client.destroy();
     },
   },

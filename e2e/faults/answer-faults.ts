@@ -321,7 +321,8 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
     bar: [24],
     directions: ["up"],
     shapes: ["one"],
-    partsPerFault: 3,
+    // The object starts again from its beginning.
+    goesAgain: "twice",
     arm: (scene) =>
       scene.hit([scene.random.pick([...scene.data.slice(1), ...of(scene, "CompleteMultipartUpload")])], () => ({
         kind: "lose-upload",

@@ -29,7 +29,14 @@ export function watchFinalNames(options: {
       if (existsSync(path) && !allowed.has(sumOf(path))) problems.push(`a half file lay under the final name ${path}`);
     }
   };
-  const timer = setInterval(look, EVERY_MS);
+  const timer = setInterval(() => {
+    try {
+      look();
+    } catch (error) {
+      // A disk that lost its power answers nothing; what lies there is judged when it is back.
+      if (!(error instanceof Error && "code" in error && error.code === "EIO")) throw error;
+    }
+  }, EVERY_MS);
   return {
     look,
     stop: () => {

@@ -1,3 +1,5 @@
+import { randomFrom } from "#protocol/random-from.ts";
+
 /** Chance that can be had again: the same seed gives the same numbers (mulberry32). */
 export interface Random {
   /** From 0 up to 1. */
@@ -11,13 +13,7 @@ export interface Random {
 }
 
 export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const next = randomFrom(seed);
   const whole = (least: number, most: number) => least + Math.floor(next() * (most - least + 1));
   return {
     next,

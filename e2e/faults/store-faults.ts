@@ -128,10 +128,13 @@ export const STORE_FAULTS: readonly FaultClass[] = [
     uncounted: true,
     partsPerFault: 0,
     check: async (scene) => {
-      const refused = (await readLog(scene.rig.store)).filter(({ status }) => status >= 400 && status !== 404).length;
-      scene.note({ refused });
-      // Whatever is under way when the region becomes known is refused; nothing after that.
-      return refused <= 8 ? [] : [`${refused} requests were refused before the region was believed`];
+      const log = await readLog(scene.rig.store);
+      const refused = log.filter(({ status }) => status >= 400 && status !== 404);
+      scene.note({ refused: refused.length });
+      // Whatever is under way when the region becomes known is refused; what goes again knows it.
+      const asked = refused.map(({ operation, key, partNumber }) => `${operation} ${key} ${partNumber ?? ""}`);
+      const again = asked.length - new Set(asked).size;
+      return again === 0 ? [] : [`${again} requests were refused again after the store had named the region`];
     },
   },
   {

@@ -229,9 +229,9 @@ async function runToEnd(
   return ending;
 }
 
-/** Small disks that a class mounted. */
+/** Small disks that a class mounted, below the target or below the whole trial. */
 function unmountUnder(folder: string): void {
-  spawnSync("umount", [join(folder, "to")]);
+  for (const place of [join(folder, "to"), folder]) spawnSync("umount", [place]);
 }
 
 async function withDeadline(copy: Copy, ms: number): Promise<Ending | "hang"> {

@@ -22,7 +22,7 @@ const TARGETS: readonly Target[] = [
     },
     sources: [
       "app/**/*.{ts,tsx,css}",
-      "protocol/*.ts",
+      "protocol/**/*.ts",
       "storage/{copy-forms,providers,provider-prices,plan,combine-crc32,check-range,faults,fault-codes,clock-skew,xml}.ts",
       "public/**/*",
       "next.config.mjs",
@@ -33,7 +33,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     step: { title: "build the worker", command: [process.execPath, "worker/build.ts"] },
-    sources: ["worker/**/*.ts", "protocol/*.ts", "storage/*.ts", "package-lock.json"],
+    sources: ["worker/**/*.ts", "protocol/**/*.ts", "storage/**/*.ts", "package-lock.json"],
     results: ["dist/tidemark.mjs", ...(process.platform === "linux" ? ["dist/tidemark"] : [])],
     stamp: "dist/.tidemark-built-from",
   },

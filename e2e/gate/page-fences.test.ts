@@ -27,3 +27,12 @@ test("no page has route handlers, middleware, rewrites or the image optimiser", 
 test("no page writes markup or code from text", () => {
   expect(having(/dangerouslySetInnerHTML|\binnerHTML\b|document\.write|\beval\(|new Function\(/)).toEqual([]);
 });
+
+test("sizes and times are said as this browser chose, on every page", () => {
+  expect(having(/\bformatBytes\b[^;]*from "#protocol\/units/)).toEqual(["app/_ui/sizes.ts"]);
+  // Weeks of the ledger and days of usage are those of UTC, whoever looks.
+  expect(having(/toLocale(Time|Date)String|Date\([^)]*\)\.toLocaleString/).toSorted()).toEqual([
+    "app/_buckets/usage-words.ts",
+    "app/_losses/week-bars.tsx",
+  ]);
+});

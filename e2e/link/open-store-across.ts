@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
-import { type Link, type LinkSettings, openLink } from "./open-link.ts";
+import type { LinkSettings } from "./emulator.ts";
+import { type Link, openLink } from "./open-link.ts";
 
 /** An emulated link, a store at its far end, and a folder for whatever is at the near one. */
 export interface StoreAcross {

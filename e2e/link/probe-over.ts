@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { storeKeys } from "../faults/rig.ts";
 import { ROOT } from "../stage/start-process.ts";
-import type { LinkSettings } from "./open-link.ts";
+import type { LinkSettings } from "./emulator.ts";
 import { openStoreAcross } from "./open-store-across.ts";
 
 const MBIT = 125_000;

@@ -117,7 +117,11 @@ static void commit(struct lane *lane, struct record *record, size_t length, int6
 }
 
 static struct record *first(struct lane *lane) {
-  if (lane->head == lane->tail) return NULL;
+  if (lane->head == lane->tail) {
+    /* Empty: begin again, so that a slow lane only ever touches the memory that it needs. */
+    lane->head = lane->tail = 0;
+    return NULL;
+  }
   struct record *record = record_at(lane, lane->head);
   if (record->length != 0) return record;
   lane->head = 0;

@@ -9,6 +9,7 @@ import { ADMIN, openStage, type Stage } from "../stage/open-stage.ts";
 import { announce, enrolRogue, putOf, send, signOne, type RogueNode } from "../stage/rogue-node.ts";
 import type { RunningProcess } from "../stage/start-process.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -118,13 +119,17 @@ function found(bytes: Buffer): string[] {
 
 test("people sign in, profiles are made and tested, checkpoints go up and come back", async () => {
   await listen("live.watch", { cookie: stage.cookie });
+  const sealed = await stage.client.sealing.set.mutate({ id: stage.profileId, sealing: "content", understood: true });
+  const [key] = sealed.keys;
+  const wanted = { profileId: stage.profileId, keyId: key?.id ?? "", password: ADMIN.password };
+  const { text } = await stage.client.sealing.exportKey.mutate(wanted);
+  secrets.set("wrapping key", text.split(".")[2] ?? "");
+  await stage.client.sealing.set.mutate({ id: stage.profileId, sealing: "off", understood: false });
   const boot = encodeURIComponent(JSON.stringify({ bootId: crypto.randomUUID() }));
   await listen(`node.stream?input=${boot}`, { authorization: `Bearer ${rogue.credential}` });
   worker = await stage.startNode({ name: "gpu-1", run, env: { TIDEMARK_LOG: "debug" } });
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 1, modelBytes: 6 << 20, optimizerBytes: 0, loss: 1 });
-  const checkpoint = await waitUntil("the checkpoint is complete", async () =>
-    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
-  );
+  const checkpoint = await waitComplete(stage, run);
   const targetPath = join(stage.dir, "restored", "checkpoint-1");
   const wish = { requestId: crypto.randomUUID(), checkpointId: checkpoint.id, nodeId: checkpoint.nodeId, targetPath };
   await stage.client.restores.create.mutate(wish);
@@ -221,7 +226,7 @@ test("a canary that is there is found, in whatever form it is written", () => {
   for (const form of formsOf(planted.bucket)) expect(found(Buffer.from(`x${form}y`))).toEqual(["bucket"]);
   expect(found(Buffer.from(`GET /?X-Amz-Signature=${"0".repeat(64)}`))).toEqual(["a signed URL", "a signature"]);
   expect(heard.join("").length).toBeGreaterThan(2000);
-  expect(secrets.size).toBe(Object.keys(planted).length + 4);
+  expect(secrets.size).toBe(Object.keys(planted).length + 5);
 });
 
 test("no log has one", () => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -25,10 +26,7 @@ test("a finished folder becomes a complete checkpoint, and another node gets it 
   });
   const original = hashFolder(written);
 
-  const view = await waitUntil("the checkpoint is complete", async () => {
-    const { checkpoints } = await stage.client.runs.get.query({ run });
-    return checkpoints.find((one) => one.step === 500 && one.state === "complete");
-  });
+  const view = await waitComplete(stage, run, { step: 500 });
   expect(view).toMatchObject({ run, nodeName: "gpu-1", isNewest: true, fileCount: Object.keys(original).length });
   const details = await stage.client.checkpoints.get.query({ id: view.id });
   expect(details.manifestSha256).toMatch(/^[0-9a-f]{64}$/);

@@ -5,9 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 import { runName } from "#protocol/names.ts";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { faultOf } from "../stage/hub-client.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { type Outcome, runOnce } from "../stage/run-once.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -62,16 +64,11 @@ describe("the worker", () => {
     expect(outcome.stderr).toContain("--watch");
   });
 
-  const cp = (args: string[], keys: { access: string; secret: string }) =>
+  const cp = (args: string[], keys: { accessKey: string; secretKey: string }) =>
     runOnce("worker/main.ts", ["cp", ...args], {
-      env: {
-        AWS_ACCESS_KEY_ID: keys.access,
-        AWS_SECRET_ACCESS_KEY: keys.secret,
-        AWS_REGION: "us-east-1",
-        AWS_ENDPOINT_URL: stage.store.endpoint,
-      },
+      env: { ...keysInEnv({ endpoint: stage.store.endpoint, ...keys }), AWS_REGION: "us-east-1" },
     });
-  const right = () => ({ access: stage.store.accessKey, secret: stage.store.secretKey });
+  const right = () => ({ accessKey: stage.store.accessKey, secretKey: stage.store.secretKey });
 
   test("copying to a bucket that does not exist says so", async () => {
     const file = join(stage.dir, "file.bin");
@@ -81,7 +78,7 @@ describe("the worker", () => {
 
   test("copying with a wrong key says so and leaves nothing under the final name", async () => {
     const target = join(stage.dir, "never.bin");
-    const outcome = await cp([`s3://${stage.store.bucket}/x`, target], { access: "wrong", secret: "wrong" });
+    const outcome = await cp([`s3://${stage.store.bucket}/x`, target], { accessKey: "wrong", secretKey: "wrong" });
     expectSentence(outcome, "BAD_CREDENTIALS");
     expect(existsSync(target)).toBe(false);
   });
@@ -169,9 +166,7 @@ test("a restore onto a full disk says so and leaves nothing under the final name
   try {
     await stage.startNode({ name: "gpu-tight", run });
     writeCheckpoint({ folder: stage.folderOf("gpu-tight"), step: 1, modelBytes: 8 * MIB, optimizerBytes: 0, loss: 1 });
-    const checkpoint = await waitUntil("the checkpoint is complete", async () =>
-      (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
-    );
+    const checkpoint = await waitComplete(stage, run);
     const { transferId } = await stage.client.restores.create.mutate({
       requestId: crypto.randomUUID(),
       checkpointId: checkpoint.id,

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { runName } from "#protocol/names.ts";
 import type { NodeOrder } from "#protocol/orders.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { startProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -81,6 +83,35 @@ test("a node is held, released, limited, measured, drained and stopped from the 
   await stage.startNode({ name: "gpu-1", run });
   await online("gpu-1");
   expect((await rowsOf()).filter(({ kind }) => kind === "stop")).toMatchObject([{ state: "done" }]);
+});
+
+test("a machine is given back from the hub once what is finished is safe, and the worker on it ends", async () => {
+  const run = runName.parse("exchanged");
+  const imds = await startProcess({
+    title: "metadata service",
+    entry: "worker/host/fake-imds.ts",
+    readReady: (line) => (line.startsWith("{") ? line : null),
+  });
+  const { url } = z.object({ url: z.string() }).parse(JSON.parse(imds.ready));
+  const env = { TIDEMARK_IMDS_URL: url, SALAD_MACHINE_ID: "machine-4" };
+  const worker = await stage.startNode({ name: "gpu-4", run, env, flags: ["--limit-up", "40kB"] });
+  await online("gpu-4");
+  writeCheckpoint({ folder: stage.folderOf("gpu-4"), step: 100, modelBytes: 200_000, optimizerBytes: 0, loss: 1 });
+  await waitUntil("the checkpoint is captured and not safe yet", async () =>
+    (await stage.client.nodes.list.query()).find((node) => node.runs.some(({ risk }) => risk.checkpoints === 1)),
+  );
+  const order: NodeOrder = { kind: "reallocate", reason: "another one, please", graceMs: 60_000 };
+  expect(await ended(await send("gpu-4", order))).toMatchObject({ state: "done", detail: { unsafe: 0 } });
+  const asked = z.array(z.looseObject({ path: z.string() })).parse(await (await fetch(`${url}/asked`)).json());
+  expect(asked.filter(({ path }) => path === "/v1/reallocate")).toEqual([
+    expect.objectContaining({ method: "POST", metadata: "true", body: { reason: "tidemark: another one, please" } }),
+  ]);
+  expect((await checkpoints(run)).find(({ step }) => step === 100)).toMatchObject({ state: "complete" });
+  expect((await worker.exited).code).toBe(0);
+  await waitUntil("the hub knows that it left", async () =>
+    (await stage.client.nodes.list.query()).find(({ name, state }) => name === "gpu-4" && state === "offline"),
+  );
+  await imds.stop();
 });
 
 test("a node that was away hears of what is still valid, and never carries out what is not", async () => {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { type RunningProcess, startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { readCounters } from "../stage/store-control.ts";
@@ -29,11 +30,7 @@ const cp = (args: string[]): Promise<RunningProcess> =>
     title: "cp",
     entry: "worker/main.ts",
     args: ["cp", "--state", join(dir, "state"), "--part-size", "5MiB", "--concurrency", "3", ...args],
-    env: {
-      AWS_ENDPOINT_URL: store.endpoint,
-      AWS_ACCESS_KEY_ID: store.accessKey,
-      AWS_SECRET_ACCESS_KEY: store.secretKey,
-    },
+    env: keysInEnv(store),
   });
 
 test("a copy killed on its way up goes on, and sends no stored part again", async () => {

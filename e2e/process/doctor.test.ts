@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FAULTS } from "#protocol/fault-table.ts";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -25,11 +26,7 @@ async function doctor(node: string) {
   const { store } = stage;
   const args = ["doctor", `s3://${store.bucket}/doctor`, "--json", "--state", state, "--hub", stage.hub.url];
   const outcome = await runOnce("worker/main.ts", args, {
-    env: {
-      AWS_ENDPOINT_URL: store.endpoint,
-      AWS_ACCESS_KEY_ID: store.accessKey,
-      AWS_SECRET_ACCESS_KEY: store.secretKey,
-    },
+    env: keysInEnv(store),
   });
   const lines: Line[] = outcome.stdout
     .trim()

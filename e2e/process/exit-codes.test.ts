@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXIT_CODES } from "#protocol/exit-codes.ts";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -24,9 +25,7 @@ afterAll(() => stage.close());
 async function tidemark(args: readonly string[], env: Record<string, string> = {}): Promise<number | null> {
   const { store, dir } = stage;
   const keys = {
-    AWS_ENDPOINT_URL: store.endpoint,
-    AWS_ACCESS_KEY_ID: store.accessKey,
-    AWS_SECRET_ACCESS_KEY: store.secretKey,
+    ...keysInEnv(store),
     TIDEMARK_STATE: join(dir, "own-state"),
     TIDEMARK_RETRY_FOR: "1s",
   };

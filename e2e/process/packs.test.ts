@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { readCounters } from "../stage/store-control.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder } from "../stage/write-checkpoint.ts";
 import { writeManyFiles } from "../stage/write-many-files.ts";
@@ -15,12 +16,6 @@ beforeAll(async () => {
   await stage.startNode({ name: "gpu-2", run: runName.parse("elsewhere") });
 });
 afterAll(() => stage.close());
-
-const completeOf = (run: string) =>
-  waitUntil("the checkpoint is complete", async () => {
-    const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(run) });
-    return checkpoints.find((one) => one.state === "complete");
-  });
 
 /** Objects that a run's node wrote, by how often they were asked for and did succeed. */
 const putsOf = async (run: string) =>
@@ -57,7 +52,7 @@ test("thousands of small files are a few objects: killed in the middle none of t
   const stored = (await putsOf(run)).filter((one) => one.succeeded > 0);
 
   await stage.startNode(node);
-  const { id } = await completeOf(run);
+  const { id } = await waitComplete(stage, run);
   const packs = await putsOf(run);
   expect(packs.length).toBeGreaterThan(1);
   expect(packs.length).toBeLessThan(20);
@@ -97,7 +92,7 @@ test("with compression they take less room, come back as they were, and can be l
   const bytesOf = (number: number) => 2_000 + number;
   const path = writeManyFiles({ folder, step: 200, files: 300, bytesOf, content: "json", modelBytes: 0 });
   const original = hashFolder(path);
-  const { id, sizeBytes } = await completeOf(run);
+  const { id, sizeBytes } = await waitComplete(stage, run);
   const received = (await putsOf(run)).reduce((sum, one) => sum + one.receivedBytes, 0);
   expect(received).toBeLessThan(sizeBytes / 5);
   const targetPath = join(stage.dir, "restored", "checkpoint-200");

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { CannotRun } from "../link/cannot-run.ts";
-import { openLink, whyNoLink } from "../link/open-link.ts";
+import { whyNoLink } from "../link/emulator.ts";
+import { openLink } from "../link/open-link.ts";
 import { probeOver } from "../link/probe-over.ts";
 
 /**

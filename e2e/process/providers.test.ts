@@ -9,6 +9,7 @@ import { createDirectSource } from "#storage/direct-source.ts";
 import { PRESETS } from "#storage/providers.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -69,11 +70,7 @@ function cp(store: RunningStore, args: readonly string[]) {
     title: "cp",
     entry: "worker/main.ts",
     args: ["cp", ...steady, ...args],
-    env: {
-      AWS_ENDPOINT_URL: store.endpoint,
-      AWS_ACCESS_KEY_ID: store.accessKey,
-      AWS_SECRET_ACCESS_KEY: store.secretKey,
-    },
+    env: keysInEnv(store),
   });
 }
 

@@ -1,9 +1,11 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { sumPlainly, type SummedFile } from "#storage/testing/plain-safetensors.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -12,16 +14,17 @@ const MIB = 1024 * 1024;
 const node = { name: "gpu-2", run: runName.parse("elsewhere"), flags: ["--limit-down", "16MB", "--concurrency", "4"] };
 let stage: Stage;
 let original: Record<string, string>;
+let model: SummedFile;
 let checkpointId: string;
 
 beforeAll(async () => {
   stage = await openStage();
   await stage.startNode({ name: "gpu-1", run, flags: ["--part-size", "5MiB"] });
   const folder = stage.folderOf("gpu-1");
-  original = hashFolder(writeCheckpoint({ folder, step: 500, modelBytes: 96 * MIB, optimizerBytes: 0, loss: 1 }));
-  const complete = await waitUntil("the checkpoint is complete", async () =>
-    (await stage.client.runs.get.query({ run })).checkpoints.find((one) => one.state === "complete"),
-  );
+  const written = writeCheckpoint({ folder, step: 500, modelBytes: 96 * MIB, optimizerBytes: 0, loss: 1 });
+  original = hashFolder(written);
+  model = sumPlainly(readFileSync(join(written, "model.safetensors")));
+  const complete = await waitComplete(stage, run);
   checkpointId = complete.id;
 });
 afterAll(() => stage.close());
@@ -34,11 +37,13 @@ function writeOld(name: string): { targetPath: string; old: Record<string, strin
   return { targetPath, old: hashFolder(targetPath) };
 }
 
-async function askForRestore(targetPath: string): Promise<string> {
-  const target = await waitUntil("gpu-2 is online", async () =>
+const target = () =>
+  waitUntil("gpu-2 is online", async () =>
     (await stage.client.nodes.list.query()).find((one) => one.name === node.name && one.state === "online"),
   );
-  const wish = { requestId: crypto.randomUUID(), checkpointId, nodeId: target.id, targetPath };
+
+async function askForRestore(targetPath: string): Promise<string> {
+  const wish = { requestId: crypto.randomUUID(), checkpointId, nodeId: (await target()).id, targetPath };
   const { transferId } = await stage.client.restores.create.mutate(wish);
   return transferId;
 }
@@ -68,6 +73,41 @@ test("a restore killed five times leaves the old folder as it was, and ends with
   await waitUntil("the restore is done", async () => (await stateOf(transferId)) === "done");
   expect(hashFolder(targetPath)).toEqual(original);
   expect(readdirSync(dirname(targetPath))).toEqual(["checkpoint-500"]);
+  await worker.stop();
+});
+
+test("a restore of tensors killed three times has nothing under its name until it is whole, and then exactly these", async () => {
+  const targetPath = join(stage.dir, "tensors", "some");
+  let worker = await stage.startNode(node);
+  let before = await fetched();
+  const nodeIds = [(await target()).id];
+  const choice = { tensors: ["model.layers.[2-9]*"] };
+  const { restores } = await stage.client.restores.start.mutate({
+    requestId: crypto.randomUUID(),
+    checkpointId,
+    nodeIds,
+    targetPath,
+    choice,
+  });
+  const transferId = restores[0]?.transferId ?? "";
+  const isRight = () => {
+    const { tensors, metadata } = sumPlainly(readFileSync(join(targetPath, "model.safetensors")));
+    expect(metadata).toEqual(model.metadata);
+    expect(tensors).toEqual(model.tensors.filter(({ name }) => /^model\.layers\.[2-9]/.test(name)));
+  };
+  for (let kills = 0; kills < 3; kills++) {
+    await waitUntil("the restore fetches", async () => (await fetched()) > before);
+    // Any instant will do, so it is chosen by chance.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 700));
+    await worker.stop("SIGKILL");
+    if (existsSync(targetPath)) isRight();
+    before = await fetched();
+    worker = await stage.startNode(node);
+  }
+  await waitUntil("the restore is done", async () => (await stateOf(transferId)) === "done");
+  isRight();
+  expect(readdirSync(targetPath)).toEqual(["model.safetensors"]);
+  expect(readdirSync(dirname(targetPath))).toEqual(["some"]);
   await worker.stop();
 });
 

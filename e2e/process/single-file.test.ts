@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { build } from "../gate/build.ts";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import type { Outcome } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
@@ -31,9 +32,7 @@ afterAll(async () => {
 });
 
 const withKeys = () => ({
-  AWS_ENDPOINT_URL: store.endpoint,
-  AWS_ACCESS_KEY_ID: store.accessKey,
-  AWS_SECRET_ACCESS_KEY: store.secretKey,
+  ...keysInEnv(store),
   AWS_REGION: "us-east-1",
   TIDEMARK_STATE: "/tmp/state",
 });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { notPromised } from "../stage/json-lines.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
@@ -58,9 +59,7 @@ export function start(args: string[], place: Place = store) {
       ...process.env,
       NO_COLOR: "1",
       CI: "true",
-      AWS_ENDPOINT_URL: place.endpoint,
-      AWS_ACCESS_KEY_ID: place.accessKey,
-      AWS_SECRET_ACCESS_KEY: place.secretKey,
+      ...keysInEnv(place),
       TIDEMARK_RETRY_FOR: "5s",
     },
   });

@@ -1,7 +1,8 @@
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { sumPlainly } from "#storage/testing/plain-safetensors.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
@@ -64,7 +65,7 @@ test("a verification goes on after its worker and its hub were killed, and is on
   await worker.stop();
 });
 
-test("on its own machine a run is restored in part, tried without writing, and from the step before a damaged one", async () => {
+test("on its own machine a run is restored in part, files or tensors, tried without writing, and from the step before a damaged one", async () => {
   const env = { TIDEMARK_STATE: join(stage.dir, "nodes", "gpu-1", "state") };
   const ask = async (...args: string[]) => {
     const { stdout } = await runOnce("worker/main.ts", ["restore", run, ...args, "--json"], { env });
@@ -81,6 +82,31 @@ test("on its own machine a run is restored in part, tried without writing, and f
   expect(hashFolder(target)).toEqual(Object.fromEntries(all.filter(([path]) => path.endsWith(".json"))));
   // A part takes the place of nothing else.
   expect(await ask(target, "--only", "*.safetensors")).toMatchObject({ type: "fault", code: "TARGET_EXISTS" });
+
+  // Of tensors the file is cut to them. The optimizer has some of the same names.
+  const tensors = join(stage.dir, "tensors");
+  const some = [
+    "--only",
+    "model.safetensors",
+    "--tensors",
+    "model.layers.7.",
+    "--tensors",
+    "model.layers.{9,11}.weight",
+  ];
+  expect(await ask(tensors, ...some, "--dry-run")).toMatchObject({
+    type: "would-restore",
+    preview: { verdict: "ok", files: 1, tensors: 3, tensorBytes: 3 * MIB },
+  });
+  expect(await ask(tensors, ...some)).toMatchObject({ type: "restored", step: 500 });
+  expect(readdirSync(tensors)).toEqual(["model.safetensors"]);
+  const whole500 = sumPlainly(readFileSync(join(stage.folderOf("gpu-1"), "checkpoint-500", "model.safetensors")));
+  const names = ["7", "9", "11"].map((layer) => `model.layers.${layer}.weight`);
+  expect(sumPlainly(readFileSync(join(tensors, "model.safetensors")))).toMatchObject({
+    metadata: whole500.metadata,
+    tensors: whole500.tensors.filter(({ name }) => names.includes(name)),
+  });
+  const none = await ask(join(stage.dir, "none"), "--tensors", "model.norm.*");
+  expect(none).toMatchObject({ type: "fault", code: "NOT_FOUND", subject: "model.norm.*" });
 
   const keys = (await readCounters(stage.store, "GetObject")).targets.map(({ key }) => key);
   const attempt = (await view()).attempt;

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { readCounters } from "../stage/store-control.ts";
+import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -31,10 +32,7 @@ test("a worker killed in mid-upload finishes after its restart and does not send
   expect(state.checkpoints[0]?.state).toBe("uploading");
 
   await stage.startNode(node);
-  await waitUntil("the checkpoint is complete", async () => {
-    const { checkpoints } = await stage.client.runs.get.query({ run });
-    return checkpoints.some((one) => one.step === 100 && one.state === "complete");
-  });
+  await waitComplete(stage, run, { step: 100 });
   const after = (await readCounters(stage.store, "UploadPart")).targets;
   expect(after.filter((one) => one.succeeded > 1)).toEqual([]);
   const again = storedAtKill.filter((part) => {
@@ -65,10 +63,7 @@ test("killed eight times in one upload, no part that the store has is sent again
     expect(checkpoints[0]?.state).toBe("uploading");
   }
   await stage.startNode(node);
-  await waitUntil("the checkpoint is complete", async () => {
-    const { checkpoints } = await stage.client.runs.get.query({ run: often });
-    return checkpoints.some((one) => one.step === 100 && one.state === "complete");
-  });
+  await waitComplete(stage, often, { step: 100 });
   const parts = await stored();
   // 32 of 5 MiB and the rest that the header of the file makes.
   expect(parts).toHaveLength(33);

@@ -62,13 +62,13 @@ export const BAR: readonly BarRow[] = [
     row: 15,
     scenario: "A node is lost for good in mid-upload",
     pass: "another node restores the last committed checkpoint; parts are cleaned up",
-    elsewhere: "comes with the fleet's recovery of lost nodes",
+    elsewhere:
+      "`npm test`: e2e/process/run-program.test.ts (another machine goes on from the newest safe checkpoint), fence.test.ts (what the lost node began is never offered), server/upkeep/janitor.test.ts (its parts are cleaned up)",
   },
   {
     row: 16,
     scenario: "Power cut: writes that were not synced are gone",
     pass: "the journal can be read; nothing is called done that is not",
-    elsewhere: "comes with the power-cut trials of checkpoints",
   },
   {
     row: 17,
@@ -97,7 +97,7 @@ export const BAR: readonly BarRow[] = [
     scenario: "Hub away, restarted, restored from a backup, lost",
     pass: "transfers go on; the state is put together again",
     elsewhere:
-      "hub away and restarted: `npm test` (e2e/process/hub-killed.test.ts); backup and loss come with the hub's recovery",
+      "`npm test`: e2e/process/hub-killed.test.ts (away and restarted), hub-backup.test.ts (restored from backups taken under load; database lost, everything read back from the bucket)",
   },
   { row: 24, scenario: "The store forgets the multipart upload", pass: "only that object starts again" },
   {
@@ -127,7 +127,7 @@ export const BAR: readonly BarRow[] = [
     scenario: "Secrets in logs; hostile keys, requests and pages",
     pass: "nothing is found",
     elsewhere:
-      "output of the program is searched for secrets in every transfer above; the suites for the hub and the pages come with the security review",
+      "what the program prints is searched for secrets in every transfer above; `npm test`: e2e/process/canaries.test.ts (logs, streams, database, disk of the worker), and every line of docs/security.md names its test",
   },
   {
     row: 31,

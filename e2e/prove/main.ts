@@ -30,10 +30,19 @@ const MEASURES: readonly Measure[] = [
   inspectFuzz,
 ];
 
-async function runMeasures(about: { options: Options; program: { path: string; digest: string }; book: Book }) {
-  const { options, program, book } = about;
+interface Run {
+  options: Options;
+  program: { path: string; digest: string };
+  book: Book;
+  /** Whether it is too late to begin something. */
+  isOver: () => boolean;
+}
+
+async function runMeasures(about: Run) {
+  const { options, program, book, isOver } = about;
   const wanted = MEASURES.filter(({ name }) => options.measures.length === 0 || options.measures.includes(name));
   for (const { name, row, says, whyNot, run } of wanted) {
+    if (isOver()) return;
     if (options.measures.length === 0 && book.measures.some((one) => one.name === name)) continue;
     const why = whyNot?.() ?? null;
     console.log(`  ${says}${why === null ? "" : `: cannot be run: ${why}`}`);
@@ -70,9 +79,11 @@ async function main(): Promise<number> {
   const path = await bundleProgram();
   const program = { path, digest: createHash("sha256").update(readFileSync(path)).digest("hex") };
   const book = openBook(program.digest, options.isFresh ? "forget" : "keep");
+  const until = options.minutes === null ? Infinity : performance.now() + options.minutes * 60_000;
+  const run: Run = { options, program, book, isOver: () => performance.now() >= until };
   try {
-    if (options.only !== "measures") await runClasses({ options, program, book });
-    if (options.only !== "classes") await runMeasures({ options, program, book });
+    if (options.only !== "measures") await runClasses(run);
+    if (options.only !== "classes") await runMeasures(run);
   } finally {
     rmSync(dirname(path), { recursive: true, force: true });
   }

@@ -11,6 +11,8 @@ export interface Options {
   /** Trials per class, over both directions; null: as many as the bar asks for. */
   readonly count: number | null;
   readonly lanes: number;
+  /** Nothing is begun after so long; null: until all is done. */
+  readonly minutes: number | null;
   /** Only what is neither a class nor a single trial: the measured rows. */
   readonly only: "classes" | "measures" | null;
   readonly measures: readonly string[];
@@ -22,11 +24,12 @@ export interface Options {
   readonly isReplay: boolean;
 }
 
-export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N]
+export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
+With --minutes nothing is begun after so long; the page is written of what was found until then.
 With --class and --seed (and --direction): that one trial, told in full; with --short as the tests run it.
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
@@ -42,6 +45,7 @@ export function readOptions(argv: readonly string[], measures: readonly string[]
       seed: { type: "string" },
       count: { type: "string" },
       lanes: { type: "string", default: "6" },
+      minutes: { type: "string" },
       only: { type: "string" },
       measure: { type: "string", multiple: true, default: [] as string[] },
       short: { type: "boolean", default: false },
@@ -69,6 +73,7 @@ export function readOptions(argv: readonly string[], measures: readonly string[]
     seed: values.seed === undefined ? 1 : whole("--seed", values.seed),
     count,
     lanes: whole("--lanes", values.lanes),
+    minutes: values.minutes === undefined ? null : whole("--minutes", values.minutes),
     only: only ?? (values.measure.length > 0 ? "measures" : values.class.length > 0 ? "classes" : null),
     measures: values.measure,
     scale: values.short ? "short" : "full",

@@ -1,4 +1,4 @@
-import { type LinkSettings, whyNoLink } from "../link/open-link.ts";
+import { type LinkSettings, whyNoLink } from "../link/emulator.ts";
 import { probeOver } from "../link/probe-over.ts";
 import type { Measure } from "./measure.ts";
 

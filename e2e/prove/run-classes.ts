@@ -31,8 +31,10 @@ export async function runClasses(about: {
   options: Options;
   program: { path: string; digest: string };
   book: Book;
+  /** Whether it is too late to begin something. */
+  isOver: () => boolean;
 }): Promise<void> {
-  const { options, program, book } = about;
+  const { options, program, book, isOver } = about;
   const nameOf = (one: { class: string; direction: string; seed: number }) =>
     `${one.class} ${one.direction} ${one.seed}`;
   const known = new Set(book.trials.map(nameOf));
@@ -45,7 +47,7 @@ export async function runClasses(about: {
   const rigs = createRigPool({ program: program.path, size: options.scale === "short" ? "small" : "large" });
   let done = 0;
   const lane = async () => {
-    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+    for (let job = queue.shift(); job !== undefined && !isOver(); job = queue.shift()) {
       const { faultClass, direction, seed } = job;
       const result = await rigs.use(faultClass, (rig) =>
         runTrial(rig, { faultClass, direction, seed, scale: options.isReplay ? options.scale : "full" }),

@@ -4,7 +4,7 @@ import { type Copy, type Ending, startCopy } from "../faults/copy.ts";
 import { sumsUnder } from "../faults/final-names.ts";
 import { writeFileOf } from "../faults/payload.ts";
 import { storeKeys } from "../faults/rig.ts";
-import { whyNoLink } from "../link/open-link.ts";
+import { whyNoLink } from "../link/emulator.ts";
 import { openStoreAcross } from "../link/open-store-across.ts";
 import type { Measure } from "./measure.ts";
 

@@ -1,109 +1,14 @@
-import { writeFileSync } from "node:fs";
-import { arch, cpus, platform, totalmem } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { FAULT_CLASSES } from "../faults/table.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { BAR, type BarRow } from "./bar.ts";
+import { gather, mergePages, type Page } from "./gather.ts";
 import type { Measure } from "./measure.ts";
-import type { Book, RecordedMeasure, RecordedTrial } from "./record.ts";
+import type { Book } from "./record.ts";
 
 /** Makes docs/reliability.json (what was found) and docs/reliability.md (the same for people). */
 
-interface ClassResult {
-  class: string;
-  direction: string;
-  says: string;
-  bar: readonly number[];
-  catalogue: readonly number[];
-  trials: number;
-  failed: number;
-  seeds: string;
-  faults: number;
-  movedBytes: number;
-  resentBytes: number;
-  slowestMs: number;
-  endings: Record<string, number>;
-  problems: { replay: string; problem: string }[];
-}
-
-export interface Page {
-  date: string;
-  machine: string;
-  node: string;
-  program: string;
-  classes: ClassResult[];
-  reuse: { direction: string; kills: number; acknowledged: number; kept: number }[];
-  measures: RecordedMeasure[];
-}
-
 const GIB = 1024 ** 3;
-
-export function gather(book: Book): Page {
-  const classes = FAULT_CLASSES.flatMap((one) =>
-    one.directions.flatMap((direction) => {
-      const trials = book.trials.filter((trial) => trial.class === one.name && trial.direction === direction);
-      return trials.length === 0 ? [] : [summarise(trials, { ...one, direction })];
-    }),
-  );
-  const dates = [...book.trials, ...book.measures].map(({ at }) => at).toSorted();
-  const newest = new Map(book.measures.map((one) => [one.name, one]));
-  return {
-    date: dates.at(-1)?.slice(0, 10) ?? "",
-    machine: `${cpus().length} x ${cpus()[0]?.model ?? "unknown"}, ${Math.round(totalmem() / GIB)} GiB, ${platform()} ${arch()}`,
-    node: process.version,
-    program: book.trials[0]?.program ?? book.measures[0]?.program ?? "",
-    classes,
-    reuse: reuseOf(book.trials),
-    measures: [...newest.values()],
-  };
-}
-
-function summarise(
-  trials: readonly RecordedTrial[],
-  one: { name: string; says: string; bar: readonly number[]; catalogue: readonly number[]; direction: string },
-): ClassResult {
-  const seeds = trials.map(({ seed }) => seed).toSorted((a, b) => a - b);
-  const endings: Record<string, number> = {};
-  for (const { ending } of trials) endings[ending] = (endings[ending] ?? 0) + 1;
-  const sum = (read: (trial: RecordedTrial) => number) => trials.reduce((total, trial) => total + read(trial), 0);
-  return {
-    class: one.name,
-    direction: one.direction,
-    says: one.says,
-    bar: one.bar,
-    catalogue: one.catalogue,
-    trials: trials.length,
-    failed: trials.filter(({ problems }) => problems.length > 0).length,
-    seeds: `${seeds[0] ?? 0} to ${seeds.at(-1) ?? 0}`,
-    faults: sum(({ faults }) => faults),
-    movedBytes: sum(({ bytes }) => bytes),
-    resentBytes: sum(({ resentBytes }) => resentBytes),
-    slowestMs: Math.max(...trials.map(({ tookMs }) => tookMs)),
-    endings,
-    problems: trials.flatMap(({ problems, replay }) => problems.map((problem) => ({ replay, problem }))),
-  };
-}
-
-/** Of what the store had acknowledged when the program was killed: how much did not travel again. */
-function reuseOf(trials: readonly RecordedTrial[]): Page["reuse"] {
-  const number = (value: string | number | undefined) => (typeof value === "number" ? value : 0);
-  return (["up", "down"] as const).flatMap((direction) => {
-    const killed = trials.filter((trial) => trial.class === "killed" && trial.direction === direction);
-    const facts = killed
-      .map((trial) => trial.facts)
-      .filter((fact) => number(fact["acknowledgedParts"] ?? fact["acknowledgedBytes"]) > 0);
-    if (facts.length === 0) return [];
-    const acknowledged = facts.reduce(
-      (sum, fact) => sum + number(fact["acknowledgedParts"] ?? fact["acknowledgedBytes"]),
-      0,
-    );
-    const kept =
-      direction === "up"
-        ? acknowledged - facts.reduce((sum, fact) => sum + number(fact["resentParts"]), 0)
-        : facts.reduce((sum, fact) => sum + Math.min(number(fact["keptBytes"]), number(fact["acknowledgedBytes"])), 0);
-    return [{ direction, kills: facts.length, acknowledged, kept }];
-  });
-}
 
 const bytes = (count: number) =>
   count >= GIB ? `${(count / GIB).toFixed(1)} GiB` : `${(count / 1024 ** 2).toFixed(0)} MiB`;
@@ -126,8 +31,9 @@ function cellOf(row: BarRow, page: Page, measures: readonly Measure[]): string {
   }
   for (const one of missing) parts.push(`${one.says}: ${one.whyNot?.() ?? "not run yet"}`);
   if (row.row === 12 || row.row === 13) {
-    const reuse = page.reuse.find(({ direction }) => direction === (row.row === 12 ? "up" : "down"));
-    if (reuse !== undefined)
+    const direction = row.row === 12 ? "up" : "down";
+    const reuse = classes.find((one) => one.direction === direction && one.reuse !== null)?.reuse ?? null;
+    if (reuse !== null)
       parts.push(
         `${((100 * reuse.kept) / reuse.acknowledged).toFixed(1)} % of what was acknowledged was kept, over ${reuse.kills} kills`,
       );
@@ -138,6 +44,7 @@ function cellOf(row: BarRow, page: Page, measures: readonly Measure[]): string {
 
 const cell = (text: string) => text.replaceAll("|", "\\|").replaceAll("\n", " ");
 
+/** The page for people. */
 export function markdownOf(page: Page, measures: readonly Measure[]): string {
   const trials = page.classes.reduce((sum, one) => sum + one.trials, 0);
   const failed = page.classes.reduce((sum, one) => sum + one.failed, 0);
@@ -146,7 +53,7 @@ export function markdownOf(page: Page, measures: readonly Measure[]): string {
   );
   const classes = page.classes.map(
     (one) =>
-      `| \`${one.class}\` | ${one.direction} | ${cell(one.says)} | ${one.trials} | ${one.faults} | ${one.failed} | ${one.seeds} | ${bytes(one.movedBytes)} | ${bytes(one.resentBytes)} | ${(one.slowestMs / 1000).toFixed(1)} s |`,
+      `| \`${one.class}\` | ${one.direction} | ${cell(one.says)} | ${one.trials} | ${one.faults} | ${one.failed} | ${one.seeds} | ${bytes(one.movedBytes)} | ${bytes(one.resentBytes)} | ${(one.slowestMs / 1000).toFixed(1)} s | ${one.date}, ${one.program.slice(0, 8)} |`,
   );
   const open = page.classes.flatMap(({ problems }) =>
     problems.map(({ replay, problem }) => `* \`${replay}\`: ${cell(problem)}`),
@@ -159,7 +66,7 @@ This page is made by \`npm run prove\`; do not edit it. Last run: ${page.date}, 
 well, or with one sentence and the right exit code; the bytes are the same by SHA-256; under a final name there is never a half file; nothing hangs
 beyond the watchdog and ten seconds; no multipart upload is left behind; what travels twice is at most the parts that were hit or in flight; no secret
 is printed. Every trial is drawn from a seed: \`npm run prove -- --class NAME --direction up --seed N\` does the same again.
-\`npm test\` runs every class a few times with short waits.
+\`npm test\` runs every class a few times with short waits. Full counts take hours, so this page may come of several runs: each row names its own.
 
 ## The bar
 
@@ -169,15 +76,18 @@ ${rows.join("\n")}
 
 ## Every class
 
-| class | way | what happens | transfers | faults | failed | seeds | moved | again | slowest |
-|---|---|---|---|---|---|---|---|---|---|
+| class | way | what happens | transfers | faults | failed | seeds | moved | again | slowest | tried, program |
+|---|---|---|---|---|---|---|---|---|---|---|
 ${classes.join("\n")}
 ${open.length === 0 ? "" : `\n## What did not hold\n\n${open.join("\n")}\n`}`;
 }
 
+/** Writes both files over what they said before, of which they keep what this run did not try as often. */
 export function writePage(book: Book, measures: readonly Measure[]): Page {
-  const page = gather(book);
-  writeFileSync(join(ROOT, "docs/reliability.json"), `${JSON.stringify(page, null, 2)}\n`);
+  const file = join(ROOT, "docs/reliability.json");
+  const found = gather(book);
+  const page = existsSync(file) ? mergePages(found, JSON.parse(readFileSync(file, "utf8"))) : found;
+  writeFileSync(file, `${JSON.stringify(page, null, 2)}\n`);
   writeFileSync(join(ROOT, "docs/reliability.md"), markdownOf(page, measures));
   return page;
 }

@@ -19,11 +19,13 @@ export type S3Server = {
 export type ServerAccess = Pick<S3Server, "endpoint" | "region" | "accessKey" | "secretKey">;
 
 /** The stock SDK client for a server, without retries so that a test sees every answer. */
-export function plainClient(server: ServerAccess): S3Client {
+export function plainClient(server: ServerAccess & { readonly sessionToken?: string }): S3Client {
+  const { accessKey: accessKeyId, secretKey: secretAccessKey, sessionToken } = server;
+
   return new S3Client({
     endpoint: server.endpoint,
     region: server.region,
-    credentials: { accessKeyId: server.accessKey, secretAccessKey: server.secretKey },
+    credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
     forcePathStyle: true,
     maxAttempts: 1,
   });

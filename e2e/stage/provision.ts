@@ -11,14 +11,14 @@ export interface StoreAddress {
 /** A bucket profile for a store of the stage; returns its id. An existing one of the same name is kept. */
 export async function addProfile(
   hub: HubClient,
-  at: { name: string; store: StoreAddress; prefix?: string },
+  at: { name: string; store: StoreAddress; prefix?: string; region?: string },
 ): Promise<string> {
   const existing = (await hub.profiles.list.query()).find((one) => one.profile.name === at.name);
   const profile: ProfileDraft = {
     name: at.name,
     provider: "minio",
     bucket: at.store.bucket,
-    region: "us-east-1",
+    region: at.region ?? "us-east-1",
     prefix: at.prefix ?? "",
     endpoint: at.store.endpoint,
     workerEndpoint: null,

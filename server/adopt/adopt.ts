@@ -1,9 +1,8 @@
 import type * as z from "zod";
 import { ADOPTED_EPOCH, type AdoptAnswer, type adoptInput, type AdoptedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
-import { manifestKey } from "#protocol/keys.ts";
 import { attemptId } from "#protocol/names.ts";
-import { writeOnce } from "../checkpoints/write-once.ts";
+import { writeManifest } from "../checkpoints/write-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -87,10 +86,9 @@ async function record(
   { hub, caller }: Context,
   { store, manifest }: { store: OpenStore; manifest: AdoptedManifest },
 ): Promise<void> {
-  const { run, step, id: checkpointId, attempt } = manifest;
+  const { run } = manifest;
   const text = JSON.stringify(manifest);
-  const key = manifestKey(store.prefix, { run, step, epoch: ADOPTED_EPOCH, checkpointId, attempt });
-  await writeOnce(store, { bucket: store.access.bucket, key, text });
+  const key = await writeManifest(store, manifest, { bucket: store.access.bucket, prefix: store.prefix, text });
   const now = hub.now();
   const doubt = await openDoubt(hub);
   const highestSeen = doubt !== null && doubt.listedAt === null ? null : 0;

@@ -23,11 +23,16 @@ export async function findObjects(
   const { bucket } = store.access;
   const prefixes = await hub.db.profile.findMany({ where: { bucket }, select: { prefix: true } });
   const found: ListedObject[] = [];
-  let listed = 0;
+  const all: ListedObject[] = [];
+  let isWhole = false;
   for await (const object of listObjects(store.client, { bucket, prefix: place })) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "adopt" });
-    if (++listed > MOST_LISTED) throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
-    if (!belongs(object.key, { place, kind })) continue;
+    if (all.length >= MOST_LISTED) throw refuse(place, `more than ${MOST_LISTED} objects begin with this name`);
+    if (kind === "folder" && isOrbaxFolder(object.key.slice(place.length))) isWhole = true;
+    all.push(object);
+  }
+  for (const object of all) {
+    if (!belongs(object.key, { place, kind, isWhole })) continue;
     if (prefixes.some(({ prefix }) => isOwnKey(prefix, object.key)))
       throw refuse(place, "Tidemark wrote it itself; rebuild the hub's record to have it back");
     if (found.length >= MAX_FILES) throw refuse(place, `it has more than ${MAX_FILES} files`);
@@ -37,11 +42,16 @@ export async function findObjects(
   return found;
 }
 
-function belongs(key: string, { place, kind }: { place: string; kind: "folder" | "file" }): boolean {
+/** Orbax has the folder to itself, with names below it that tell nothing: of arrays, of items. */
+const isOrbaxFolder = (inside: string): boolean => inside === "_METADATA" || inside === "_CHECKPOINT_METADATA";
+
+function belongs(key: string, about: { place: string; kind: "folder" | "file"; isWhole: boolean }): boolean {
+  const { place, kind, isWhole } = about;
   if (kind === "file") return key === place;
   const inside = key.slice(place.length);
   // What stands for the folder itself in consoles that show folders.
   if (inside === "" || inside.endsWith("/")) return false;
+  if (isWhole) return true;
   const at = placeOf(key);
   return at === null ? !inside.includes("/") : at.place === place;
 }

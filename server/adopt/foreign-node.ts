@@ -1,5 +1,5 @@
 import type { Transaction } from "#prisma/open.ts";
-import type { NodeFacts } from "#protocol/hello.ts";
+import { UNKNOWN_FACTS } from "#protocol/hello.ts";
 import { hashOf, newSecret } from "../random-id.ts";
 
 /**
@@ -7,17 +7,6 @@ import { hashOf, newSecret } from "../random-id.ts";
  * revoked from the start, with a credential nobody has, and in no list of the fleet.
  */
 const MARK = "adopted-";
-
-const NO_FACTS: NodeFacts = {
-  hostname: "",
-  platform: "",
-  cpus: 0,
-  memoryBytes: 0,
-  gpu: null,
-  labels: {},
-  machineId: null,
-  workerVersion: "",
-};
 
 /** A condition of a query: only nodes that are machines. */
 export const REAL_NODES = { id: { not: { startsWith: MARK } } } as const;
@@ -42,7 +31,7 @@ export async function ensureForeignNode(
       name: `${FOREIGN_WRITER} ${at.profileId}`,
       credentialHash: hashOf(newSecret("tmn")),
       profileId: at.profileId,
-      facts: JSON.stringify(NO_FACTS),
+      facts: JSON.stringify(UNKNOWN_FACTS),
       enrolledAt: gone,
       leftAt: gone,
       revokedAt: gone,

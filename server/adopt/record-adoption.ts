@@ -1,5 +1,6 @@
 import type { AdoptedManifest } from "#protocol/adopted.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { weighObjects } from "../checkpoints/weigh-objects.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { ensureForeignNode } from "./foreign-node.ts";
 
@@ -43,6 +44,7 @@ export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise
       committedAt: at,
       manifestKey: key,
       manifestSha256: sha256,
+      ...weighObjects(manifest.files, text),
       content: { create: { files, manifest: text } },
       adoption: {
         create: {

@@ -3,6 +3,7 @@ import { deleteObject } from "#storage/objects.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
+import { findRead } from "../keeping/find-read.ts";
 import type { Context } from "../trpc.ts";
 import { requireMayDelete } from "../upkeep/may-delete.ts";
 
@@ -19,8 +20,8 @@ export async function release(context: Context, input: { id: string }): Promise<
   if (row.adoption === null) throw new Fault("CONFLICT", { subject, detail: "Tidemark wrote it; it was not adopted" });
   const { place } = row.adoption;
   await requireMayDelete(hub);
-  const restores = await hub.db.command.count({ where: { checkpointId: row.id, endedAt: null } });
-  if (restores > 0) throw new Fault("IN_USE", { subject, detail: "a node restores it" });
+  if ((await findRead(hub.db, row.run)).has(row.id))
+    throw new Fault("IN_USE", { subject, detail: "a node restores it" });
   const epochs = await hub.db.epoch.count({ where: { run: row.run } });
   if (epochs > 0 && (await newestComplete(hub.db, row.run))?.id === row.id)
     throw new Fault("IN_USE", { subject, detail: "the run would go on from it" });

@@ -1,7 +1,8 @@
 import type * as z from "zod";
-import { extentSums, isAdopted, storedManifest, type ExtentSums, type tellSumsInput } from "#protocol/adopted.ts";
+import { extentSums, isAdopted, type ExtentSums, type tellSumsInput } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { mayRead } from "../checkpoints/assigned.ts";
+import { parseStored } from "../checkpoints/stored-manifest.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
@@ -25,7 +26,7 @@ export async function tellSums(
     });
     if (found === null || found.adoption === null || found.profileId !== node.profileId) throw refuse();
     if (!(await mayRead(hub.db, node, found))) throw refuse();
-    const read = storedManifest.parse(JSON.parse(found.content?.manifest ?? "null"));
+    const read = parseStored(found.content?.manifest ?? "null");
     if (!isAdopted(read)) throw refuse();
     const fits = (own: readonly string[] | null, index: number) =>
       own === null || own.length === read.files[index]?.extents.length;

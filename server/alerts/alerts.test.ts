@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
+import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import {
@@ -61,26 +62,11 @@ async function told(): Promise<{ kind: string; title: string; count: number; lin
 }
 const say = (node: TestNode, changes: object = {}) =>
   callAs(test.hub, node.caller).node.progress({ ...report(test.hub), ...changes });
-const run = (changes: Partial<RunBacklog> = {}): RunBacklog => ({
-  run: runName.parse("llama"),
-  writerEpoch: 1,
-  unsafeCheckpoints: 0,
-  unsafeFiles: 0,
-  unsafeBytes: 0,
-  movedBytes: 0,
-  oldestUnsafeAt: null,
-  safeStep: 5,
-  safeAt: test.hub.now(),
-  safeBytes: 10,
-  localStep: 5,
-  localAt: test.hub.now(),
-  startedAt: test.hub.now(),
-  intervalMs: null,
-  trainedStep: null,
-  trainedAt: null,
-  leastIntervalMs: null,
-  ...changes,
-});
+const run = (changes: Partial<RunBacklog> = {}): RunBacklog => {
+  const now = test.hub.now();
+  const safe = { safeStep: 5, safeAt: now, safeBytes: 10, localStep: 5, localAt: now, startedAt: now };
+  return makeRunBacklog({ ...safe, ...changes });
+};
 const silence = async (count = 1): Promise<TestNode[]> => {
   const nodes = [];
   for (let at = 1; at <= count; at++) nodes.push(await addTestNode(test.hub, profileId, `gpu-${at}`));
@@ -327,6 +313,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
   const before = await rules();
   expect(before.map(({ rule }) => rule.condition.kind).toSorted()).toEqual([
     "at-risk",
+    "bucket-away",
     "disk-full",
     "no-checkpoint",
     "rejected",

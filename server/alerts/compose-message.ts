@@ -11,7 +11,7 @@ const MOST_LINE = 300;
 /** The page of what an alert is about, from the root of the hub. */
 export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: string | null }): string {
   const { kind, nodeId, run } = alert;
-  if (kind === "rejected") return "/buckets";
+  if (kind === "rejected" || kind === "bucket-away") return "/buckets";
   if (kind === "restore-failed") return "/transfers?show=failed";
   if ((kind === "no-checkpoint" || kind === "work-lost") && run !== null) return `/runs/${encodeURIComponent(run)}`;
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;

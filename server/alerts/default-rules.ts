@@ -10,6 +10,7 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
   "default-restore-failed": ruleDraft.parse({ name: "A restore failed", condition: { kind: "restore-failed" } }),
   "default-rejected": ruleDraft.parse({ name: "Many nodes rejected", condition: { kind: "rejected" } }),
   "default-disk-full": ruleDraft.parse({ name: "A disk is nearly full", condition: { kind: "disk-full" } }),
+  "default-bucket-away": ruleDraft.parse({ name: "A bucket is out of reach", condition: { kind: "bucket-away" } }),
   "default-work-lost": ruleDraft.parse({ name: "Training was lost", condition: { kind: "work-lost" } }),
   // A node whose training is over makes no checkpoint either: only whoever trains all the time wants this.
   "default-no-checkpoint": ruleDraft.parse({

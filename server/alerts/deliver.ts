@@ -38,26 +38,39 @@ export async function handOver(hub: Hub, channel: Channel, { id, message }: { id
   await postRequest(outgoing, { reach: hub.reach, signal: hub.closing });
 }
 
-/** Hands over everything that is due. Resolves when each of it was tried once. */
-export const deliverDue = (hub: Hub): Promise<void> =>
-  hub.locks.run("alerts outbox", async () => {
-    const due = await hub.db.alertMessage.findMany({
-      where: { state: "waiting", nextAt: { lte: new Date(hub.now()) } },
-      orderBy: [{ createdAt: "asc" }, { id: "asc" }],
-      include: { channel: { include: { secret: true } } },
-      take: AT_ONCE,
-    });
-    const byChannel = new Map<string, typeof due>();
-    for (const row of due) byChannel.set(row.channelId, [...(byChannel.get(row.channelId) ?? []), row]);
-    await Promise.all(
-      [...byChannel.values()].map(async (rows) => {
-        for (const row of rows.slice(0, await roomOf(hub, rows[0]?.channel))) {
-          if (hub.closing.aborted || !(await deliver(hub, row.channel, row))) return;
-        }
-      }),
-    );
-    if (due.length > 0) hub.live.markStale(["alerts"]);
+/** Hands over everything that is due. Resolves when each of it was tried once. Asks for nothing while nothing waits. */
+export const deliverDue = async (hub: Hub): Promise<void> => {
+  if (!hub.live.mayAlertsWait) return;
+  await hub.locks.run("alerts outbox", async () => {
+    hub.live.mayAlertsWait = false;
+    try {
+      await deliverWaiting(hub);
+      if ((await hub.db.alertMessage.count({ where: { state: "waiting" } })) > 0) hub.live.mayAlertsWait = true;
+    } catch (error) {
+      hub.live.mayAlertsWait = true;
+      throw error;
+    }
   });
+};
+
+async function deliverWaiting(hub: Hub): Promise<void> {
+  const due = await hub.db.alertMessage.findMany({
+    where: { state: "waiting", nextAt: { lte: new Date(hub.now()) } },
+    orderBy: [{ createdAt: "asc" }, { id: "asc" }],
+    include: { channel: { include: { secret: true } } },
+    take: AT_ONCE,
+  });
+  const byChannel = new Map<string, typeof due>();
+  for (const row of due) byChannel.set(row.channelId, [...(byChannel.get(row.channelId) ?? []), row]);
+  await Promise.all(
+    [...byChannel.values()].map(async (rows) => {
+      for (const row of rows.slice(0, await roomOf(hub, rows[0]?.channel))) {
+        if (hub.closing.aborted || !(await deliver(hub, row.channel, row))) return;
+      }
+    }),
+  );
+  if (due.length > 0) hub.live.markStale(["alerts"]);
+}
 
 /** How many more this channel may get now. */
 async function roomOf(hub: Hub, channel: AlertChannel | undefined): Promise<number> {

@@ -3,6 +3,7 @@ import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";
+import { stateOf } from "../live/live-node.ts";
 import type { LiveRule } from "./alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 
@@ -19,6 +20,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return failedRestores(hub, rule, condition.withinMs);
     case "rejected":
       return rejectedNodes(hub, rule, condition);
+    case "bucket-away":
+      return bucketsAway(hub, rule, condition.longerThanMs);
     case "work-lost":
       return lostWork(hub, rule, condition);
     default:
@@ -87,6 +90,26 @@ async function rejectedNodes(
     const profile = await hub.db.profile.findUnique({ where: { id: profileId }, select: { name: true } });
     const text = `${rejected} of the ${nodes} nodes that measured their link to ${profile?.name ?? "a bucket"} within ${formatDuration(withinMs)} were rejected`;
     found.push({ subject: profileId, nodeId: null, nodeName: null, run: null, text, since: now });
+  }
+  return found;
+}
+
+/** One for each bucket, however many nodes say so. */
+async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Promise<Finding[]> {
+  const byProfile = new Map<string, { nodes: number; since: number }>();
+  for (const node of hub.live.nodes.values()) {
+    if (stateOf(node) !== "online" || !isMeant(hub, rule, { nodeId: node.id, run: null })) continue;
+    for (const { profileId, since } of node.report?.homesAway ?? []) {
+      const known = byProfile.get(profileId) ?? { nodes: 0, since };
+      byProfile.set(profileId, { nodes: known.nodes + 1, since: Math.min(known.since, since) });
+    }
+  }
+  const found: Finding[] = [];
+  for (const [profileId, { nodes, since }] of byProfile) {
+    if (hub.now() - since <= longerThanMs) continue;
+    const profile = await hub.db.profile.findUnique({ where: { id: profileId }, select: { name: true } });
+    const text = `${profile?.name ?? "a bucket"} is out of reach of ${nodes === 1 ? "one node" : `${nodes} nodes`}, which save elsewhere`;
+    found.push({ subject: profileId, nodeId: null, nodeName: null, run: null, text, since });
   }
   return found;
 }

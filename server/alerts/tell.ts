@@ -88,6 +88,7 @@ async function tellRule(hub: Hub, { ruleId, rule, to, fresh, ended }: News): Pro
     },
     { timeout: 30_000 },
   );
+  hub.live.mayAlertsWait = true;
   rule.toldAt = now;
   if (tellsFresh) for (const alert of fresh) alert.isTold = true;
   if (tellsEnd) hub.alerts.ended = hub.alerts.ended.filter((alert) => alert.ruleId !== ruleId);

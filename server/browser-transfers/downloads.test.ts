@@ -3,6 +3,7 @@ import { crc32Hex } from "#storage/crc32.ts";
 import { putObjectText } from "#storage/objects.ts";
 import { claim, node, pairForEach, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { keyOf, makeSafe } from "../checkpoints/stage-checkpoint.ts";
+import { readStored } from "../checkpoints/stored-manifest.ts";
 import { fault } from "../hub/match-fault.ts";
 import { callAs } from "../hub/open-test-hub.ts";
 
@@ -33,6 +34,33 @@ describe("a download to a browser", () => {
     const page = await asked("viewer").folder({ checkpointId: staged.checkpointId });
     expect(page).toMatchObject({ name: "llama-step-5", cursor: null });
     expect(page.files).toMatchObject([{ path: "model.safetensors", sizeBytes: 17, pieces: [{ key, crc32 }] }]);
+  });
+
+  it("is refused for what is compressed, and for nothing else of the same checkpoint", async () => {
+    await claim(node);
+    const files = [
+      { path: "model.safetensors", text: "weights" },
+      { path: "trainer.json", text: "a long text that was compressed" },
+    ];
+    const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 5, files });
+    const { manifest, files: announced } = await test.hub.db.checkpointContent.findUniqueOrThrow({
+      where: { checkpointId },
+    });
+    const committed = readStored({ manifest: manifest ?? "", files: announced });
+    const packed = committed.files.map((file) => {
+      const stored = { length: 9, crc32: "00000000" };
+      return file.path === "trainer.json"
+        ? { ...file, extents: file.extents.map((one) => ({ ...one, stored })) }
+        : file;
+    });
+    const text = JSON.stringify({ ...committed, transform: { kind: "zstd" }, files: packed });
+    await test.hub.db.checkpointContent.update({ where: { checkpointId }, data: { manifest: text } });
+    const folder = (path?: string) =>
+      asked("viewer").folder(path === undefined ? { checkpointId } : { checkpointId, path });
+    expect((await folder("model.safetensors")).files.map(({ path }) => path)).toEqual(["model.safetensors"]);
+    await expect(folder("trainer.json")).rejects.toEqual(fault("UNSUPPORTED"));
+    await expect(folder()).rejects.toEqual(fault("UNSUPPORTED"));
+    await expect(folder("nothing.bin")).rejects.toEqual(fault("NOT_FOUND"));
   });
 
   it("of anything else in the bucket takes an operator", async () => {

@@ -18,26 +18,36 @@ export function listFolder(
   { hub, caller }: Context & { caller: PersonCaller },
   input: z.infer<typeof listFolderInput>,
 ): Promise<FolderPage> {
-  if ("checkpointId" in input) return listCheckpoint(hub, input.checkpointId);
+  if ("checkpointId" in input) return listCheckpoint(hub, input);
   if (!hasRole(caller.person.role, "operator")) {
     throw new Fault("ROLE_REQUIRED", { detail: "objects outside checkpoints need the role operator" });
   }
   return listPrefix(hub, input);
 }
 
-async function listCheckpoint(hub: Hub, id: string): Promise<FolderPage> {
-  const row = await hub.db.checkpoint.findUnique({ where: { id } });
+async function listCheckpoint(
+  hub: Hub,
+  { checkpointId, path }: { checkpointId: string; path?: string | undefined },
+): Promise<FolderPage> {
+  const row = await hub.db.checkpoint.findUnique({ where: { id: checkpointId } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const committed = await manifestOfCheckpoint(hub, row);
   if (committed === null) throw new Fault("CHECKPOINT_INCOMPLETE", { op: "download", subject: row.run });
-  if (committed.transform.kind !== "none") {
+  const chosen = path === undefined ? committed.files : committed.files.filter((file) => file.path === path);
+  if (chosen.length === 0) throw new Fault("NOT_FOUND", { subject: path ?? "this checkpoint" });
+  if (chosen.some(({ extents }) => extents.some((extent) => "stored" in extent && extent.stored !== undefined))) {
     // No browser unpacks these, and bytes do not go through the hub.
+    const subject = path ?? `step ${committed.step} of ${committed.run}`;
+    const what = path === undefined ? "some of its files are" : "it is";
     const detail =
-      "some of its files are compressed; restore it to a node, or take it out of the bucket with tidemark restore";
-    throw new Fault("UNSUPPORTED", { op: "download", subject: `step ${committed.step} of ${committed.run}`, detail });
+      committed.transform.kind === "sealed"
+        ? "its files are encrypted, and browsers do not decrypt them; restore it to a node"
+        : `${what} compressed with zstd, which browsers do not unpack; restore it to a node, or take it out of the bucket with tidemark restore`;
+    throw new Fault("UNSUPPORTED", { op: "download", subject, detail });
   }
-  const files = committed.files.map(({ path, sizeBytes, mtimeMs, extents }): FolderFile => {
-    return { path, profileId: row.profileId, sizeBytes, modifiedAt: mtimeMs, pieces: extents };
+  const files = chosen.map((file): FolderFile => {
+    const { sizeBytes, mtimeMs, extents } = file;
+    return { path: file.path, profileId: row.profileId, sizeBytes, modifiedAt: mtimeMs, pieces: extents };
   });
   return { name: `${committed.run}-step-${committed.step}`, files, cursor: null };
 }

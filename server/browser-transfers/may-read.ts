@@ -21,10 +21,12 @@ export async function manifestOfCheckpoint(
   if (checkpoint.state !== "complete") return null;
   const found = await db.checkpoint.findUnique({
     where: { id: checkpoint.id },
-    select: { content: { select: { manifest: true } }, adoption: { select: { sums: true } } },
+    select: { content: { select: { manifest: true, files: true } }, adoption: { select: { sums: true } } },
   });
   const text = found?.content?.manifest ?? null;
-  return text === null ? null : readStored(text, found?.adoption?.sums ?? null);
+  return text === null
+    ? null
+    : readStored({ manifest: text, files: found?.content?.files ?? "[]" }, found?.adoption?.sums ?? null);
 }
 
 function dataKeyAt(prefix: string, key: string): DataKey | null {

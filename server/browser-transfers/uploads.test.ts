@@ -1,43 +1,28 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { StartedUpload } from "#protocol/browser-transfers.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { listUploads } from "#storage/listing.ts";
 import { statObject } from "#storage/multipart.ts";
 import { fault } from "../hub/match-fault.ts";
-import {
-  addTestPerson,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  type TestHub,
-  type TestPerson,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { hubForEach, store, test } from "../hub/hub-for-each.ts";
+import { addTestPerson, addTestProfile, callAs, type TestPerson } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 
 const PART = 5 * 1024 * 1024;
 const bytes = (length: number) => Buffer.alloc(length, "tide");
 
-let store: TestStore;
-let test: TestHub;
 let profileId: string;
 let ada: TestPerson;
 let folder = 0;
 const key = (name: string) => `data/${folder}/${name}`;
 
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
+hubForEach();
 beforeEach(async () => {
   folder++;
-  test = await openTestHub();
   profileId = await addTestProfile(test.hub, store.endpoint);
   ada = await addTestPerson(test.hub, "ada@example.com", "operator");
 });
-afterEach(() => test.close());
 
 const asAda = () => callAs(test.hub, ada.caller).browserTransfers;
 

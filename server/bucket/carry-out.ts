@@ -1,15 +1,12 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
-import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
+import { Fault, isFault, type FaultData } from "#protocol/fault.ts";
 import { describeObject, listPage } from "#storage/browse.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { deleteMany } from "#storage/delete-many.ts";
-import type { Hub } from "../hub.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
 import { requireMayDelete } from "../upkeep/may-delete.ts";
 import { targetOf, type PlannedObject } from "./gather-plan.ts";
-import type { JobProgress } from "./job-board.ts";
+import { inLanes, withPatience, type Chunk, type Ends } from "./in-lanes.ts";
 import { loadGuard } from "./protect.ts";
+import { reviveAll } from "./revive.ts";
 
 /**
  * One chunk of a confirmed plan. May be done twice: a hub that was killed does it again, and what was done already is found to
@@ -23,41 +20,7 @@ export interface ChunkDone {
   failures: { key: string; fault: FaultData }[];
 }
 
-interface Chunk {
-  hub: Hub;
-  store: OpenStore;
-  jobId: string;
-  asked: PlanBucketJob;
-  objects: readonly PlannedObject[];
-  progress: JobProgress;
-  /** Told after each object. */
-  onMoved: () => void;
-}
-
-const COPIES_AT_A_TIME = 6;
-const TRIES = 4;
-const FIRST_WAIT_MS = 500;
 const PAGES_TO_LOOK_AGAIN = 5;
-
-/** Faults that are not about one object: they end the chunk, and whoever runs the job decides. */
-const isWide = (fault: Fault): boolean =>
-  fault.retry !== "never" ||
-  ["CANCELLED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET", "DELETIONS_OFF", "CLOCK_SKEW", "WRONG_REGION"].includes(
-    fault.code,
-  );
-
-async function withPatience<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work();
-    } catch (error) {
-      const fault = toFault(error);
-      if (fault.retry === "never" || attempt >= TRIES || signal.aborted) throw fault;
-      await sleep(FIRST_WAIT_MS * 2 ** attempt, null, { signal }).catch(() => undefined);
-      if (signal.aborted) throw new Fault("CANCELLED", { op: "bucket job" });
-    }
-  }
-}
 
 /** @throws Fault one that concerns more than single objects; what was done is done, and found to be so the next time */
 export async function carryOut(chunk: Chunk): Promise<ChunkDone> {
@@ -76,6 +39,10 @@ export async function carryOut(chunk: Chunk): Promise<ChunkDone> {
     await copyAll(chunk, { succeed, fail });
     return done;
   }
+  if (chunk.asked.action === "revive") {
+    await reviveAll(chunk, { succeed, fail });
+    return done;
+  }
   const present = await lookAgain(chunk, { succeed, fail });
   if (chunk.asked.action === "delete") {
     await removeAll(chunk, present, { succeed, fail });
@@ -87,45 +54,17 @@ export async function carryOut(chunk: Chunk): Promise<ChunkDone> {
   return done;
 }
 
-interface Ends {
-  succeed: (object: PlannedObject) => void;
-  fail: (key: string, fault: Fault) => void;
-}
-
-async function copyAll(chunk: Chunk, { succeed, fail }: Ends): Promise<void> {
+function copyAll(chunk: Chunk, ends: Ends): Promise<void> {
   const { store, asked, jobId, objects, progress } = chunk;
   const { signal } = progress.stop;
   const { bucket, traits } = store.access;
-  const queue = objects.values();
-  let wide: Fault | null = null;
-  const lane = async () => {
-    for (const object of queue) {
-      if (wide !== null) return;
-      const target = targetOf(asked, object.key);
-      try {
-        if (target === null) throw new Fault("BAD_INPUT", { op: "copy", subject: object.key });
-        await withPatience(signal, () =>
-          copyWithin(store.client, {
-            bucket,
-            source: object.key,
-            target,
-            sizeBytes: object.sizeBytes,
-            etag: object.etag,
-            nonce: jobId,
-            traits,
-            signal,
-          }),
-        );
-        succeed(object);
-      } catch (error) {
-        const fault = toFault(error);
-        if (isWide(fault)) wide = fault;
-        else fail(object.key, fault);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: COPIES_AT_A_TIME }, lane));
-  if (wide !== null) throw wide;
+  return inLanes(objects, ends, async ({ key, sizeBytes, etag }) => {
+    const target = targetOf(asked, key);
+    if (target === null) throw new Fault("BAD_INPUT", { op: "copy", subject: key });
+    await withPatience(signal, () =>
+      copyWithin(store.client, { bucket, source: key, target, sizeBytes, etag, nonce: jobId, traits, signal }),
+    );
+  });
 }
 
 type ListedPage = Awaited<ReturnType<typeof listPage>>;

@@ -11,6 +11,7 @@ import {
   type listBucketJobsInput,
   type PlanBucketJob,
 } from "#protocol/bucket-jobs.ts";
+import { BUCKET_VERBS, takesAway } from "#protocol/bucket-verbs.ts";
 import { Fault } from "#protocol/fault.ts";
 import { hasRole, type Role } from "#protocol/requests.ts";
 import { actorOf, audit } from "../events/audit.ts";
@@ -21,16 +22,27 @@ import type { Context, PersonCaller } from "../trpc.ts";
 import { requireMayDelete } from "../upkeep/may-delete.ts";
 import { jobViewOf } from "./job-row.ts";
 
-/** What people decide about jobs. Copying adds and takes nothing away; moving and deleting do, so they take an admin. */
+/**
+ * What people decide about jobs. Copying and bringing back add and take nothing away; moving and deleting do, so they take an
+ * admin.
+ */
 
 type PersonContext = Context & { caller: PersonCaller };
 
-const NEEDED: Readonly<Record<BucketAction, Role>> = { copy: "operator", move: "admin", delete: "admin" };
+const NEEDED: Readonly<Record<BucketAction, Role>> = {
+  copy: "operator",
+  move: "admin",
+  delete: "admin",
+  revive: "operator",
+};
 
 /** @throws Fault ROLE_REQUIRED */
 function requireRoleFor({ person }: PersonCaller, action: BucketAction): void {
   if (hasRole(person.role, NEEDED[action])) return;
-  throw new Fault("ROLE_REQUIRED", { op: action, detail: `to ${action} objects needs the role ${NEEDED[action]}` });
+  throw new Fault("ROLE_REQUIRED", {
+    op: action,
+    detail: `to ${BUCKET_VERBS[action]} objects needs the role ${NEEDED[action]}`,
+  });
 }
 
 const viewOf = (hub: Hub, row: BucketJob): BucketJobView => jobViewOf(row, hub.bucketJobs.jobs.get(row.id));
@@ -38,9 +50,15 @@ const viewOf = (hub: Hub, row: BucketJob): BucketJobView => jobViewOf(row, hub.b
 /** @throws Fault BAD_INPUT */
 function refuseOdd({ action, from, items, target }: PlanBucketJob): void {
   const odd = (detail: string) => new Fault("BAD_INPUT", { op: "plan", detail });
-  if ((action === "delete") !== (target === null)) throw odd("a copy or move has a target folder, a deletion has none");
+  const hasTarget = action === "copy" || action === "move";
+  if (hasTarget !== (target !== null)) throw odd("a copy or move has a target folder, a deletion has none");
   if (target === from) throw odd("the target is the folder it is taken from");
+  const keys = new Set<string>();
   for (const item of items) {
+    if ((action === "revive") !== "versionId" in item)
+      throw odd("what is brought back is a version of a key, and nothing else is");
+    if ("versionId" in item && keys.has(item.key)) throw odd("of each key one version is brought back");
+    if ("versionId" in item) keys.add(item.key);
     const name = "key" in item ? item.key : item.prefix;
     if (!name.startsWith(from)) throw odd("something that was chosen does not lie in that folder");
   }
@@ -53,7 +71,7 @@ function refuseOdd({ action, from, items, target }: PlanBucketJob): void {
 export async function planJob({ hub, caller }: PersonContext, asked: PlanBucketJob): Promise<BucketJobView> {
   requireRoleFor(caller, asked.action);
   refuseOdd(asked);
-  if (asked.action !== "copy") await requireMayDelete(hub);
+  if (takesAway(asked.action)) await requireMayDelete(hub);
   const store = await hub.stores.open(asked.profileId);
   const { actor, actorId } = actorOf(caller);
   const row = await hub.db.bucketJob.create({
@@ -112,7 +130,7 @@ export async function startJob({ hub, caller }: PersonContext, { id }: { id: str
   const row = await findJob(hub, id);
   const action = bucketAction.parse(row.action);
   requireRoleFor(caller, action);
-  if (action !== "copy") await requireMayDelete(hub);
+  if (takesAway(action)) await requireMayDelete(hub);
   const view = viewOf(hub, row);
   const tooOld = row.state === "planned" && hub.now() - row.plannedAt.getTime() > PLAN_LASTS_MS;
   if (tooOld || row.state === "expired") throw new Fault("EXPIRED", { op: action, subject: "this plan" });
@@ -121,7 +139,11 @@ export async function startJob({ hub, caller }: PersonContext, { id }: { id: str
     const { count } = await tx.bucketJob.updateMany({ where, data: { state: "waiting" } });
     if (count === 0) throw new Fault("CONFLICT", { op: action, subject: "this plan", detail: `it is ${row.state}` });
     const subject = sentence(row, view).slice(0, 1024);
-    await audit({ db: tx, now: hub.now }, caller, { action: `${action} objects`, subject, subjectId: id });
+    await audit({ db: tx, now: hub.now }, caller, {
+      action: `${BUCKET_VERBS[action]} objects`,
+      subject,
+      subjectId: id,
+    });
   });
   hub.bucketJobs.wake.ring();
   emit(hub, null, ["transfers"]);
@@ -150,7 +172,7 @@ export async function cancelJob({ hub, caller }: PersonContext, { id }: { id: st
   running?.stop.abort();
   if (state === "waiting" || state === "running") {
     const subject = sentence(row, viewOf(hub, row)).slice(0, 1024);
-    await audit(hub, caller, { action: `cancel ${action} objects`, subject, subjectId: id });
+    await audit(hub, caller, { action: `cancel ${BUCKET_VERBS[action]} objects`, subject, subjectId: id });
   }
   emit(hub, null, ["transfers"]);
   return readJob(hub, { id });

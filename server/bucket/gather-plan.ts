@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { MOST_PLANNED, type BucketPlan, type PlanBucketJob, type ProtectedGroup } from "#protocol/bucket-jobs.ts";
+import { takesAway } from "#protocol/bucket-verbs.ts";
 import { Fault } from "#protocol/fault.ts";
 import { provider } from "#protocol/requests.ts";
 import { priceOverride } from "#protocol/profiles.ts";
 import { describeObject, listPage } from "#storage/browse.ts";
 import { copyRequests } from "#storage/copy-within.ts";
 import { DELETE_BATCH, keepsVersions } from "#storage/delete-many.ts";
+import { findVersions } from "#storage/versions.ts";
 import { PRICES } from "#storage/provider-prices.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
@@ -14,10 +16,23 @@ import { loadGuard, type Guard } from "./protect.ts";
 
 /**
  * Finds what a job would touch and writes it down a chunk at a time: so a plan of a quarter of a million objects takes the
- * memory of a thousand. What is Tidemark's own is counted by whose it is, and left out of moves and deletions.
+ * memory of a thousand. What is Tidemark's own is counted by whose it is, and left out of all but copies.
  */
 
-export const plannedObject = z.object({ key: z.string(), sizeBytes: z.number(), etag: z.string() });
+/** Of what is brought back. */
+const plannedVersion = z.object({
+  id: z.string(),
+  /** It is the mark of a deletion, and goes; else it is copied. */
+  isMark: z.boolean(),
+  /** What the key had when the plan was made, which may have become something else since; null: nothing. */
+  newestId: z.string().nullable(),
+});
+export const plannedObject = z.object({
+  key: z.string(),
+  sizeBytes: z.number(),
+  etag: z.string(),
+  version: plannedVersion.optional(),
+});
 export type PlannedObject = z.infer<typeof plannedObject>;
 
 const MOST_GROUPS = 50;
@@ -66,6 +81,31 @@ async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () =
   }
 }
 
+/** The versions that were asked for, with what their keys have now. Those that are that already are counted by `onSame`. */
+async function* versionsOf(
+  { store, asked, progress }: Gathering,
+  on: { request: () => void; same: () => void; covers: () => void },
+): AsyncGenerator<PlannedObject> {
+  const { bucket } = store.access;
+  const { signal } = progress.stop;
+  for (const item of asked.items) {
+    if (!("versionId" in item)) continue;
+    const { key, versionId } = item;
+    const { newest, wanted } = await findVersions(store.client, { bucket, key, versionId, signal });
+    on.request();
+    if (wanted === null)
+      throw new Fault("NO_SUCH_KEY", { op: "plan", subject: key, detail: "this version of it is gone" });
+    // A mark below something newer hides nothing.
+    if (wanted.isDeleteMarker !== wanted.isLatest) {
+      on.same();
+      continue;
+    }
+    if (newest !== null && !newest.isDeleteMarker) on.covers();
+    const version = { id: versionId, isMark: wanted.isDeleteMarker, newestId: newest?.versionId ?? null };
+    yield { key, sizeBytes: wanted.sizeBytes, etag: wanted.etag ?? "", version };
+  }
+}
+
 /** Where the copy of a key goes. */
 export const targetOf = (asked: Pick<PlanBucketJob, "from" | "target">, key: string): string | null =>
   asked.target === null ? null : asked.target + key.slice(asked.from.length);
@@ -76,6 +116,7 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
   await hub.db.bucketJobChunk.deleteMany({ where: { jobId } });
   const guard = await loadGuard(hub, store);
   const groups = new Map<string, ProtectedGroup>();
+  const revived = { copies: 0, undeleted: 0, covered: 0 };
   const plan: BucketPlan = {
     objects: 0,
     bytes: 0,
@@ -84,7 +125,8 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     sample: [],
     requests: 0,
     cost: null,
-    keepsVersions: asked.action === "copy" ? false : await keepsVersions(store.client, store.access.bucket),
+    ...(asked.action === "revive" && { revived }),
+    keepsVersions: !takesAway(asked.action) ? false : await keepsVersions(store.client, store.access.bucket),
   };
   let reads = 0;
   let chunk: PlannedObject[] = [];
@@ -94,7 +136,12 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     await hub.db.bucketJobChunk.create({ data: { jobId, seq: seq++, objects: JSON.stringify(chunk) } });
     chunk = [];
   };
-  for await (const object of objectsOf({ ...about, guard }, () => plan.requests++)) {
+  const request = () => void plan.requests++;
+  const wanted =
+    asked.action === "revive"
+      ? versionsOf({ ...about, guard }, { request, same: () => plan.samePlace++, covers: () => revived.covered++ })
+      : objectsOf({ ...about, guard }, request);
+  for await (const object of wanted) {
     const { key, sizeBytes, etag } = object;
     if (asked.action !== "copy" && guard.of(key) !== null) {
       await keep({ plan, groups }, object, guard);
@@ -125,7 +172,14 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     plan.objects++;
     plan.bytes += sizeBytes;
     if (plan.sample.length < SAMPLE) plan.sample.push(key);
-    if (asked.action !== "delete") {
+    if (object.version !== undefined) {
+      // What the key has is looked at again.
+      plan.requests++;
+      if (object.version.isMark) revived.undeleted++;
+      else revived.copies++;
+    }
+    if (object.version?.isMark === true) plan.requests++;
+    else if (asked.action !== "delete") {
       plan.requests += copyRequests(sizeBytes, etag);
       // Two looks at each copy.
       reads += 2;
@@ -135,7 +189,7 @@ export async function gatherPlan(about: Omit<Gathering, "guard">): Promise<Bucke
     if (chunk.length >= DELETE_BATCH) await write();
   }
   await write();
-  if (asked.action !== "copy") plan.requests += 2 * Math.ceil(plan.objects / DELETE_BATCH);
+  if (takesAway(asked.action)) plan.requests += 2 * Math.ceil(plan.objects / DELETE_BATCH);
   plan.kept.groups = [...groups.values()];
   plan.cost = await costOf(hub, store.profileId, { writes: plan.requests - reads, reads });
   return plan;

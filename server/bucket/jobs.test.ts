@@ -1,38 +1,24 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { BucketJobView, PlanBucketJob } from "#protocol/bucket-jobs.ts";
 import { PLAN_LASTS_MS } from "#protocol/bucket-jobs.ts";
 import { deleteObject, headObject, putObjectText } from "#storage/objects.ts";
 import { copyWithin } from "#storage/copy-within.ts";
 import { makeSafe, keyOf, run } from "../checkpoints/stage-checkpoint.ts";
 import { clearBucket, keysOf } from "../checkpoints/test-bucket.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  type TestHub,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { hubForEach, store, test } from "../hub/hub-for-each.ts";
+import { addTestNode, addTestProfile, callAs } from "../hub/open-test-hub.ts";
 import { HOSTILE_KEYS, putAll } from "./stage-bucket.ts";
 
-let store: TestStore;
-let test: TestHub;
 let profileId = "";
 const control = async (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${store.endpoint}/_control/${path}`, { ...init, headers: { authorization: "Bearer control" } });
 
-beforeAll(async () => {
-  store = await openTestStore(["--control", "control"]);
-});
-afterAll(() => store.close());
+hubForEach(["--control", "control"]);
 beforeEach(async () => {
-  test = await openTestHub();
   profileId = await addTestProfile(test.hub, store.endpoint);
   await control("rules", { method: "DELETE" });
   await clearBucket(test.hub, profileId);
 });
-afterEach(() => test.close());
 
 const as = (who: Parameters<typeof callAs>[1] = "admin") => callAs(test.hub, who).bucket;
 const fault = (code: string) => expect.objectContaining({ cause: expect.objectContaining({ code }) });

@@ -7,6 +7,7 @@ import {
   type OrphanUpload,
 } from "#protocol/bucket.ts";
 import { Fault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { uploadsPage } from "#storage/browse.ts";
 import { abortUpload, uploadedBytes } from "#storage/objects.ts";
 import { audit } from "../events/audit.ts";
@@ -35,16 +36,13 @@ export async function listOrphans(
     uploadsPage(store.client, { bucket, prefix, from, limit: MOST_ORPHANS, signal }),
     loadGuard(hub, store),
   ]);
-  const queue = page.uploads.entries();
   const uploads: OrphanUpload[] = page.uploads.map((upload) => ({ ...upload, sizeBytes: null, protection: null }));
-  const lane = async () => {
-    for (const [index, { key, uploadId, startedAt }] of queue) {
-      if (signal.aborted) throw new Fault("CANCELLED", { op: "ListParts" });
-      const sizeBytes = await uploadedBytes(store.client, { bucket, key, uploadId });
-      uploads[index] = { key, uploadId, startedAt, sizeBytes, protection: await guard.explain(key) };
-    }
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  await forEachOf(uploads, AT_A_TIME, async (upload) => {
+    if (signal.aborted) throw new Fault("CANCELLED", { op: "ListParts" });
+    const { key, uploadId } = upload;
+    upload.sizeBytes = await uploadedBytes(store.client, { bucket, key, uploadId });
+    upload.protection = await guard.explain(key);
+  });
   return { uploads, nextCursor: page.next === null ? null : sealCursor(of, page.next) };
 }
 
@@ -65,10 +63,6 @@ export async function abortOrphans(
   // On record first: what is gone cannot be told from what never was.
   const subject = `${store.profileName}: ${uploads.length === 1 ? uploads[0]?.key : `${uploads.length} uploads`}`;
   await audit(hub, caller, { action: "abort uploads", subject: subject.slice(0, 1024), subjectId: profileId });
-  const queue = uploads.values();
-  const lane = async () => {
-    for (const { key, uploadId } of queue) await abortUpload(store.client, { bucket, key, uploadId });
-  };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  await forEachOf(uploads, AT_A_TIME, ({ key, uploadId }) => abortUpload(store.client, { bucket, key, uploadId }));
   return { aborted: uploads.length };
 }

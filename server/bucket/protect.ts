@@ -1,8 +1,9 @@
-import type { Protection } from "#protocol/bucket.ts";
-import { ADOPTED_EPOCH, storedManifest } from "#protocol/adopted.ts";
+import type { Protection, ProtectedWhy } from "#protocol/bucket.ts";
+import { ADOPTED_EPOCH } from "#protocol/adopted.ts";
 import { isFault } from "#protocol/fault.ts";
-import { parseDataKey } from "#protocol/keys.ts";
+import { OWN_FOLDERS, ownFolderOf, parseDataKey, type OwnFolder } from "#protocol/keys.ts";
 import type { Database } from "#prisma/open.ts";
+import { parseStored } from "../checkpoints/stored-manifest.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 
 /**
@@ -12,7 +13,7 @@ import type { OpenStore } from "../profiles/open-store.ts";
  * in two ways, and protecting too much harms nobody.
  */
 
-type Db = Pick<Database, "profile" | "checkpoint">;
+type Db = Pick<Database, "profile" | "checkpoint" | "checkpointCopy">;
 
 export interface Guard {
   /** Null: nobody's but the people's. */
@@ -23,14 +24,15 @@ export interface Guard {
 
 /** Checkpoints in these states hold their objects. */
 const HOLDING = ["uploading", "complete", "trashed"];
-const FOLDERS = ["runs/", "manifests/", "epochs/", "keeping/", "_tidemark/"] as const;
+/** What lies in each folder; null: what a test of the bucket left is nobody's, and people may remove it. */
 const WHY = {
-  "runs/": "leftover",
-  "manifests/": "manifest",
-  "epochs/": "claim",
-  "keeping/": "keeping",
-  "_tidemark/": "tidemark",
-} as const;
+  [OWN_FOLDERS.data]: "leftover",
+  [OWN_FOLDERS.manifests]: "manifest",
+  [OWN_FOLDERS.claims]: "claim",
+  [OWN_FOLDERS.keeping]: "keeping",
+  [OWN_FOLDERS.own]: "tidemark",
+  [OWN_FOLDERS.checks]: null,
+} as const satisfies Record<OwnFolder, ProtectedWhy | null>;
 
 const nobodys = (why: Protection["why"]): Protection => ({ why, checkpointId: null, run: null, step: null });
 
@@ -46,14 +48,16 @@ async function judge(db: Db, about: { ids: readonly string[]; prefix: string; in
   const odd = await db.checkpoint.findMany({
     where: {
       id: { in: [...ids] },
-      OR: [{ writerEpoch: ADOPTED_EPOCH }, { content: { NOT: { manifest: { contains: `"${prefix}runs/` } } } }],
+      OR: [
+        { writerEpoch: ADOPTED_EPOCH },
+        { content: { NOT: { manifest: { contains: `"${prefix}${OWN_FOLDERS.data}` } } } },
+      ],
     },
     select: { id: true, content: { select: { manifest: true } } },
   });
   for (const id of ids) into.set(id, []);
   for (const { id, content } of odd) {
-    const parsed = storedManifest.safeParse(JSON.parse(content?.manifest ?? "null"));
-    const files = parsed.success ? parsed.data.files : [];
+    const files = content?.manifest == null ? [] : parseStored(content.manifest).files;
     into.set(
       id,
       files.flatMap(({ extents }): string[] => extents.map(({ key }) => key)),
@@ -89,15 +93,23 @@ export async function loadGuard({ db }: { db: Db }, store: Pick<OpenStore, "acce
   const named = await namedElsewhere(db, profiles);
   const known = new Map<string, Promise<Protection | null>>();
 
-  const placeOf = (key: string): { prefix: string; folder: (typeof FOLDERS)[number] } | null => {
-    for (const prefix of prefixes) {
-      const folder = FOLDERS.find((one) => key.startsWith(prefix + one));
-      if (folder !== undefined) return { prefix, folder };
-    }
-    return null;
+  const placeOf = (key: string) => {
+    const place = ownFolderOf(prefixes, key);
+    const why = place === null ? null : WHY[place.folder];
+    return place === null || why === null ? null : { ...place, why };
+  };
+  const findCopy = async (where: { run: string; attempt: string }): Promise<Protection | null> => {
+    const copy = await db.checkpointCopy.findFirst({
+      where: { ...where, state: { in: ["copying", "complete"] } },
+      select: { checkpoint: { select: { id: true, run: true, step: true } } },
+    });
+    if (copy === null) return null;
+    const { id: checkpointId, run, step } = copy.checkpoint;
+    return { why: "checkpoint", checkpointId, run, step: Number(step) };
   };
   const find = async (where: { run: string; attempt: string } | { id: string }): Promise<Protection | null> => {
     const row = await db.checkpoint.findFirst({ where, select: { id: true, run: true, step: true, state: true } });
+    if (row === null && "attempt" in where) return findCopy(where);
     if (row === null || !HOLDING.includes(row.state)) return null;
     return { why: "checkpoint", checkpointId: row.id, run: row.run, step: Number(row.step) };
   };
@@ -111,7 +123,7 @@ export async function loadGuard({ db }: { db: Db }, store: Pick<OpenStore, "acce
   return {
     of: (key) => {
       const place = placeOf(key);
-      if (place !== null) return nobodys(WHY[place.folder]);
+      if (place !== null) return nobodys(place.why);
       return named.has(key) ? nobodys("checkpoint") : null;
     },
     explain: async (key) => {
@@ -121,13 +133,15 @@ export async function loadGuard({ db }: { db: Db }, store: Pick<OpenStore, "acce
         if (elsewhere === undefined) return null;
         return (await once(elsewhere, () => find({ id: elsewhere }))) ?? nobodys("checkpoint");
       }
-      const plain = nobodys(WHY[place.folder]);
-      if (place.folder === "runs/") {
+      const plain = nobodys(place.why);
+      if (place.folder === OWN_FOLDERS.data) {
         const at = attemptOf(place.prefix, key);
         return at === null ? plain : ((await once(`${at.run}/${at.attempt}`, () => find(at))) ?? plain);
       }
       const id =
-        place.folder === "manifests/" ? (/\/s\d{12}-(.+)-[a-z0-9]{12,32}\.json$/.exec(key)?.[1] ?? null) : null;
+        place.folder === OWN_FOLDERS.manifests
+          ? (/\/s\d{12}-(.+)-[a-z0-9]{12,32}\.json$/.exec(key)?.[1] ?? null)
+          : null;
       if (id === null) return plain;
       const of = await once(id, () => find({ id }));
       return of === null ? plain : { ...of, why: "manifest" };

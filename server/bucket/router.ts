@@ -7,6 +7,7 @@ import {
   shareInput,
   walkInput,
 } from "#protocol/bucket.ts";
+import { bucketUsageInput } from "#protocol/bucket-usage.ts";
 import { listBucketJobsInput, planBucketJobInput } from "#protocol/bucket-jobs.ts";
 import { byId } from "#protocol/requests.ts";
 import { admin, operator, router, viewer } from "../trpc.ts";
@@ -16,6 +17,7 @@ import { listFolder, listVersions } from "./list-folder.ts";
 import { abortOrphans, listOrphans } from "./orphans.ts";
 import { shareObject } from "./share-object.ts";
 import { showImage } from "./show-image.ts";
+import { readUsage } from "./usage.ts";
 import { walkBelow } from "./walk-below.ts";
 
 /**
@@ -45,5 +47,6 @@ export const bucketRouter = router({
   cancel: operator.input(byId).mutation(({ ctx, input }) => cancelJob(ctx, input)),
   job: viewer.input(byId).query(({ ctx, input }) => readJob(ctx.hub, input)),
   jobs: viewer.input(listBucketJobsInput).query(({ ctx, input }) => listJobs(ctx.hub, input)),
+  usage: viewer.input(bucketUsageInput).query(({ ctx, input }) => readUsage(ctx.hub, input)),
   share: operator.input(shareInput).mutation(({ ctx, input }) => shareObject(ctx, input)),
 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BucketJob } from "#prisma/client/client.ts";
 import { bucketJobStatesBefore, PLAN_LASTS_MS, type BucketJobState } from "#protocol/bucket-jobs.ts";
+import { BUCKET_VERBS } from "#protocol/bucket-verbs.ts";
 import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
@@ -27,7 +28,7 @@ const KEPT_MS = 30 * 86_400_000;
 /** When all of so many objects are refused for want of a right, the others will be too. */
 const TELLING = 20;
 
-const WORDS = { copy: "Copied", move: "Moved", delete: "Deleted" } as const;
+const WORDS = { copy: "Copied", move: "Moved", delete: "Deleted", revive: "Brought back" } as const;
 
 interface Runner {
   hub: Hub;
@@ -177,7 +178,7 @@ async function endJob(
         at: now,
         actorKind: "hub",
         actor: `hub, for ${row.startedBy}`,
-        action: `${action} objects: ${state}`,
+        action: `${BUCKET_VERBS[action]} objects: ${state}`,
         subject: what,
         subjectId: row.id,
       },

@@ -2,32 +2,36 @@ import { findCollision } from "#protocol/names.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { CaptureAnnouncement } from "#protocol/reports.ts";
 import { emit } from "../events/record-event.ts";
-import { hearFrom } from "../nodes/hear-from.ts";
-import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { requireSealed } from "../sealing/check-sealed.ts";
+import { requireHome } from "../homes/homes-of.ts";
 import { requireWriter } from "./require-writer.ts";
 
 /**
  * A capture exists and is about to be uploaded under a new attempt: from now on the node may be signed for that attempt,
  * and for nothing else. The same announcement again changes nothing; a new attempt at the same checkpoint replaces the
  * one before, which is then no longer signed for.
- * @throws Fault EPOCH_OVER, NOT_THIS_NODES, CONFLICT, BAD_INPUT
+ * @throws Fault SEAL_REQUIRED, EPOCH_OVER, NOT_THIS_NODES, CONFLICT, BAD_INPUT
  */
 export async function announce(
   { hub, caller }: Context & { caller: NodeCaller },
   input: CaptureAnnouncement,
 ): Promise<{ ok: true }> {
-  const node = liveNodeOf(hub, caller.nodeId);
-  await hearFrom(hub, node);
+  const node = await hearCaller({ hub, caller });
   const collision = findCollision(input.files.map(({ path }) => path));
   if (collision !== null) {
     throw new Fault("BAD_INPUT", { op: "announce", detail: `${collision.join(" and ")} would land on the same file` });
   }
-  const { access, prefix } = await hub.stores.open(node.profileId);
+  const sealKeyId = input.sealKeyId ?? null;
+  const profileId = input.profileId ?? node.profileId;
+  await requireSealed(hub, profileId, sealKeyId);
+  const { access, prefix } = await hub.stores.open(profileId);
   const now = new Date(hub.now());
   const sizeBytes = input.files.reduce((sum, file) => sum + file.sizeBytes, 0);
   await hub.db.$transaction(async (tx) => {
     await requireWriter(tx, { run: input.run, epoch: input.writerEpoch, nodeId: node.id });
+    await requireHome(tx, { run: input.run, profileId, op: "announce" });
     const known = await tx.checkpoint.findUnique({ where: { id: input.checkpointId } });
     if (known !== null) {
       if (known.nodeId !== node.id || known.run !== input.run || Number(known.step) !== input.step) {
@@ -54,7 +58,7 @@ export async function announce(
       writerEpoch: input.writerEpoch,
       attempt: input.attempt,
       nodeId: node.id,
-      profileId: node.profileId,
+      profileId,
       bucket: access.bucket,
       prefix,
       state: "uploading",
@@ -64,6 +68,7 @@ export async function announce(
       sizeBytes: BigInt(sizeBytes),
       capturedAt: new Date(input.capturedAt),
       announcedAt: now,
+      sealKeyId,
     };
     const where = { id: input.checkpointId };
     await tx.checkpoint.upsert({ where, update: data, create: { ...where, ...data } });

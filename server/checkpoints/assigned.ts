@@ -15,13 +15,22 @@ export async function mayRead(
 ): Promise<boolean> {
   const writer = await currentEpoch(db, checkpoint.run);
   if (writer?.nodeId === node.id) return true;
+  const kinds = [...MOVING_KINDS, "preview"];
+  return hasOpenCommand(db, { nodeId: node.id, checkpointId: checkpoint.id, kinds });
+}
+
+/** Whether a node was asked to do one of these with a checkpoint, and has not ended it. */
+export async function hasOpenCommand(
+  db: Pick<Database, "command" | "transfer">,
+  { nodeId, checkpointId, kinds }: { nodeId: string; checkpointId: string; kinds: readonly string[] },
+): Promise<boolean> {
   const commands = await db.command.findMany({
-    where: { nodeId: node.id, checkpointId: checkpoint.id, kind: { in: [...MOVING_KINDS, "preview"] } },
+    where: { nodeId, checkpointId, kind: { in: [...kinds] } },
     select: { endedAt: true, transferId: true },
   });
   if (commands.some(({ endedAt }) => endedAt === null)) return true;
   // A restore that failed and is tried again goes on under its first command.
   const ids = commands.map(({ transferId }) => transferId);
-  const goingOn = { id: { in: ids }, nodeId: node.id, state: { notIn: ENDED } };
+  const goingOn = { id: { in: ids }, nodeId, state: { notIn: ENDED } };
   return ids.length > 0 && (await db.transfer.count({ where: goingOn })) > 0;
 }

@@ -17,10 +17,16 @@ const kept = new Map<string, readonly CheckpointFileView[]>();
 const committedFile = ({ path, sizeBytes, extents }: StoredFile): CheckpointFileView => ({
   path,
   sizeBytes,
-  // A file of one piece has that piece's checksum; several are not combined for display.
-  crc32: extents.length === 1 ? (extents[0]?.crc32 ?? null) : null,
+  // A file of one piece has that piece's checksum; several are not combined for display. Of an
+  // encrypted one it stands inside, and what stands here is that of what is stored.
+  crc32: extents.length === 1 && extents[0]?.stored?.crc32 !== extents[0]?.crc32 ? (extents[0]?.crc32 ?? null) : null,
   parts: extents.length,
 });
+
+/** Its files have got other names in the record. */
+export function forgetFiles(manifestSha256: string | null): void {
+  for (const version of kept.keys()) if (version.startsWith(`${manifestSha256} `)) kept.delete(version);
+}
 
 /** All files in the order of the manifest; those that were announced while there is none. */
 export async function filesOf(
@@ -42,7 +48,9 @@ export async function filesOf(
     const announced = announcedFiles.parse(JSON.parse(content?.files ?? "[]"));
     return announced.map((file) => ({ ...file, crc32: null, parts: 0 }));
   }
-  const files = readStored(text, adoption?.sums ?? null).files.map(committedFile);
+  const files = readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null).files.map(
+    committedFile,
+  );
   if (version !== null) {
     const oldest = kept.keys().next();
     if (kept.size >= MOST_KEPT && oldest.done !== true) kept.delete(oldest.value);

@@ -11,11 +11,11 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import { recordTakeover } from "../losses/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
-import { hearFrom } from "../nodes/hear-from.ts";
-import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { openDoubt } from "../upkeep/may-delete.ts";
+import { homesOf } from "../homes/homes-of.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
@@ -40,7 +40,7 @@ type Parent = { epoch: number; step: number } | null;
  * @throws Fault CONFLICT when the run lives in another bucket; those of the store
  */
 async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
-  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true } });
+  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
   if (known === null) {
     const doubt = await openDoubt(hub);
     const highestSeen = doubt !== null && doubt.listedAt === null ? null : 0;
@@ -48,11 +48,13 @@ async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> 
     await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen } });
     emit(hub, null, ["runs", "profiles"]);
     if (highestSeen === 0) return 0;
-  } else if (known.profileId !== node.profileId) {
+  } else if (known.profileId !== node.profileId && !known.homes.some(({ profileId }) => profileId === node.profileId)) {
     const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
     throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
   } else if (known.highestSeen !== null) return known.highestSeen;
-  await readRun(hub, { store: await hub.stores.open(node.profileId), run }, nothingFound());
+  for (const profileId of (await homesOf(hub.db, run))?.profileIds ?? [node.profileId]) {
+    await readRun(hub, { store: await hub.stores.open(profileId), run }, nothingFound());
+  }
   await showHistory(hub);
   const read = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
   return read.highestSeen ?? 0;
@@ -119,8 +121,28 @@ interface Claim {
   goesOnAt: number | null;
 }
 
+/** What became of a claim in one home. */
+type Written = { store: OpenStore; isOurs: boolean };
+
+/**
+ * Writes the claim into every home that can be reached: one is enough, because it only stands in for a database that was lost,
+ * and after that numbers go on a thousand above the highest that any home names.
+ * @throws Fault those of the store, when no home took it
+ */
+async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Promise<Written[]> {
+  const tried = await Promise.allSettled(
+    stores.map(async (store) => ({ store, isOurs: await writeClaim(store, claim) })),
+  );
+  const written = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const [first] = tried;
+  if (written.length === 0 && first?.status === "rejected") throw first.reason;
+  return written;
+}
+
 async function claimInBucket({ hub, run, node, last, highestSeen, parent }: Claim): Promise<number> {
-  const store = await hub.stores.open(node.profileId);
+  const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
+  const stores: OpenStore[] = [];
+  for (const profileId of homes) stores.push(await hub.stores.open(profileId));
   let epoch = Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const claim: EpochClaim = {
@@ -132,9 +154,15 @@ async function claimInBucket({ hub, run, node, last, highestSeen, parent }: Clai
       node: { id: node.id, name: nodeName.parse(node.name) },
       claimedAt: hub.now(),
     };
-    if (await writeClaim(store, claim)) return epoch;
-    const highest = Math.max(epoch, await highestClaim(store, run));
-    if (await isOwnClaim(store, { ...claim, epoch: highest })) return highest;
+    const written = await writeToHomes(stores, claim);
+    const taken = written.filter(({ isOurs }) => !isOurs);
+    if (taken.length === 0) return epoch;
+    let highest = epoch;
+    for (const { store } of taken) highest = Math.max(highest, await highestClaim(store, run));
+    for (const { store } of taken) {
+      const isThere = (await highestClaim(store, run)) === highest;
+      if (isThere && (await isOwnClaim(store, { ...claim, epoch: highest }))) return highest;
+    }
     epoch = highest + ABOVE_LOST_HISTORY;
   }
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
@@ -182,8 +210,7 @@ export async function claimEpoch(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof claimEpochInput>,
 ): Promise<ClaimAnswer> {
-  const node = liveNodeOf(hub, caller.nodeId);
-  await hearFrom(hub, node);
+  const node = await hearCaller({ hub, caller });
   const { run } = input;
   return hub.locks.run(`run ${run}`, async () => {
     const highestSeen = await openRun(hub, run, node);

@@ -87,7 +87,7 @@ describe("the commit", () => {
     const stored = await getObjectText(client, { bucket: "training", key: view.manifestKey ?? "", maxBytes: 1e6 });
     expect(JSON.parse(stored.text)).toEqual(manifest);
     const read = await callAs(test.hub, node.caller).node.readCheckpoint({ checkpointId: staged.checkpointId });
-    expect(read).toEqual({ manifest, sha256 });
+    expect(read).toMatchObject({ manifest, sha256, copies: [{ isDamaged: false, store: { profileId } }] });
   });
 
   it("shows how well the training went, not where it stood", async () => {

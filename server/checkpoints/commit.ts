@@ -1,19 +1,19 @@
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
-import { manifestKey } from "#protocol/keys.ts";
 import { formatBytes } from "#protocol/units.ts";
+import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
-import { hearFrom } from "../nodes/hear-from.ts";
-import { liveNodeOf } from "../nodes/live-node-of.ts";
-import type { OpenStore } from "../profiles/open-store.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { announcedFiles, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { requireWriter } from "./require-writer.ts";
-import { writeOnce } from "./write-once.ts";
+import { checkSealed } from "../sealing/check-sealed.ts";
+import { weighObjects } from "./weigh-objects.ts";
+import { writeManifest } from "./write-manifest.ts";
 
 /**
  * The moment a checkpoint becomes safe. The node submits what it uploaded; the hub believes none of it: it compares every
@@ -25,7 +25,6 @@ import { writeOnce } from "./write-once.ts";
 interface Commit {
   hub: Hub;
   node: LiveNode;
-  store: OpenStore;
   checkpoint: Checkpoint;
   manifest: Manifest;
   /** The manifest, byte for byte as it is stored. */
@@ -48,14 +47,6 @@ async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Prom
   return { epoch: row.parentEpoch, step: Number(row.parentStep) };
 }
 
-/** @throws Fault CONFLICT when another one lies there */
-async function writeManifest({ store, text, manifest, checkpoint }: Commit): Promise<string> {
-  const { run, step, writerEpoch: epoch, id: checkpointId, attempt } = manifest;
-  const key = manifestKey(checkpoint.prefix, { run, step, epoch, checkpointId, attempt });
-  await writeOnce(store, { bucket: checkpoint.bucket, key, text });
-  return key;
-}
-
 async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }: Commit, key: string): Promise<void> {
   const now = hub.now();
   const { id, run, step } = manifest;
@@ -76,6 +67,8 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
         committedAt: new Date(now),
         manifestKey: key,
         manifestSha256: sha256,
+        sealKeyId: isSealed(manifest) ? manifest.transform.keyId : null,
+        ...weighObjects(manifest.files, text),
       },
     });
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
@@ -92,8 +85,7 @@ export async function commit(
   { hub, caller }: Context & { caller: NodeCaller },
   { manifest }: { manifest: Manifest },
 ): Promise<{ sha256: string }> {
-  const node = liveNodeOf(hub, caller.nodeId);
-  await hearFrom(hub, node);
+  const node = await hearCaller({ hub, caller });
   const text = JSON.stringify(manifest);
   const sha256 = hashOf(text);
   return hub.locks.run(`commit ${manifest.id}`, async () => {
@@ -105,11 +97,12 @@ export async function commit(
     }
     await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
     const parent = await parentOf(hub, checkpoint);
-    checkAnnounced(manifest, { checkpoint, files, nodeName: node.name, parent });
+    checkAnnounced(await checkSealed(hub, manifest, checkpoint), { checkpoint, files, nodeName: node.name, parent });
     const store = await hub.stores.open(checkpoint.profileId);
     await checkObjects(store, manifest, checkpoint);
-    const work: Commit = { hub, node, store, checkpoint, manifest, text, sha256 };
-    await recordComplete(work, await writeManifest(work));
+    const { bucket, prefix } = checkpoint;
+    const key = await writeManifest(store, manifest, { bucket, prefix, text });
+    await recordComplete({ hub, node, checkpoint, manifest, text, sha256 }, key);
     return { sha256 };
   });
 }

@@ -3,8 +3,10 @@ import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { adoptionView } from "../adopt/adoption-view.ts";
+import { copiesOf } from "../homes/copies-of.ts";
 import type { Hub } from "../hub.ts";
 import { findKeeping } from "../keeping/find-keeping.ts";
+import { sealedViewOf } from "../sealing/seal-keys.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { filesOf } from "./checkpoint-files.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
@@ -50,8 +52,10 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
         : { epoch: epoch.parentEpoch, step: Number(epoch.parentStep) },
     manifestKey: row.manifestKey,
     manifestSha256: row.manifestSha256,
+    sealed: await sealedViewOf(hub, row.sealKeyId),
     location: `s3://${row.bucket}/${row.adoption?.place ?? attemptPrefix(row.prefix, at)}`,
     adoption: row.adoption === null ? null : adoptionView(row.adoption),
+    copies: row.state === "complete" && row.adoption === null ? await copiesOf(hub, row) : [],
     files: files.slice(0, FILES_LISTED),
     filesOmitted: Math.max(0, files.length - FILES_LISTED),
     restores: restores.map((one) => hub.live.transfers.get(one.id)?.row ?? transferRowOf(one, one.node.name)),

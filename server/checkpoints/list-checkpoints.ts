@@ -6,6 +6,9 @@ import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
 import { newestComplete } from "./newest.ts";
 
+type Input = z.infer<typeof listCheckpointsInput>;
+type Asked = Omit<Input, "steps"> & Partial<Pick<Input, "steps">>;
+
 /**
  * The checkpoints of a run, newest first, a page at a time. A page reads as many rows as it shows and one more, however many
  * the run has.
@@ -13,7 +16,7 @@ import { newestComplete } from "./newest.ts";
  */
 export async function listCheckpoints(
   hub: Pick<Hub, "db" | "live">,
-  { run, states, kept, cursor, limit }: z.infer<typeof listCheckpointsInput>,
+  { run, states, kept, steps = null, cursor, limit }: Asked,
 ): Promise<CheckpointPage> {
   if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
   const after = cursor === null ? null : await hub.db.checkpoint.findUnique({ where: { id: cursor } });
@@ -27,6 +30,7 @@ export async function listCheckpoints(
       run,
       ...(kept === null ? {} : { id: { in: byHand } }),
       ...(states.length === 0 ? {} : { state: { in: states } }),
+      ...(steps === null ? {} : { step: { gte: BigInt(steps.from), lte: BigInt(steps.to) } }),
       ...(after === null
         ? {}
         : {

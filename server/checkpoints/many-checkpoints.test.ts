@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
-import { runName } from "#protocol/names.ts";
+import { runName, step } from "#protocol/names.ts";
+import { stepsOf } from "#protocol/run-timeline.ts";
 import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import type { Hub } from "../hub.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
@@ -96,5 +97,26 @@ describe("a run of 5,000 checkpoints", () => {
     } while (cursor !== null);
     expect(seen).toHaveLength(500);
     expect(seen).toEqual([...new Set(seen)].sort().reverse());
+  });
+
+  it("comes as a timeline in one small answer: each step once, with the best of its attempts", async () => {
+    const timeline = await callAs(test.hub, "viewer").runs.timeline({ run });
+    expect(timeline.omitted).toBe(0);
+    expect(timeline.lanes.map(({ epoch, nodeName }) => [epoch, nodeName])).toEqual([
+      [1, "gpu-1"],
+      [2, "gpu-1"],
+    ]);
+    expect(timeline.lanes.map((lane) => [stepsOf(lane).length, stepsOf(lane)[0], stepsOf(lane).at(-1)])).toEqual([
+      [500, 0, 499],
+      [2_000, 500, 2_499],
+    ]);
+    expect(timeline.lanes[1]?.states).toBe("c".repeat(2_000));
+    expect(JSON.stringify(timeline).length).toBeLessThan(10_000);
+  });
+
+  it("gives only the steps that are asked for", async () => {
+    const asked = { run, states: [], kept: null, cursor: null, limit: 50 };
+    const page = await listCheckpoints(test.hub, { ...asked, steps: { from: step.parse(700), to: step.parse(702) } });
+    expect(page.rows.map((row) => row.step)).toEqual([702, 702, 701, 701, 700, 700]);
   });
 });

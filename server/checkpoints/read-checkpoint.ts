@@ -1,32 +1,58 @@
 import type { StoredManifest } from "#protocol/adopted.ts";
+import type { CopyOffer } from "#protocol/homes.ts";
 import { Fault } from "#protocol/fault.ts";
+import { offerCopies } from "../homes/offer-copies.ts";
+import { profilesFor } from "../homes/homes-of.ts";
+import type { Hub } from "../hub.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
 import { readStored } from "./stored-manifest.ts";
 
+interface Text {
+  text: string | null;
+  sha256: string | null;
+}
+
+/** As it lies in another home; null where there is no complete copy. */
+async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string }): Promise<Text | null> {
+  const where = { checkpointId_profileId: at };
+  const copy = await hub.db.checkpointCopy.findUnique({
+    where,
+    select: { state: true, manifest: true, manifestSha256: true },
+  });
+  return copy?.state === "complete" ? { text: copy.manifest, sha256: copy.manifestSha256 } : null;
+}
+
 /**
- * The manifest of a checkpoint a node may restore, as it was committed. The hub's own record is the authority, not what
- * lies in the bucket now.
+ * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
+ * says. With it comes from where else it may be read, best first. The hub's own record is the authority, not what lies in the
+ * bucket now.
  * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
  */
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
-  input: { checkpointId: string },
-): Promise<{ manifest: StoredManifest; sha256: string }> {
+  input: { checkpointId: string; profileId?: string | undefined },
+): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[] }> {
   const node = liveNodeOf(hub, caller.nodeId);
-  const where = { id: input.checkpointId };
+  const { checkpointId, profileId } = input;
+  const where = { id: checkpointId };
   const found = await hub.db.checkpoint.findUnique({ where, include: { content: true, adoption: true } });
-  if (found === null || found.profileId !== node.profileId || !(await mayRead(hub.db, node, found))) {
-    throw new Fault("NOT_THIS_NODES", { op: "readCheckpoint", subject: input.checkpointId });
+  const mayTake = found !== null && (await profilesFor(hub.db, found)).has(node.profileId);
+  if (found === null || !mayTake || !(await mayRead(hub.db, node, found))) {
+    throw new Fault("NOT_THIS_NODES", { op: "readCheckpoint", subject: checkpointId });
   }
-  const text = found.content?.manifest ?? null;
-  if (found.state !== "complete" || text === null || found.manifestSha256 === null) {
-    throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: input.checkpointId });
+  const { content, adoption, ...checkpoint } = found;
+  const own = { text: content?.manifest ?? null, sha256: found.manifestSha256 };
+  const isElsewhere = profileId !== undefined && profileId !== found.profileId;
+  const read = isElsewhere ? await copyIn(hub, { checkpointId, profileId }) : own;
+  if (found.state !== "complete" || read === null || read.text === null || read.sha256 === null) {
+    throw new Fault("CHECKPOINT_INCOMPLETE", { op: "readCheckpoint", subject: checkpointId });
   }
-  if (hashOf(text) !== found.manifestSha256) {
-    throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: input.checkpointId });
-  }
-  return { manifest: readStored(text, found.adoption?.sums ?? null), sha256: found.manifestSha256 };
+  const { text, sha256 } = read;
+  if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
+  const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
+  const manifest = readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
+  return { manifest, sha256, copies };
 }

@@ -9,10 +9,12 @@ import { getCheckpoint } from "./get.ts";
 import { readLineage } from "./lineage.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
+import { readTimeline } from "./timeline.ts";
 
 export const runsRouter = router({
   list: viewer.query(({ ctx }) => listRuns(ctx.hub)),
   get: viewer.input(byRun).query(({ ctx, input }) => getRun(ctx.hub, input.run)),
+  timeline: viewer.input(byRun).query(({ ctx, input }) => readTimeline(ctx.hub, input.run)),
   lineage: viewer.input(byRun).query(({ ctx, input }) => readLineage(ctx.hub, input.run)),
 });
 

@@ -4,12 +4,12 @@ import { Fault } from "#protocol/fault.ts";
 import type { CheckpointKeeping } from "#protocol/keeping.ts";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/views.ts";
-import type { Profile, Run } from "#prisma/client/client.ts";
+import type { Checkpoint, Profile, Run } from "#prisma/client/client.ts";
 import type { Hub } from "../hub.ts";
 import { nodeRowOf } from "../live/node-row.ts";
 import { findKeeping } from "../keeping/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
-import { currentEpoch, newestComplete } from "./newest.ts";
+import { currentEpoch, newestComplete, newestOfEach } from "./newest.ts";
 
 /** What the run's present writer says about it; null when there is none or it has not spoken. */
 function writersView(hub: Hub, run: string): NodeRunView | null {
@@ -21,26 +21,34 @@ function writersView(hub: Hub, run: string): NodeRunView | null {
 
 type StateSums = Record<CheckpointState, { count: number; bytes: number }>;
 
-/** How many checkpoints of a run are in each state, and their bytes, added up by the database. */
-async function stateSums(hub: Pick<Hub, "db">, run: string): Promise<StateSums> {
+const NO_SUMS = Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, { count: 0, bytes: 0 }])) as StateSums;
+
+/** By run, how many checkpoints are in each state, and their bytes, added up by the database. `run` left out: of every run. */
+async function stateSums(hub: Pick<Hub, "db">, run?: string): Promise<Map<string, StateSums>> {
   const rows = await hub.db.checkpoint.groupBy({
-    by: ["state"],
-    where: { run },
+    by: ["run", "state"],
+    where: run === undefined ? {} : { run },
     _count: { id: true },
     _sum: { sizeBytes: true },
   });
-  const of = (state: CheckpointState) => {
-    const row = rows.find((one) => one.state === state);
-    return { count: row?._count.id ?? 0, bytes: Number(row?._sum.sizeBytes ?? 0n) };
-  };
-  return Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, of(state)])) as StateSums;
+  const sums = new Map<string, StateSums>();
+  for (const row of rows) {
+    const known = sums.get(row.run) ?? NO_SUMS;
+    const one = { count: row._count.id, bytes: Number(row._sum.sizeBytes ?? 0n) };
+    sums.set(row.run, { ...known, [row.state]: one });
+  }
+  return sums;
 }
 
-async function runRowOf(hub: Hub, run: Run & { profile: Profile }): Promise<RunRow> {
+/** What the row of a run is made of, besides what its nodes say. */
+interface RunFacts {
+  epoch: { epoch: number; nodeId: string } | null;
+  newest: Pick<Checkpoint, "id" | "step" | "capturedAt"> | null;
+  sums: StateSums;
+}
+
+function runRowOf(hub: Hub, run: Run & { profile: Profile }, { epoch, newest, sums }: RunFacts): RunRow {
   const { name, profile } = run;
-  const epoch = await currentEpoch(hub.db, name);
-  const newest = await newestComplete(hub.db, name);
-  const sums = await stateSums(hub, name);
   const view = writersView(hub, name);
   return {
     name,
@@ -64,12 +72,20 @@ async function runRowOf(hub: Hub, run: Run & { profile: Profile }): Promise<RunR
   };
 }
 
-/** Newest run first. */
+/** Newest run first. As many questions for a thousand runs as for one. */
 export async function listRuns(hub: Hub): Promise<RunRow[]> {
-  const runs = await hub.db.run.findMany({ include: { profile: true }, orderBy: { createdAt: "desc" } });
-  const rows: RunRow[] = [];
-  for (const run of runs) rows.push(await runRowOf(hub, run));
-  return rows;
+  const { db } = hub;
+  const runs = await db.run.findMany({ include: { profile: true }, orderBy: { createdAt: "desc" } });
+  const newest = await newestOfEach(db);
+  const sums = await stateSums(hub);
+  return runs.map((run) => {
+    const writer = hub.live.writers.get(run.name);
+    return runRowOf(hub, run, {
+      epoch: writer ?? null,
+      newest: newest.get(run.name) ?? null,
+      sums: sums.get(run.name) ?? NO_SUMS,
+    });
+  });
 }
 
 /** What is in the trash is not counted: it is not listed. */
@@ -85,7 +101,9 @@ function countKept(keeping: ReadonlyMap<string, CheckpointKeeping>): RunView["ke
 export async function getRun(hub: Hub, name: string): Promise<RunView> {
   const run = await hub.db.run.findUnique({ where: { name }, include: { profile: true } });
   if (run === null) throw new Fault("NOT_FOUND", { subject: name });
-  const row = await runRowOf(hub, run);
+  const sums = (await stateSums(hub, name)).get(name) ?? NO_SUMS;
+  const facts = { epoch: await currentEpoch(hub.db, name), newest: await newestComplete(hub.db, name), sums };
+  const row = runRowOf(hub, run, facts);
   const epochs = await hub.db.epoch.findMany({
     where: { run: name },
     include: { node: { select: { name: true } } },
@@ -99,7 +117,6 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
   });
   const keeping = await findKeeping(hub.db, { run: name });
   const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live), keeping };
-  const sums = await stateSums(hub, name);
   return {
     ...row,
     byState: Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, sums[state].count])) as RunView["byState"],

@@ -128,7 +128,7 @@ export function manifestOf(hub: Hub, node: TestNode, upload: { staged: Staged; e
 }
 
 /** All of it: announce, upload, commit. */
-export async function makeSafe(hub: Hub, node: TestNode, at: { epoch: number; step: number }): Promise<Staged> {
+export async function makeSafe(hub: Hub, node: TestNode, at: Parameters<typeof announce>[2]): Promise<Staged> {
   const staged = await announce(hub, node, at);
   const etags = await upload(hub, node, staged);
   await callAs(hub, node.caller).node.commit({ manifest: manifestOf(hub, node, { staged, etags }) });

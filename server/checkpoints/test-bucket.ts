@@ -1,7 +1,7 @@
 import { listObjects } from "#storage/listing.ts";
 import { deleteObject } from "#storage/objects.ts";
 import type { Hub } from "../hub.ts";
-import { addTestNode, addTestProfile, openTestHub, type TestStore } from "../hub/open-test-hub.ts";
+import { addTestNode, addTestProfile, type TestStore } from "../hub/open-test-hub.ts";
 
 /** For tests: what lies in the bucket of a profile. */
 
@@ -19,12 +19,11 @@ export async function clearBucket(hub: Hub, profileId: string): Promise<void> {
   for (const key of await keysOf(hub, profileId, "")) await deleteObject(client, { bucket: "training", key });
 }
 
-/** A hub with two nodes of one profile over an empty bucket. */
-export async function openPair(store: TestStore) {
-  const test = await openTestHub();
-  const profileId = await addTestProfile(test.hub, store.endpoint);
-  const node = await addTestNode(test.hub, profileId, "gpu-1");
-  const other = await addTestNode(test.hub, profileId, "gpu-2");
-  await clearBucket(test.hub, profileId);
-  return { test, profileId, node, other };
+/** Two nodes of one profile over an empty bucket. */
+export async function addPair(hub: Hub, store: TestStore) {
+  const profileId = await addTestProfile(hub, store.endpoint);
+  const node = await addTestNode(hub, profileId, "gpu-1");
+  const other = await addTestNode(hub, profileId, "gpu-2");
+  await clearBucket(hub, profileId);
+  return { profileId, node, other };
 }

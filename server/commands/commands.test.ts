@@ -1,26 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { NodeEvent } from "#protocol/reports.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  facts,
-  openTestHub,
-  type TestHub,
-  type TestNode,
-} from "../hub/open-test-hub.ts";
+import { node, nodeForEach, profileId, test } from "../hub/node-for-each.ts";
+import { addTestNode, callAs, facts, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { expireCommands } from "./expire.ts";
 
-let test: TestHub;
-let profileId: string;
-let node: TestNode;
-beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
-  node = await addTestNode(test.hub, profileId, "gpu-1");
-});
-afterEach(() => test.close());
+nodeForEach();
 
 const send = (changes: object = {}) =>
   callAs(test.hub, "operator").commands.send({

@@ -8,14 +8,17 @@ import type { Hub } from "../hub.ts";
 const AT_ONCE = 1_000;
 const KEPT_MS = 30 * 86_400_000;
 
-/** A drill that nobody took up did not fail: the clock makes up for it. */
-const stateAfter = (kind: string): "cancelled" | "failed" => (kind === "drill" ? "cancelled" : "failed");
+/** A drill or a copy that nobody took up did not fail: the clock makes up for it. */
+const stateAfter = (kind: string): "cancelled" | "failed" =>
+  kind === "drill" || kind === "copy" ? "cancelled" : "failed";
 
 /**
  * Ends commands that nobody accepted in time: from here on no node hears of them, and one that finds one on its way does
  * not carry it out. One line of history for all that expired at once.
  */
 export async function expireCommands(hub: Hub): Promise<void> {
+  // No command is open anywhere.
+  if (hub.live.mayHaveCommands.size === 0) return;
   const now = hub.now();
   const late = await hub.db.command.findMany({
     where: { state: "sent", expiresAt: { lte: new Date(now) } },

@@ -9,7 +9,7 @@ import { actorOf } from "./audit.ts";
  * used which key in which hour.
  */
 
-export type KeyUse = "sign writes" | "sign reads" | "sign deletes" | "use key";
+export type KeyUse = "sign writes" | "sign reads" | "sign deletes" | "use key" | "lend benchmark key";
 
 export interface KeyUses {
   /** Resolves when the use is on record, at once for all but the first of an hour. */

@@ -1,20 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ProbeOutcome, ProbeReport } from "#protocol/probe.ts";
-import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub, type TestNode } from "../hub/open-test-hub.ts";
+import { node, nodeForEach, profileId, test } from "../hub/node-for-each.ts";
+import { addTestNode, addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { fault } from "../hub/match-fault.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-let test: TestHub;
-let profileId: string;
-let node: TestNode;
-beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
-  node = await addTestNode(test.hub, profileId, "gpu");
-});
-afterEach(() => test.close());
+nodeForEach();
 
 const probe = (outcome: ProbeOutcome, changes: Partial<ProbeReport> = {}): ProbeReport => ({
   id: newId(),
@@ -25,7 +18,7 @@ const probe = (outcome: ProbeOutcome, changes: Partial<ProbeReport> = {}): Probe
   clockSkewMs: 0,
   up: outcome === "accept" ? 5_000_000 : 1_125_000,
   down: 9_000_000,
-  thresholds: { up: 2_500_000, down: 6_250_000 },
+  thresholds: { up: 2_500_000, down: 6_250_000, rttMs: null },
   attempts: 1,
   tookMs: 21_000,
   ...changes,

@@ -1,30 +1,36 @@
-import type { MachineMemory } from "#protocol/probe.ts";
+import type { MachineMemory, ProbeOutcome } from "#protocol/probe.ts";
+import { rememberedOf } from "#protocol/recall-machine.ts";
 import type { Hub } from "../hub.ts";
 
-/** A machine of a platform by its name there; elsewhere a node is its own machine. */
-export const machineOf = (nodeId: string, machineId: string | null): string => machineId ?? `node ${nodeId}`;
+const OWN = "node ";
 
-/**
- * What is remembered of a machine and this bucket: bad, when it was given back for it lately (whatever came before or
- * after); good, when its last probe was accepted. A rejection that led to nothing is not held against it.
- */
+/** A machine of a platform by its name there; elsewhere a node is its own machine. */
+export const machineOf = (nodeId: string, machineId: string | null): string => machineId ?? `${OWN}${nodeId}`;
+
+/** Whether a platform has a name for it, and another one instead. */
+export const isRented = (machine: string): boolean => !machine.startsWith(OWN);
+
+/** What is remembered of a machine and this bucket. */
 export async function machineMemory(
   hub: Hub,
   at: { machine: string; profileId: string },
 ): Promise<MachineMemory | null> {
   const { machine, profileId } = at;
-  const { excludeMs, goodForMs } = hub.settings.governor;
+  const { governor: limits } = hub.settings;
   const now = hub.now();
   const granted = await hub.db.reallocation.findFirst({
-    where: { machine, profileId, isGranted: true, at: { gt: new Date(now - excludeMs) } },
+    where: { machine, profileId, isGranted: true, at: { gt: new Date(now - limits.excludeMs) } },
     orderBy: { at: "desc" },
+    select: { at: true, up: true, down: true, rttMs: true },
   });
-  if (granted !== null) {
-    const { up, down } = granted;
-    return { verdict: "bad", at: granted.at.getTime(), until: granted.at.getTime() + excludeMs, up, down };
-  }
-  const last = await hub.db.probe.findFirst({ where: { machine, profileId }, orderBy: { at: "desc" } });
-  if (last === null || last.outcome !== "accept" || now - last.at.getTime() >= goodForMs) return null;
-  const { up, down } = last;
-  return { verdict: "good", at: last.at.getTime(), until: last.at.getTime() + goodForMs, up, down };
+  const last = await hub.db.probe.findFirst({
+    where: { machine, profileId },
+    orderBy: { at: "desc" },
+    select: { at: true, up: true, down: true, rttMs: true, outcome: true },
+  });
+  const past = {
+    granted: granted === null ? null : { ...granted, at: granted.at.getTime() },
+    last: last === null ? null : { ...last, at: last.at.getTime(), outcome: last.outcome as ProbeOutcome },
+  };
+  return rememberedOf(past, { limits, now });
 }

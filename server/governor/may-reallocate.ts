@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { BUDGET_MS, judge, QUORUM_MS, type Asked } from "#protocol/judge-reallocation.ts";
 import type { ReallocateAnswer, reallocateInput } from "#protocol/probe.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -7,7 +8,6 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { machineOf } from "./machine-memory.ts";
-import { BUDGET_MS, judge, QUORUM_MS, type Asked } from "./judge.ts";
 
 /** All of the fleet ask one after the other, or two would both take the last of the budget. */
 const LOCK = "governor";
@@ -30,11 +30,12 @@ async function readAsked(
     }),
   ];
   // A node that probes again and again has one voice.
-  const last = new Map(probes.map(({ nodeId, outcome }) => [nodeId, { isRejected: outcome === "reject" }]));
+  const last = new Map(probes.map(({ nodeId, outcome }) => [nodeId, outcome]));
+  const rejected = [...last.values()].filter((outcome) => outcome === "reject").length;
   return {
     now,
     machine,
-    probes: [...last.values()],
+    probed: { nodes: last.size, rejected },
     grants: grants.map((grant) => ({ ...grant, at: grant.at.getTime() })),
   };
 }
@@ -73,6 +74,7 @@ export async function mayReallocate(
           reason: answer.reason,
           up: known?.up ?? null,
           down: known?.down ?? null,
+          rttMs: known?.rttMs ?? null,
         },
       });
       const text = answer.allowed ? "gives its machine back" : `keeps its machine: ${answer.reason}`;

@@ -3,6 +3,7 @@ import type { ProbeTarget, probeTargetInput } from "#protocol/probe.ts";
 import { nodeStoreOf } from "../nodes/hello.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { thresholdsForNodes } from "./link-policy.ts";
 import { machineMemory, machineOf } from "./machine-memory.ts";
 
 /** Where a node measures its link, and what is known of the machine it says it is on. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
@@ -16,5 +17,6 @@ export async function probeTarget(
     store: await nodeStoreOf(hub, profileId),
     machine: await machineMemory(hub, { machine: machineOf(nodeId, machineId), profileId }),
     hubTimeMs: hub.now(),
+    thresholds: await thresholdsForNodes(hub),
   };
 }

@@ -25,16 +25,19 @@ export async function recordProbe(
   probe: ProbeReport,
 ): Promise<{ ok: true }> {
   const node = liveNodeOf(hub, caller.nodeId);
-  const { id, machineId, outcome, reason, rttMs, clockSkewMs, up, down, thresholds, attempts, tookMs } = probe;
+  const { id, machineId, outcome, reason, rttMs, clockSkewMs, up, down, thresholds, attempts, tookMs, manner } = probe;
   const now = hub.now();
   const event = await hub.db.$transaction(async (tx) => {
     if ((await tx.probe.findUnique({ where: { id } })) !== null) return null;
     await tx.probe.deleteMany({ where: { at: { lt: new Date(now - KEEP_MS) } } });
     const found = { outcome, reason, rttMs, clockSkewMs, up, down, attempts, tookMs };
-    const asked = { leastUp: thresholds.up, leastDown: thresholds.down };
+    const asked = { leastUp: thresholds.up, leastDown: thresholds.down, mostRttMs: thresholds.rttMs };
+    const steady = { isUpSteady: manner?.up?.isSteady ?? null, isDownSteady: manner?.down?.isSteady ?? null };
     const { profileId, id: nodeId } = node;
     const machine = machineOf(nodeId, machineId);
-    await tx.probe.create({ data: { id, nodeId, machine, profileId, at: new Date(now), ...found, ...asked } });
+    await tx.probe.create({
+      data: { id, nodeId, machine, profileId, at: new Date(now), ...found, ...asked, ...steady },
+    });
     await recordProbeLink({ tx, hub, node }, probe);
     const fault = outcome === "reject" ? { code: "LINK_TOO_SLOW" as const } : null;
     const work = outcome === "accept" ? ("safe" as const) : ("risk" as const);

@@ -1,3 +1,4 @@
+import { lowerMedianOf } from "#protocol/robust.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 import type { Way } from "./rate-memory.ts";
@@ -12,9 +13,6 @@ export interface ExpectedRate {
 const OF_A_PROBE = 0.9;
 const LEAST_NEIGHBOURS = 3;
 
-const medianOf = (values: readonly number[]): number | null =>
-  values.length === 0 ? null : (values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? null);
-
 /**
  * The rate at which a transfer of this node with this bucket may be expected to go, bytes per second: the median of its last
  * five transfers that way (of an even number the lower one), because one that met a busy neighbour says little; else what its
@@ -24,7 +22,7 @@ const medianOf = (values: readonly number[]): number | null =>
 export function expectedRate(hub: Pick<Hub, "history" | "live">, about: Way): ExpectedRate | null {
   const { rates } = hub.history;
   const node = hub.live.nodes.get(about.nodeId);
-  const own = medianOf(rates.transfers(about));
+  const own = lowerMedianOf(rates.transfers(about));
   if (own !== null) return { bytesPerSecond: own, basis: "transfers" };
   const isOfProfile = node !== undefined && node.profileId === about.profileId;
   const live = isOfProfile && about.direction === "download" ? node.downBytesPerSecond : null;
@@ -44,9 +42,9 @@ export function expectedOfNeighbours(
 ): ExpectedRate | null {
   const isPresent = (node: LiveNode) => node.profileId === about.profileId && stateOf(node) !== "revoked";
   const known = [...hub.live.nodes.values()].filter(isPresent).flatMap((node) => {
-    const rate = medianOf(hub.history.rates.transfers({ ...about, nodeId: node.id }));
+    const rate = lowerMedianOf(hub.history.rates.transfers({ ...about, nodeId: node.id }));
     return rate === null ? [] : [rate];
   });
-  const middle = known.length < LEAST_NEIGHBOURS ? null : medianOf(known);
+  const middle = known.length < LEAST_NEIGHBOURS ? null : lowerMedianOf(known);
   return middle === null ? null : { bytesPerSecond: middle, basis: "neighbours" };
 }

@@ -10,9 +10,11 @@ const READ_AT_ONCE = 720;
 
 const mean = (sum: number, count: number): number => (count === 0 ? 0 : sum / count);
 
-interface Bucket extends Omit<SamplePoint, "rttMs"> {
+interface Bucket extends Omit<SamplePoint, "rttMs" | "cpuPercent"> {
   rttSum: number;
   rttCount: number;
+  cpuSum: number;
+  cpuCount: number;
 }
 
 /**
@@ -31,6 +33,8 @@ async function ofFleet(hub: Hub, since: number): Promise<Bucket[]> {
     at: minute * MINUTE_MS,
     rttSum: rttSumMs,
     rttCount,
+    cpuSum: 0,
+    cpuCount: 0,
     ...rest,
   }));
 }
@@ -50,9 +54,11 @@ async function ofNode(hub: Hub, nodeId: string, since: number): Promise<Bucket[]
     for (const { minute, body } of rows) {
       for (const entry of unpackMinute(body)) {
         if (!own.has(entry.series)) continue;
-        const { up, down, atRiskBytes, lossMs, rttMs } = entry;
+        const { up, down, atRiskBytes, lossMs, rttMs, cpuPercent } = entry;
         const rate = { upBytesPerSecond: up, downBytesPerSecond: down, atRiskBytes, lossMs };
-        points.push({ at: minute * MINUTE_MS, ...rate, rttSum: rttMs ?? 0, rttCount: rttMs === null ? 0 : 1 });
+        const rtt = { rttSum: rttMs ?? 0, rttCount: rttMs === null ? 0 : 1 };
+        const cpu = { cpuSum: cpuPercent ?? 0, cpuCount: cpuPercent === null ? 0 : 1 };
+        points.push({ at: minute * MINUTE_MS, ...rate, ...rtt, ...cpu });
       }
     }
     const last = rows.at(-1);
@@ -66,6 +72,7 @@ function thin(points: readonly Bucket[], stretchMs: number): SamplePoint[] {
   return [...stretches].map(([at, members]) => {
     const total = (pick: (point: Bucket) => number) => members.reduce((sum, point) => sum + pick(point), 0);
     const rttCount = total((point) => point.rttCount);
+    const cpuCount = total((point) => point.cpuCount);
     return {
       at,
       upBytesPerSecond: mean(
@@ -79,6 +86,7 @@ function thin(points: readonly Bucket[], stretchMs: number): SamplePoint[] {
       atRiskBytes: Math.max(...members.map((point) => point.atRiskBytes)),
       lossMs: Math.max(...members.map((point) => point.lossMs)),
       rttMs: rttCount === 0 ? null : total((point) => point.rttSum) / rttCount,
+      cpuPercent: cpuCount === 0 ? null : total((point) => point.cpuSum) / cpuCount,
     };
   });
 }

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
+import { advise } from "../advice/advise.ts";
 import { condense, gather } from "./gather.ts";
 import type { Answers, Question, Reply } from "./messages.ts";
 import { readPercentiles, readSeries } from "./read-percentiles.ts";
@@ -27,6 +28,8 @@ function answer(question: Question): Promise<Answers[keyof Answers]> {
       return readPercentiles(client, series, question);
     case "series":
       return readSeries(client, series, question);
+    case "advise":
+      return advise(client, series, question);
   }
 }
 

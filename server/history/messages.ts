@@ -1,5 +1,6 @@
 import type { Summary } from "#protocol/histogram.ts";
 import type { Grouping, Measure, PercentilesInput } from "#protocol/history.ts";
+import type { Advised } from "../advice/advise.ts";
 import type { Kept } from "./plan-range.ts";
 
 /** What the hub asks of the thread that reads history, and what that answers. The thread changes nothing. */
@@ -18,7 +19,9 @@ export type Question =
   /** Hours from one number to another (exclusive), merged. */
   | { op: "condense"; from: number; to: number }
   | { op: "percentiles"; scope: Scope; by: Grouping }
-  | { op: "series"; scope: Scope; by: Grouping; step: "minute" | "hour" | "day" };
+  | { op: "series"; scope: Scope; by: Grouping; step: "minute" | "hour" | "day" }
+  /** What the lines since a moment (epoch ms) say to do, of all nodes or of one. */
+  | { op: "advise"; from: number; now: number; node: number | null };
 
 export interface RolledShelf {
   shelf: number;
@@ -40,6 +43,7 @@ export interface Answers {
   condense: RolledShelf[];
   percentiles: { rows: GroupRow[]; from: number; to: number };
   series: PointRow[];
+  advise: Advised;
 }
 
 export type Reply = { id: number; answer: Answers[keyof Answers] } | { id: number; error: string };

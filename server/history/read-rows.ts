@@ -1,4 +1,5 @@
 import type { SqlClient } from "#prisma/connection.ts";
+import { numberIn, numberOrNull, textIn } from "./read-cell.ts";
 
 /** Rows of history as the thread reads them: by its own connection, with bound values, in portions that fit in memory. */
 
@@ -13,10 +14,6 @@ export interface SeriesRow {
   wholeId: number;
 }
 
-const numberOf = (value: unknown): number =>
-  typeof value === "number" || typeof value === "bigint" ? Number(value) : 0;
-const nullable = (value: unknown): number | null => (value === null ? null : numberOf(value));
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 const bytesOf = (value: unknown): Uint8Array =>
   value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
 
@@ -35,16 +32,16 @@ export function createSeriesTable(client: SqlClient): SeriesTable {
       const sql =
         'SELECT "id", "node", "profileId", "provider", "bucketRegion", "nodeRegion", "engine", "wholeId" FROM "HistorySeries" WHERE "id" > ? ORDER BY "id"';
       for (const row of (await client.execute({ sql, args: [last] })).rows) {
-        last = numberOf(row[0]);
+        last = numberIn(row[0]);
         rows.set(last, {
           id: last,
-          node: numberOf(row[1]),
-          profileId: textOf(row[2]),
-          provider: textOf(row[3]),
-          bucketRegion: textOf(row[4]),
-          nodeRegion: textOf(row[5]),
-          engine: textOf(row[6]),
-          wholeId: numberOf(row[7]),
+          node: numberIn(row[1]),
+          profileId: textIn(row[2]),
+          provider: textIn(row[3]),
+          bucketRegion: textIn(row[4]),
+          nodeRegion: textIn(row[5]),
+          engine: textIn(row[6]),
+          wholeId: numberIn(row[7]),
         });
       }
     },
@@ -59,7 +56,7 @@ export async function readRolls(
   const sql =
     'SELECT "shelf", "stretch", "body" FROM "HistoryRoll" WHERE "level" = ? AND "shelf" >= ? AND "shelf" < ? AND "stretch" >= ? AND "stretch" < ? ORDER BY "shelf", "stretch"';
   const { rows } = await client.execute({ sql, args: [at.level, ...at.shelves, ...at.stretches] });
-  return rows.map((row) => ({ shelf: numberOf(row[0]), stretch: numberOf(row[1]), body: bytesOf(row[2]) }));
+  return rows.map((row) => ({ shelf: numberIn(row[0]), stretch: numberIn(row[1]), body: bytesOf(row[2]) }));
 }
 
 /** Minutes of one shelf; the end exclusive. */
@@ -87,18 +84,18 @@ export async function readRecords(client: SqlClient, from: number, to: number): 
   const sql =
     'SELECT "seriesId", "kind", "outcome", "rttMs", "up", "down", "effective" FROM "LinkRecord" WHERE "at" >= ? AND "at" < ?';
   return (await client.execute({ sql, args: [from, to] })).rows.map((row) => ({
-    series: numberOf(row[0]),
-    kind: textOf(row[1]),
-    outcome: textOf(row[2]),
-    rttMs: nullable(row[3]),
-    up: nullable(row[4]),
-    down: nullable(row[5]),
-    effective: nullable(row[6]),
+    series: numberIn(row[0]),
+    kind: textIn(row[1]),
+    outcome: textIn(row[2]),
+    rttMs: numberOrNull(row[3]),
+    up: numberOrNull(row[4]),
+    down: numberOrNull(row[5]),
+    effective: numberOrNull(row[6]),
   }));
 }
 
 /** The highest shelf that a node lies on. */
 export async function lastShelf(client: SqlClient): Promise<number> {
   const { rows } = await client.execute('SELECT max("number") FROM "HistoryNode"');
-  return Math.floor((numberOf(rows[0]?.[0]) - 1) / 64) + 1;
+  return Math.floor((numberIn(rows[0]?.[0]) - 1) / 64) + 1;
 }

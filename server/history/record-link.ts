@@ -1,7 +1,7 @@
 import type { ProbeReport } from "#protocol/probe.ts";
 import { OWN_ENGINE } from "#protocol/measured.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
-import { isLinkDirection } from "#protocol/transfer.ts";
+import { linkDirectionOf } from "#protocol/transfer.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
@@ -35,8 +35,9 @@ function effectiveOf(event: Ended): { effective: number | null; tookMs: number }
 /** A transfer that was passed over, or cancelled before a byte moved, or that left others its turn, says nothing about a link. */
 export async function recordTransferLink(scope: Scope, event: Ended, profileId: string): Promise<void> {
   const { tx, hub, node } = scope;
-  const { measured, direction, state } = event;
-  if (!isLinkDirection(direction)) return;
+  const { measured, state } = event;
+  const direction = linkDirectionOf(event.direction);
+  if (direction === null) return;
   if (state === "superseded" || (state === "cancelled" && event.sentBytes === 0)) return;
   const { node: number, seriesId } = await numbersFor(scope, { profileId, engine: measured?.engine ?? OWN_ENGINE });
   const { effective, tookMs } = effectiveOf(event);
@@ -58,6 +59,8 @@ export async function recordTransferLink(scope: Scope, event: Ended, profileId: 
       rampMs: measured?.rampMs ?? null,
       tookMs,
       isSteady: measured?.isSteady ?? null,
+      burstRate: measured?.burst?.firstBytesPerSecond ?? null,
+      lateRate: measured?.burst?.lateBytesPerSecond ?? null,
       sizeBytes: BigInt(event.bytes),
       sentBytes: BigInt(event.sentBytes),
       parts: measured?.parts ?? null,

@@ -33,6 +33,7 @@ function entryOf(node: LiveNode, now: number): Heard["entry"] {
     atRiskBytes: risk.bytes,
     lossMs: risk.lossMs,
     rttMs: node.report?.rttMs ?? null,
+    cpuPercent: node.report?.cpuPercent ?? null,
     upBucket: bucketOfMeter(upBusy),
     downBucket: bucketOfMeter(downBusy),
   };

@@ -3,12 +3,15 @@ import type * as z from "zod";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { linesOf } from "../keeper/lines.ts";
 import {
+  askTemporaryOutput,
   keeperReply,
   openOutput,
   openTextOutput,
+  sealKeyOutput,
   sealOutput,
   signOutput,
   signRequestOutput,
+  unwrapOutput,
   type Keeper,
   type KeeperCall,
 } from "../keeper/messages.ts";
@@ -61,5 +64,10 @@ export function connectKeeper(pipe: Duplex): Keeper {
     openText: (input) => ask({ call: "openText", input }, openTextOutput),
     sign: (input) => ask({ call: "sign", input }, signOutput),
     signRequest: (input) => ask({ call: "signRequest", input }, signRequestOutput),
+    askTemporary: (input) => ask({ call: "askTemporary", input }, askTemporaryOutput),
+    makeSealKey: (input) => ask({ call: "makeSealKey", input }, sealKeyOutput),
+    importSealKey: (input) => ask({ call: "importSealKey", input }, sealKeyOutput),
+    exportSealKey: (input) => ask({ call: "exportSealKey", input }, openTextOutput),
+    unwrap: (input) => ask({ call: "unwrap", input }, unwrapOutput),
   };
 }

@@ -1,13 +1,8 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { rm } from "node:fs/promises";
 import type { EnrolAnswer, NodeFacts } from "#protocol/hello.ts";
 import { nodeName } from "#protocol/names.ts";
 import type { ProfileDraft, Role } from "#protocol/requests.ts";
+import { TEST_CREDENTIAL, folderForTests, spawnStore, type SpawnedStore } from "#storage/testing/spawn-store.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";
 import { readSettings, type HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
@@ -19,10 +14,6 @@ import { hashOf, newId } from "../random-id.ts";
 import { hubRouter } from "../router.ts";
 import type { Caller, Context, SessionCaller } from "../trpc.ts";
 import { openHub } from "./open-hub.ts";
-
-/** Tests wait for no disk where a folder in memory is at hand: what they test is not the disk. */
-const folderForTests = (name: string): Promise<string> =>
-  mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), name));
 
 /** For tests: a hub in a folder of its own, with its keeper in this process and a clock that can be moved. */
 
@@ -153,43 +144,15 @@ export async function addTestPerson(hub: Hub, email: string, role: Role): Promis
   );
 }
 
-export interface TestStore {
-  endpoint: string;
+export interface TestStore extends SpawnedStore {
   bucket: string;
-  close: () => Promise<void>;
 }
 
 /** The embedded store as a process of its own; `flags` are its command line's, for quirks and faults. */
 export async function openTestStore(flags: readonly string[] = []): Promise<TestStore> {
   const folder = await folderForTests("tidemark-store-");
-  const program = join(import.meta.dirname, "../../store/main.ts");
-  const args = [
-    "--data",
-    folder,
-    "--bucket",
-    "training",
-    "--access-key",
-    "AKIATEST",
-    "--secret-key",
-    "test-secret-key",
-  ];
-  const child = spawn(process.execPath, [program, ...args, "--no-fsync", ...flags], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  for await (const line of createInterface({ input: child.stdout })) {
-    const { endpoint } = JSON.parse(line) as { endpoint: string };
-    return {
-      endpoint,
-      bucket: "training",
-      close: async () => {
-        const ended = once(child, "exit");
-        child.kill("SIGKILL");
-        await ended;
-        await rm(folder, { recursive: true, force: true });
-      },
-    };
-  }
-  throw new Error("the store did not start");
+  const spawned = await spawnStore(folder, ["--bucket", "training", "--no-fsync", ...flags]);
+  return { ...spawned, bucket: "training" };
 }
 
 export const profileFor = (endpoint: string, changes: Partial<ProfileDraft> = {}): ProfileDraft => ({
@@ -205,11 +168,12 @@ export const profileFor = (endpoint: string, changes: Partial<ProfileDraft> = {}
   ...changes,
 });
 
-const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
-
 /** A profile at `endpoint`; returns its id. */
 export async function addTestProfile(hub: Hub, endpoint: string, changes: Partial<ProfileDraft> = {}): Promise<string> {
-  const created = await callAs(hub, "admin").profiles.create({ profile: profileFor(endpoint, changes), credential });
+  const created = await callAs(hub, "admin").profiles.create({
+    profile: profileFor(endpoint, changes),
+    credential: TEST_CREDENTIAL,
+  });
   return created.id;
 }
 

@@ -1,27 +1,16 @@
 import { getEventListeners } from "node:events";
 import { request } from "node:http";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { openSession } from "../auth/session.ts";
-import { addTestNode, addTestProfile, openTestHub, type TestHub, type TestNode } from "./open-test-hub.ts";
-import { serve, type Served } from "./serve.ts";
+import { node, served, servedForEach, test } from "./served-for-each.ts";
 
-let test: TestHub;
-let served: Served;
-let node: TestNode;
 let cookie = "";
+servedForEach();
 beforeEach(async () => {
-  test = await openTestHub();
-  node = await addTestNode(test.hub, await addTestProfile(test.hub, "http://127.0.0.1:9"), "gpu-1");
   await test.hub.db.user.create({
     data: { id: "user", email: "v@example.com", role: "viewer", passwordHash: "", createdAt: new Date() },
   });
   cookie = (await openSession(test.hub, "user")).split(";", 1)[0] ?? "";
-  served = await serve(test.hub, async (_request, response) => void response.end(), 0);
-});
-afterEach(async () => {
-  test.startClosing();
-  await served.close(0);
-  await test.close();
 });
 
 /** Opens a stream, waits for its first bytes, and goes away without a word. */

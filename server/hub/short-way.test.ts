@@ -1,31 +1,11 @@
 import { request, type OutgoingHttpHeaders } from "node:http";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  report,
-  type TestHub,
-  type TestNode,
-} from "./open-test-hub.ts";
-import { serve, type Served } from "./serve.ts";
+import { describe, expect, it, vi } from "vitest";
+import { node, served, servedForEach, test } from "./served-for-each.ts";
+import { callAs, report } from "./open-test-hub.ts";
 import { plainCallOf } from "./short-way.ts";
 
-let test: TestHub;
-let served: Served;
-let node: TestNode;
-beforeEach(async () => {
-  test = await openTestHub();
-  node = await addTestNode(test.hub, await addTestProfile(test.hub, "http://127.0.0.1:9"), "gpu-1");
-  served = await serve(test.hub, async (_request, response) => void response.end(), 0);
-});
-afterEach(async () => {
-  test.startClosing();
-  await served.close(0);
-  await test.close();
-});
+servedForEach();
 
 interface Sent {
   path: string;

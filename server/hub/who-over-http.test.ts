@@ -1,39 +1,18 @@
 import { once } from "node:events";
 import { request } from "node:http";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { hashOf } from "../random-id.ts";
-import {
-  addTestNode,
-  addTestPerson,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  report,
-  TEST_PASSWORD,
-  type TestHub,
-  type TestNode,
-  type TestPerson,
-} from "./open-test-hub.ts";
-import { serve, type Served } from "./serve.ts";
+import { node, served, servedForEach, test } from "./served-for-each.ts";
+import { addTestPerson, callAs, report, TEST_PASSWORD, type TestPerson } from "./open-test-hub.ts";
 
 /** Who is let in and who is put out, over real connections: what a session, a token and a credential are worth on the wire. */
 
-let test: TestHub;
-let served: Served;
-let node: TestNode;
 let root: TestPerson;
 let grace: TestPerson;
+servedForEach();
 beforeEach(async () => {
-  test = await openTestHub();
-  node = await addTestNode(test.hub, await addTestProfile(test.hub, "http://127.0.0.1:9"), "gpu-1");
   root = await addTestPerson(test.hub, "root@example.com", "admin");
   grace = await addTestPerson(test.hub, "grace@example.com", "operator");
-  served = await serve(test.hub, async (_request, response) => void response.end(), 0);
-});
-afterEach(async () => {
-  test.startClosing();
-  await served.close(0);
-  await test.close();
 });
 
 type Headers = Record<string, string>;

@@ -59,12 +59,12 @@ async function filesOf(
 export async function readCurve(hub: Hub, place: Comparable, signal: AbortSignal): Promise<LossCurve> {
   const found = await (async () => {
     if ("profileId" in place || "path" in place) return (await inspectAt(hub, place, signal)).found;
-    const { store, manifest } = await openCheckpoint(hub, place.checkpointId);
+    const { store, manifest, key } = await openCheckpoint(hub, place.checkpointId);
     const states = manifest.files.filter(({ path }) => /(^|\/)trainer_state\.json$/.test(path));
     const [file] = states.sort((a, b) => a.path.split("/").length - b.path.split("/").length);
     if (file === undefined)
       throw new Fault("NOT_FOUND", { op: "inspect", subject: "trainer_state.json", detail: "the checkpoint has none" });
-    return inspectManifestFile(hub, { store, file, signal });
+    return inspectManifestFile(hub, { store, file, files: manifest.files, key, signal });
   })();
   if (found.curve !== null) return found.curve;
   const { fault } = found;

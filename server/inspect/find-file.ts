@@ -1,11 +1,16 @@
 import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
+import { plainBytesOf, SEGMENT_BYTES } from "#protocol/sealing.ts";
 import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
-import { inspectFile } from "#storage/inspect/inspect-file.ts";
-import type { ByteSource } from "#storage/inspect/source.ts";
+import { inspectFile, readsBeside } from "#storage/inspect/inspect-file.ts";
+import type { ByteSource, OpenBeside } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
+import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import { openSegments } from "#storage/sealing/segments.ts";
+import { placed, segmentsAround, unseal } from "#storage/sealing/unseal.ts";
 import { unframe } from "#storage/unframe.ts";
+import { unlockManifest } from "../sealing/key-of-checkpoint.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
@@ -16,11 +21,13 @@ import { hashOf } from "../random-id.ts";
 export interface ReadableCheckpoint {
   store: OpenStore;
   manifest: StoredManifest;
+  /** Of a sealed one: what opens it, for as long as it is looked at. */
+  key: Buffer | null;
 }
 
 /**
  * A complete checkpoint by the manifest that the hub recorded.
- * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
+ * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, SEAL_KEY_MISSING, SEAL_BROKEN
  */
 export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<ReadableCheckpoint> {
   const row = await hub.db.checkpoint.findUnique({
@@ -34,26 +41,48 @@ export async function openCheckpoint(hub: Hub, checkpointId: string): Promise<Re
   }
   if (hashOf(text) !== row.manifestSha256)
     throw new Fault("CHECKSUM_MISMATCH", { op: "inspect", subject: checkpointId });
-  return { store: await hub.stores.open(row.profileId), manifest: readStored(text, row.adoption?.sums ?? null) };
+  const read = readStored({ manifest: text, files: row.content?.files ?? "[]" }, row.adoption?.sums ?? null);
+  return { store: await hub.stores.open(row.profileId), ...(await unlockManifest(hub, read)) };
 }
 
 /** Where a store's ETags do not last, nothing can be held to them. */
 const pinOf = ({ access }: OpenStore, etag: string): string | null => (access.traits.trustEtag ? etag : null);
 
-/** Looks inside a file of a checkpoint, pinned to the ETags of its manifest. Faults: those of the store, OBJECT_CHANGED. */
+interface FileAt {
+  store: OpenStore;
+  file: StoredFile;
+  /** As of its checkpoint. */
+  key: Buffer | null;
+  signal: AbortSignal;
+}
+
+/**
+ * Looks inside a file of a checkpoint, pinned to the ETags of its manifest; `files` are all of it, because what describes one
+ * may lie beside it. Faults: those of the store, OBJECT_CHANGED.
+ */
 export function inspectManifestFile(
   hub: Hub,
-  about: { store: OpenStore; file: StoredFile; signal: AbortSignal },
+  about: FileAt & { files: readonly StoredFile[] },
 ): Promise<FileInspection> {
-  const { store, file } = about;
-  const pins = file.extents.map(({ key, offset, etag }) => `${key} ${offset} ${etag}`);
+  const { store, file, files, key, signal } = about;
+  const folder = file.path.slice(0, file.path.lastIndexOf("/") + 1);
+  const beside: OpenBeside = (relative) => {
+    const found = files.find(({ path }) => path === folder + relative);
+    return Promise.resolve(found === undefined ? null : sourceOfExtents({ store, file: found, key, signal }));
+  };
+  // What is found in a file that has others read with it is theirs too: the whole folder is its version.
+  const versioned = readsBeside(file.path) ? files.filter(({ path }) => path.startsWith(folder)) : [file];
+  const pins = versioned.flatMap(({ path, extents }) =>
+    extents.map(({ key: at, offset, etag }) => `${path} ${at} ${offset} ${etag}`),
+  );
   const version = store.access.traits.trustEtag ? hashOf([store.profileId, file.path, ...pins].join("\n")) : null;
-  return hub.inspections.of(version, () => inspectFile(file.path, sourceOfExtents(about)));
+  return hub.inspections.of(version, () => inspectFile(file.path, sourceOfExtents(about), beside));
 }
 
 /** The bytes of a file, which may lie in pieces of several objects, or as a frame among others in one. */
-function sourceOfExtents(about: { store: OpenStore; file: StoredFile; signal: AbortSignal }): ByteSource {
-  const { store, file, signal } = about;
+function sourceOfExtents(about: FileAt): ByteSource {
+  const { store, file, key, signal } = about;
+  const fileKey = key === null ? null : fileKeyOf(key, file.path);
   const get = ({ key, etag }: StoredExtent, range: { offset: number; length: number }) =>
     getObjectRange(store.client, {
       bucket: store.access.bucket,
@@ -64,9 +93,22 @@ function sourceOfExtents(about: { store: OpenStore; file: StoredFile; signal: Ab
     });
   // A frame is read whole whatever is wanted of it, so it is kept while the file is looked at: at most one, and small.
   const unpacked = new Map<StoredExtent, Uint8Array>();
+  const readSealed = async (extent: StoredExtent, about: { from: number; length: number; fileKey: Buffer }) => {
+    const { from, length } = about;
+    const around = segmentsAround(from, length);
+    const most = storedBytes(extent).length - around.offset;
+    const range = { offset: extent.offset + around.offset, length: Math.min(around.length, most) };
+    const first = (storedBefore(file, extent) + around.offset) / SEGMENT_BYTES;
+    const sealed = await get(extent, range);
+    const opened = placed(extent, () => openSegments(about.fileKey, { plainBytes: file.sizeBytes, first }, sealed));
+    return opened.subarray(around.before, around.before + length);
+  };
   const readOf = async (extent: StoredExtent, from: number, length: number) => {
+    const isFrame = extent.stored !== undefined && plainBytesOf(extent.stored.length) < extent.length;
+    if (fileKey !== null && !isFrame) return readSealed(extent, { from, length, fileKey });
     if (extent.stored === undefined) return get(extent, { offset: extent.offset + from, length });
-    const known = unpacked.get(extent) ?? (await unframe(await get(extent, storedBytes(extent)), extent));
+    const unpack = (bytes: Uint8Array) => (fileKey === null ? unframe(bytes, extent) : unseal(bytes, extent, fileKey));
+    const known = unpacked.get(extent) ?? (await unpack(await get(extent, storedBytes(extent))));
     unpacked.set(extent, known);
     return known.subarray(from, from + length);
   };
@@ -85,24 +127,47 @@ function sourceOfExtents(about: { store: OpenStore; file: StoredFile; signal: Ab
   };
 }
 
+/** Of a file in several pieces: bytes stored of those before this one. */
+function storedBefore(file: StoredFile, extent: StoredExtent): number {
+  const before = file.extents.slice(0, file.extents.indexOf(extent));
+  return before.reduce((sum, one) => sum + storedBytes(one).length, 0);
+}
+
 /** Looks inside an object: its newest version, or the one of `etag`. Faults: NO_SUCH_KEY, OBJECT_CHANGED, those of the store. */
 export async function inspectObject(
   hub: Hub,
   about: { store: OpenStore; key: string; etag: string | null; signal: AbortSignal },
 ): Promise<FileInspection> {
-  const { store, key, signal } = about;
+  const { store, key } = about;
+  const { source, etag } = await openObject(about, key);
+  if (about.etag !== null && etag !== about.etag) throw new Fault("OBJECT_CHANGED", { op: "inspect", subject: key });
+  const folder = key.slice(0, key.lastIndexOf("/") + 1);
+  const beside: OpenBeside = (relative) =>
+    openObject(about, folder + relative).then(
+      (found) => found.source,
+      (error: unknown) => {
+        if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
+        throw error;
+      },
+    );
+  const isKept = pinOf(store, etag) !== null && !readsBeside(key);
+  const version = isKept ? hashOf([store.profileId, key, etag].join("\n")) : null;
+  return hub.inspections.of(version, () => inspectFile(key, source, beside));
+}
+
+/** An object as it is now; if it becomes another while it is read, that is a fault. */
+async function openObject(
+  { store, signal }: { store: OpenStore; signal: AbortSignal },
+  key: string,
+): Promise<{ source: ByteSource; etag: string }> {
   const { bucket } = store.access;
   const head = await headObject(store.client, { bucket, key });
-  if (about.etag !== null && head.etag !== about.etag)
-    throw new Fault("OBJECT_CHANGED", { op: "inspect", subject: key });
   const etag = pinOf(store, head.etag);
-  const version = etag === null ? null : hashOf([store.profileId, key, etag].join("\n"));
-  return hub.inspections.of(version, () =>
-    inspectFile(key, {
-      sizeBytes: head.sizeBytes,
-      read: (offset, length) => getObjectRange(store.client, { bucket, key, offset, length, etag, signal }),
-    }),
-  );
+  const source: ByteSource = {
+    sizeBytes: head.sizeBytes,
+    read: (offset, length) => getObjectRange(store.client, { bucket, key, offset, length, etag, signal }),
+  };
+  return { source, etag: head.etag };
 }
 
 /** A file by where it is. Faults: NOT_FOUND when the checkpoint has no such file, those of the two above. */
@@ -115,8 +180,8 @@ export async function inspectAt(
     const store = await hub.stores.open(place.profileId);
     return { found: await inspectObject(hub, { store, key: place.key, etag: place.etag, signal }), file: null };
   }
-  const { store, manifest } = await openCheckpoint(hub, place.checkpointId);
+  const { store, manifest, key } = await openCheckpoint(hub, place.checkpointId);
   const file = manifest.files.find(({ path }) => path === place.path);
   if (file === undefined) throw new Fault("NOT_FOUND", { op: "inspect", subject: place.path });
-  return { found: await inspectManifestFile(hub, { store, file, signal }), file };
+  return { found: await inspectManifestFile(hub, { store, file, files: manifest.files, key, signal }), file };
 }

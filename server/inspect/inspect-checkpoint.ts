@@ -1,4 +1,4 @@
-import type { CheckpointInspection, FileSummary } from "#protocol/inspect.ts";
+import type { CheckpointInspection, FileFormat, FileSummary } from "#protocol/inspect.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { sumUp } from "#storage/inspect/summarise.ts";
 import type { Hub } from "../hub.ts";
@@ -35,9 +35,11 @@ export async function inspectCheckpoint(
   };
 }
 
+const NAMING: ReadonlySet<FileFormat> = new Set(["safetensors-index", "torch-dcp", "orbax"]);
+
 /** What an index or a `.metadata` says belongs to it, and is not in the checkpoint. */
 function missingNames({ file, found }: InspectedFile, paths: ReadonlySet<string>): string[] {
-  if (found === null || (found.format !== "safetensors-index" && found.format !== "torch-dcp")) return [];
+  if (found === null || !NAMING.has(found.format)) return [];
   const folder = file.path.slice(0, file.path.lastIndexOf("/") + 1);
   return found.names
     .filter((name) => !paths.has(folder + name))

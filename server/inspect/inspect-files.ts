@@ -22,7 +22,7 @@ export interface InspectedFile {
  */
 export async function inspectFiles(
   hub: Hub,
-  { store, manifest }: ReadableCheckpoint,
+  { store, manifest, key }: ReadableCheckpoint,
   asked: AbortSignal,
 ): Promise<{ files: InspectedFile[]; omitted: number }> {
   const signal = AbortSignal.any([asked, hub.closing]);
@@ -35,7 +35,7 @@ export async function inspectFiles(
       if (signal.aborted) throw new Fault("CANCELLED", { op: "inspect" });
       if (readBytes > MOST_READ_BYTES || performance.now() - startedAt > LONGEST_MS) return;
       try {
-        const found = await inspectManifestFile(hub, { store, file, signal });
+        const found = await inspectManifestFile(hub, { store, file, files: manifest.files, key, signal });
         readBytes += found.readBytes;
         results.push({ index, one: { file, found, fault: null } });
       } catch (error) {

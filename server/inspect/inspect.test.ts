@@ -15,17 +15,18 @@ import {
   run,
   upload,
 } from "../checkpoints/stage-checkpoint.ts";
-import { clearBucket, openPair } from "../checkpoints/test-bucket.ts";
+import { addPair, clearBucket } from "../checkpoints/test-bucket.ts";
 import { fault } from "../hub/match-fault.ts";
-import { callAs, openTestStore, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs, openTestHub, openTestStore, type TestHub, type TestStore } from "../hub/open-test-hub.ts";
 import { recogniseBucket } from "./recognise-bucket.ts";
 
 let store: TestStore;
-let pair: Awaited<ReturnType<typeof openPair>>;
+let pair: Awaited<ReturnType<typeof addPair>> & { test: TestHub };
 let step = 0;
 beforeAll(async () => {
   store = await openTestStore();
-  pair = await openPair(store);
+  const test = await openTestHub();
+  pair = { test, ...(await addPair(test.hub, store)) };
   await callAs(pair.test.hub, pair.node.caller).node.claimEpoch({ run });
 });
 beforeEach(() => clearBucket(pair.test.hub, pair.profileId));

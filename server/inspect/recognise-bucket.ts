@@ -14,7 +14,7 @@ const MOST_OF_ONE = 200_000;
 const MOST_UNSORTED = 1_000_000;
 const MOST_READ = 50;
 const MOST_ASKED = 500;
-const MOST_TRACKER_BYTES = 4_096;
+const MOST_TEXT_BYTES = 64 * 1024;
 
 /**
  * Which checkpoints of other tools lie under a prefix, a page at a time. Reads no data: a listing, and the few small files
@@ -110,19 +110,17 @@ export async function readWanted(
   for (const { key, kind } of recogniser.wanted().slice(0, MOST_READ)) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "recognise" });
     try {
-      if (kind === "tracker") {
-        recogniser.tellText(
-          key,
-          (await getObjectText(store.client, { bucket, key, maxBytes: MOST_TRACKER_BYTES })).text,
-        );
+      if (kind === "text") {
+        recogniser.tellText(key, (await getObjectText(store.client, { bucket, key, maxBytes: MOST_TEXT_BYTES })).text);
       } else {
         const found = await inspectObject(hub, { store, key, etag: null, signal });
-        if (found.format === "torch-dcp" && found.fault === null) recogniser.tellList(key, found.names);
+        const isList = found.format === "torch-dcp" || found.format === "orbax";
+        if (isList && found.fault === null) recogniser.tellList(key, found.names);
         else warnings.push(`${key} could not be read`);
       }
     } catch (error) {
       if (!isFault(error) || signal.aborted) throw error;
-      if (kind === "tracker" && error.code === "NO_SUCH_KEY") recogniser.tellText(key, null);
+      if (kind === "text" && error.code === "NO_SUCH_KEY") recogniser.tellText(key, null);
       else warnings.push(error.message);
     }
   }

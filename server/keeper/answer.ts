@@ -2,8 +2,12 @@ import { Fault } from "#protocol/fault.ts";
 import { credentialDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { signControlRequest } from "#storage/sign-control.ts";
 import { presignOperation } from "#storage/signing.ts";
+import { askTemporaryKey } from "#storage/temporary-key.ts";
+import { makeKeyPair, publicKeyOf } from "#storage/sealing/hpke.ts";
+import { unwrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
+import { readExport, writeExport } from "./seal-key-text.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
-import { isTextPlace, type Keeper } from "./messages.ts";
+import { isSealKeyPlace, isTextPlace, type Keeper } from "./messages.ts";
 import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";
 
 export const CANARY_PLACE = "Canary|1|sealed";
@@ -56,6 +60,13 @@ function textPlaceOf(place: string): string {
   throw new Fault("BAD_INPUT", { op: "keeper" });
 }
 
+/** The id of the wrapping key a place is of. @throws Fault BAD_INPUT for a place of anything else */
+function sealKeyIdOf(place: string): string {
+  const [, keyId] = place.split("|");
+  if (isSealKeyPlace(place) && keyId !== undefined) return keyId;
+  throw new Fault("BAD_INPUT", { op: "keeper" });
+}
+
 /** The keeper's answers. `now` is the clock signatures are dated by. Nothing works before `open` has checked the key. */
 export function createKeeper(source: MasterKeySource, now: () => number = Date.now): Keeper {
   let opened: Keys | null = null;
@@ -75,6 +86,11 @@ export function createKeeper(source: MasterKeySource, now: () => number = Date.n
   const credentialAt = (input: { place: string; sealed: string }): CredentialDraft =>
     credentialDraft.parse(JSON.parse(unsealAt(input)));
 
+  const sealKeyAt = (place: string, privateKey: Buffer) => ({
+    publicKey: publicKeyOf(privateKey).toString("base64url"),
+    ...sealAt(place, privateKey.toString("base64url")),
+  });
+  const privateKeyAt = (input: { place: string; sealed: string }): Buffer => Buffer.from(unsealAt(input), "base64url");
   return {
     open: async ({ canary }) => {
       opened = canary === null ? await firstKeys(source) : await findKeys(source, canary);
@@ -105,6 +121,24 @@ export function createKeeper(source: MasterKeySource, now: () => number = Date.n
     signRequest: async (input) => {
       const scope = { credential: credentialAt(input), region: input.region, nowMs: now() };
       return { headers: signControlRequest(input.request, scope).headers };
+    },
+    askTemporary: async (input) => {
+      const scope = { credential: credentialAt(input), nowMs: now() };
+      return askTemporaryKey(input.ask, scope);
+    },
+    makeSealKey: async ({ place }) => {
+      sealKeyIdOf(place);
+      return sealKeyAt(place, makeKeyPair().privateKey);
+    },
+    importSealKey: async ({ place, text }) => {
+      const { keyId, privateKey } = readExport(text);
+      if (keyId !== sealKeyIdOf(place)) throw new Fault("BAD_INPUT", { op: "keeper" });
+      return sealKeyAt(place, privateKey);
+    },
+    exportSealKey: async (input) => ({ text: writeExport(sealKeyIdOf(input.place), privateKeyAt(input)) }),
+    unwrap: async ({ wrapped, at, ...input }) => {
+      if (at.keyId !== sealKeyIdOf(input.place)) throw new Fault("BAD_INPUT", { op: "keeper" });
+      return { key: unwrapCheckpointKey(privateKeyAt(input), wrapped, at).toString("base64url") };
     },
   };
 }

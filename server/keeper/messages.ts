@@ -1,11 +1,14 @@
 import * as z from "zod";
+import { stsWay } from "#protocol/bench/bench-key.ts";
 import { faultData } from "#protocol/fault-data.ts";
-import { operation, SIGN_BATCH, signedRequest, storeTraits, type SignedRequest } from "#protocol/operations.ts";
+import { id as anyId } from "#protocol/names.ts";
+import { operation, SIGN_BATCH, signedRequest, storeAccess, type SignedRequest } from "#protocol/operations.ts";
 import { credentialDraft } from "#protocol/requests.ts";
+import { key32 } from "#protocol/sealing.ts";
 
 /**
  * The whole of what may be asked of the keeper, one JSON object per line over a pipe that only its hub holds. There is no
- * message that gives a bucket key or the master key out.
+ * message that gives a bucket key or the master key out; what `askTemporary` leads to opens the folder of one benchmark. The private half of a wrapping key leaves by `exportSealKey` alone.
  */
 
 /** Longest line either side accepts: a full batch of long keys fits many times. */
@@ -16,27 +19,34 @@ const place = z.string().regex(/^[A-Za-z]{1,32}\|[A-Za-z0-9-]{1,64}\|[A-Za-z]{1,
 const sealed = z.string().min(1).max(4096);
 const header = z.record(z.string().max(128), z.string().max(4096));
 
-const access = z.object({
-  endpoint: z.string().max(512),
-  region: z.string().max(64),
-  bucket: z.string().max(255),
-  addressing: z.enum(["path", "virtual-host"]),
-  traits: storeTraits,
-});
-
 const openInput = z.object({ canary: sealed.nullable() });
-/** What the hub itself has to read again: addresses of alert channels. No place of a bucket key fits. */
-const textPlace = z.string().regex(/^AlertChannelSecret\|[A-Za-z0-9-]{1,64}\|sealed$/);
+/**
+ * What the hub itself has to read again: addresses of alert channels, and keys that were given for engines of benchmarks to
+ * be lent to nodes. No place of a profile's own key fits.
+ */
+const textPlace = z.string().regex(/^(?:AlertChannelSecret|ProfileBenchKey)\|[A-Za-z0-9-]{1,64}\|sealed$/);
 const sealTextInput = z.object({ place: textPlace, text: z.string().max(2048) });
 const openTextInput = z.object({ place: textPlace, sealed });
 /** Also asked in the keeper itself, whoever calls it. */
 export const isTextPlace = (at: string): boolean => textPlace.safeParse(at).success;
+/** Private halves of wrapping keys lie here, and nothing else does: no other message reads this place. */
+const sealKeyPlace = z.string().regex(/^SealKeySecret\|[A-Za-z0-9-]{1,64}\|sealed$/);
+export const isSealKeyPlace = (at: string): boolean => sealKeyPlace.safeParse(at).success;
+const makeSealKeyInput = z.object({ place: sealKeyPlace });
+const importSealKeyInput = z.object({ place: sealKeyPlace, text: z.string().max(512) });
+const exportSealKeyInput = z.object({ place: sealKeyPlace, sealed });
+const unwrapInput = z.object({
+  place: sealKeyPlace,
+  sealed,
+  wrapped: z.string().max(256),
+  at: z.object({ keyId: anyId, id: anyId, run: z.string().max(64), step: z.number().int() }),
+});
 const sealInput = z.object({ place, credential: credentialDraft });
 const rewrapInput = z.object({ place, sealed });
 const signInput = z.object({
   place,
   sealed,
-  access,
+  access: storeAccess,
   operations: z.array(operation).max(SIGN_BATCH),
   lifetimeMs: z.number().int().min(1000).max(86_400_000),
 });
@@ -51,6 +61,18 @@ const signRequestInput = z.object({
     payloadHash: z.string().max(128),
   }),
 });
+const askTemporaryInput = z.object({
+  place,
+  sealed,
+  ask: z.object({
+    way: stsWay,
+    isAws: z.boolean(),
+    region: z.string().max(64),
+    bucket: z.string().max(64),
+    folder: z.string().max(1024),
+    lifetimeMs: z.number().int().min(1000).max(86_400_000),
+  }),
+});
 
 export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("open"), input: openInput }),
@@ -60,6 +82,11 @@ export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("sealText"), input: sealTextInput }),
   z.object({ id: z.number().int(), call: z.literal("openText"), input: openTextInput }),
   z.object({ id: z.number().int(), call: z.literal("signRequest"), input: signRequestInput }),
+  z.object({ id: z.number().int(), call: z.literal("askTemporary"), input: askTemporaryInput }),
+  z.object({ id: z.number().int(), call: z.literal("makeSealKey"), input: makeSealKeyInput }),
+  z.object({ id: z.number().int(), call: z.literal("importSealKey"), input: importSealKeyInput }),
+  z.object({ id: z.number().int(), call: z.literal("exportSealKey"), input: exportSealKeyInput }),
+  z.object({ id: z.number().int(), call: z.literal("unwrap"), input: unwrapInput }),
 ]);
 export type KeeperCall = z.infer<typeof keeperCall>;
 
@@ -69,9 +96,13 @@ export const openOutput = sealOutput.extend({
   /** The database is still sealed with the previous master key: `rewrapSecrets` (rewrap.ts) is due. */
   isRewrapDue: z.boolean(),
 });
+/** The public half, and the private one sealed. */
+export const sealKeyOutput = sealOutput.extend({ publicKey: key32 });
+export const unwrapOutput = z.object({ key: key32 });
 export const openTextOutput = z.object({ text: z.string() });
 export const signOutput = z.object({ requests: z.array(signedRequest) });
 export const signRequestOutput = z.object({ headers: header });
+export const askTemporaryOutput = z.object({ url: z.string(), headers: header, body: z.string() });
 
 export const keeperReply = z.union([
   z.object({ id: z.number().int(), ok: z.unknown(), fault: z.undefined().optional() }),
@@ -98,4 +129,17 @@ export interface Keeper {
   openText(input: z.infer<typeof openTextInput>): Promise<z.infer<typeof openTextOutput>>;
   sign(input: z.infer<typeof signInput>): Promise<{ requests: SignedRequest[] }>;
   signRequest(input: z.infer<typeof signRequestInput>): Promise<z.infer<typeof signRequestOutput>>;
+  /**
+   * Signs the question for a key that ends by itself and opens one folder of a benchmark.
+   * @throws Fault BAD_INPUT for any other folder
+   */
+  askTemporary(input: z.infer<typeof askTemporaryInput>): Promise<z.infer<typeof askTemporaryOutput>>;
+  /** A new wrapping key for the id that the place names. */
+  makeSealKey(input: z.infer<typeof makeSealKeyInput>): Promise<z.infer<typeof sealKeyOutput>>;
+  /** The wrapping key of an export, for the id that the place names. @throws Fault BAD_INPUT when the text is no export of it */
+  importSealKey(input: z.infer<typeof importSealKeyInput>): Promise<z.infer<typeof sealKeyOutput>>;
+  /** The private half as a text to be kept elsewhere: for an admin, and on record. */
+  exportSealKey(input: z.infer<typeof exportSealKeyInput>): Promise<z.infer<typeof openTextOutput>>;
+  /** The key of one checkpoint, base64url. @throws Fault SEAL_BROKEN */
+  unwrap(input: z.infer<typeof unwrapInput>): Promise<z.infer<typeof unwrapOutput>>;
 }

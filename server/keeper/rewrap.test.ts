@@ -8,11 +8,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
 import { createKeeper } from "./answer.ts";
 import { rewrapSecrets } from "./rewrap.ts";
-import { secretPlace } from "./secret-place.ts";
+import { benchKeyPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 const OLD = "a secret of at least thirty-two characters";
 const NEW = "another text that nobody else could know";
 const PROFILES = 6;
+const SEAL_KEY = "seal-key-1";
 
 const credential = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "planted-canary-secret" };
 const profileAt = (index: number) => ({
@@ -57,6 +58,10 @@ beforeEach(async () => {
       const secret = await keeper.seal({ place: secretPlace(id), credential });
       await db.profileSecret.create({ data: { profileId: id, ...secret, updatedAt: new Date() } });
     }
+    const { publicKey, ...key } = await keeper.makeSealKey({ place: sealKeyPlace(SEAL_KEY) });
+    const createdAt = new Date();
+    await db.sealKey.create({ data: { id: SEAL_KEY, profileId: "profile-0", publicKey, createdAt } });
+    await db.sealKeySecret.create({ data: { keyId: SEAL_KEY, ...key, updatedAt: createdAt } });
   });
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -66,17 +71,19 @@ const state = () =>
   opened(async (db) => {
     const canary = await db.canary.findUniqueOrThrow({ where: { id: 1 } });
     const secrets = await db.profileSecret.findMany();
+    const keys = await db.sealKeySecret.findMany();
     const opens = async (secret: string): Promise<boolean> => {
       const keeper = keeperWith(secret);
       try {
         await keeper.open({ canary: canary.sealed });
         for (const { profileId, sealed } of secrets) await keeper.rewrap({ place: secretPlace(profileId), sealed });
+        for (const { keyId, sealed } of keys) await keeper.exportSealKey({ place: sealKeyPlace(keyId), sealed });
         return true;
       } catch {
         return false;
       }
     };
-    const versions = new Set([canary.keyVersion, ...secrets.map(({ keyVersion }) => keyVersion)]);
+    const versions = new Set([canary.keyVersion, ...[...secrets, ...keys].map(({ keyVersion }) => keyVersion)]);
     return { versions: [...versions], count: secrets.length, old: await opens(OLD), new: await opens(NEW) };
   });
 const UNDER_OLD = { versions: [1], count: PROFILES, old: true, new: false };
@@ -117,11 +124,32 @@ describe("changing the master key", () => {
   it("seals every secret and the canary anew, writes it down, and does nothing a second time", async () => {
     expect(await state()).toEqual(UNDER_OLD);
     const change = () => opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
-    expect(await change()).toEqual({ keyVersion: 2, rewrapped: PROFILES + 1 });
+    expect(await change()).toEqual({ keyVersion: 2, rewrapped: PROFILES + 2 });
     expect(await state()).toEqual(UNDER_NEW);
     expect(await change()).toEqual({ keyVersion: 2, rewrapped: 0 });
     const [row] = await opened((db) => db.audit.findMany());
     expect(row).toMatchObject({ action: "change master key", subject: "version 2" });
+  });
+
+  it("takes the keys of benchmarks along", async () => {
+    const place = benchKeyPlace("profile-1");
+    await opened(async (db) => {
+      const keeper = keeperWith(OLD);
+      const { sealed } = await db.canary.findUniqueOrThrow({ where: { id: 1 } });
+      await keeper.open({ canary: sealed });
+      const key = await keeper.sealText({ place, text: "lent to nodes" });
+      const rest = { accessKeyHint: "ENCH", hasGrant: false, updatedAt: new Date() };
+      await db.profileBenchKey.create({ data: { profileId: "profile-1", ...key, ...rest } });
+    });
+    const changed = await opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
+    expect(changed).toEqual({ keyVersion: 2, rewrapped: PROFILES + 3 });
+    const text = await opened(async (db) => {
+      const keeper = keeperWith(NEW);
+      await keeper.open({ canary: (await db.canary.findUniqueOrThrow({ where: { id: 1 } })).sealed });
+      const { sealed } = await db.profileBenchKey.findUniqueOrThrow({ where: { profileId: "profile-1" } });
+      return keeper.openText({ place, sealed });
+    });
+    expect(text).toEqual({ text: "lent to nodes" });
   });
 
   it("leaves nothing in the files that the old key opens", async () => {
@@ -176,7 +204,8 @@ describe("changing the master key", () => {
     const sealed = [...schema.matchAll(/^model (\w+) \{([^}]*)\}/gm)]
       .filter(([, , body]) => /^\s+sealed\w*\s+String/m.test(body ?? ""))
       .map(([, name]) => name);
-    expect(new Set(sealed)).toEqual(new Set(["Canary", "ProfileSecret", "AlertChannelSecret"]));
+    const models = ["Canary", "ProfileSecret", "AlertChannelSecret", "ProfileBenchKey", "SealKeySecret"];
+    expect(new Set(sealed)).toEqual(new Set(models));
   });
 });
 

@@ -2,7 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Keeper } from "./messages.ts";
-import { channelPlace, secretPlace } from "./secret-place.ts";
+import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 /**
  * The change of the master key. The keeper is given the new key and, as the previous one, the old; then everything that is
@@ -50,6 +50,14 @@ export async function rewrapSecrets(
   for (const { channelId, sealed } of await db.alertChannelSecret.findMany()) {
     channels.set(channelId, await changeOf(channelPlace(channelId), sealed));
   }
+  const benchKeys = new Map<string, Change>();
+  for (const { profileId, sealed } of await db.profileBenchKey.findMany()) {
+    benchKeys.set(profileId, await changeOf(benchKeyPlace(profileId), sealed));
+  }
+  const sealKeys = new Map<string, Change>();
+  for (const { keyId, sealed } of await db.sealKeySecret.findMany()) {
+    sealKeys.set(keyId, await changeOf(sealKeyPlace(keyId), sealed));
+  }
   const newCanary = await changeOf(CANARY_PLACE, canary.sealed);
   const changed = new Fault("CONFLICT", { op: "change the master key" });
   await db.$transaction(async (tx) => {
@@ -63,13 +71,29 @@ export async function rewrapSecrets(
       const { count } = await tx.alertChannelSecret.updateMany({ where, data: { sealed: after, keyVersion } });
       if (count !== 1) throw changed;
     }
+    for (const [profileId, { before, after }] of benchKeys) {
+      const where = { profileId, sealed: before };
+      const { count } = await tx.profileBenchKey.updateMany({ where, data: { sealed: after, keyVersion } });
+      if (count !== 1) throw changed;
+    }
+    for (const [keyId, { before, after }] of sealKeys) {
+      const where = { keyId, sealed: before };
+      const { count } = await tx.sealKeySecret.updateMany({ where, data: { sealed: after, keyVersion } });
+      if (count !== 1) throw changed;
+    }
     const isOld = { where: { keyVersion: { not: keyVersion } } };
-    if ((await tx.profileSecret.count(isOld)) + (await tx.alertChannelSecret.count(isOld)) > 0) throw changed;
+    const left = [
+      tx.profileSecret.count(isOld),
+      tx.alertChannelSecret.count(isOld),
+      tx.profileBenchKey.count(isOld),
+      tx.sealKeySecret.count(isOld),
+    ];
+    if ((await Promise.all(left)).some((count) => count > 0)) throw changed;
     await tx.canary.update({ where: { id: 1 }, data: { sealed: newCanary.after, keyVersion } });
     const subject = `version ${keyVersion}`;
     await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
   });
   // What was sealed with the old key lies in the log until this: whoever learns that key finds nothing it opens.
   await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
-  return { keyVersion, rewrapped: secrets.size + channels.size + 1 };
+  return { keyVersion, rewrapped: secrets.size + channels.size + benchKeys.size + sealKeys.size + 1 };
 }

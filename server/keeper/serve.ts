@@ -19,6 +19,16 @@ function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
       return keeper.sign(call.input);
     case "signRequest":
       return keeper.signRequest(call.input);
+    case "askTemporary":
+      return keeper.askTemporary(call.input);
+    case "makeSealKey":
+      return keeper.makeSealKey(call.input);
+    case "importSealKey":
+      return keeper.importSealKey(call.input);
+    case "exportSealKey":
+      return keeper.exportSealKey(call.input);
+    case "unwrap":
+      return keeper.unwrap(call.input);
   }
 }
 

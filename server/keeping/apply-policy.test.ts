@@ -1,40 +1,22 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { keepPolicy, type KeepPolicy } from "#protocol/keeping.ts";
-import { makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
+import { describe, expect, it } from "vitest";
+import { NO_RULES, type KeepPolicy } from "#protocol/keeping.ts";
+import { node, other, test } from "../checkpoints/pair-for-each.ts";
+import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { fault } from "../hub/match-fault.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs } from "../hub/open-test-hub.ts";
 import { startUpkeep } from "../upkeep/schedule.ts";
 import { applyPolicies } from "./apply-policy.ts";
-import { addSteps, openHistory, stepsIn } from "./stage-history.ts";
+import { historyForEach, idOf } from "./history-for-each.ts";
+import { addSteps, stepsIn } from "./stage-history.ts";
 
-const NONE: KeepPolicy = keepPolicy.parse({
-  last: null,
-  everySteps: null,
-  everyMs: null,
-  best: null,
-  mostBytes: null,
-});
-const LAST_TWO: KeepPolicy = { ...NONE, last: 2, trashMs: 2 * 86_400_000 };
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-let made: Staged[];
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, node, other, made } = await openHistory(store, 5));
-});
-afterEach(() => test.close());
+const LAST_TWO: KeepPolicy = { ...NO_RULES, last: 2, trashMs: 2 * 86_400_000 };
+historyForEach(5);
 
 const ask = () => callAs(test.hub, "operator").keeping;
 const set = async (policy: KeepPolicy | null, of: typeof run | null = run) => {
   const { own } = await ask().policy({ run: of });
   return ask().setPolicy({ run: of, policy, version: own.version });
 };
-const idOf = (index: number): string => made[index]?.checkpointId ?? "";
 const beat = () => applyPolicies(test.hub, () => false);
 
 describe("a preview", () => {
@@ -59,7 +41,7 @@ describe("a preview", () => {
     expect((await ask().preview({ run: null, policy: LAST_TWO })).map((one) => [one.run, one.goes])).toEqual([
       [run, 3],
     ]);
-    await set(NONE);
+    await set(NO_RULES);
     expect(await ask().preview({ run: null, policy: LAST_TWO })).toEqual([]);
   });
 });
@@ -97,7 +79,7 @@ describe("a policy", () => {
 
   it("of a run comes before the default, and the default counts where a run has none", async () => {
     await set(LAST_TWO, null);
-    await set(NONE);
+    await set(NO_RULES);
     await beat();
     expect(await stepsIn(test, "trashed")).toEqual([]);
     await set(null);
@@ -113,7 +95,7 @@ describe("a policy", () => {
   it("never takes where an epoch started, and never again what somebody brought back", async () => {
     await callAs(test.hub, other.caller).node.claimEpoch({ run });
     await makeSafe(test.hub, other, { epoch: 2, step: 550 });
-    await set({ ...NONE, last: 1 });
+    await set({ ...NO_RULES, last: 1 });
     expect(await ask().applyNow({ run })).toMatchObject({ trashed: 4, fault: null });
     expect(await stepsIn(test, "complete")).toEqual([500, 550]);
     await callAs(test.hub, "operator").checkpoints.bringBack({ id: idOf(1) });
@@ -150,9 +132,9 @@ describe("a policy", () => {
 
   it("is not overwritten by somebody who saw an older one", async () => {
     await set(LAST_TWO);
-    await expect(ask().setPolicy({ run, policy: NONE, version: 0 })).rejects.toThrow(fault("CONFLICT"));
-    await expect(ask().setPolicy({ run: "nothing", policy: NONE, version: 0 })).rejects.toThrow(fault("NOT_FOUND"));
-    await expect(set({ ...NONE, trashMs: 1 })).rejects.toThrow("a day or more");
+    await expect(ask().setPolicy({ run, policy: NO_RULES, version: 0 })).rejects.toThrow(fault("CONFLICT"));
+    await expect(ask().setPolicy({ run: "nothing", policy: NO_RULES, version: 0 })).rejects.toThrow(fault("NOT_FOUND"));
+    await expect(set({ ...NO_RULES, trashMs: 1 })).rejects.toThrow("a day or more");
     await expect(ask().applyNow({ run: "nothing" })).rejects.toThrow(fault("NOT_FOUND"));
     const actions = await test.hub.db.audit.findMany({ where: { action: { startsWith: "keeping" } } });
     expect(actions.map(({ action, subject }) => [action, subject])).toEqual([["keeping policy set", run]]);

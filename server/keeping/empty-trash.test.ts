@@ -1,31 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { keepFolder, manifestKey } from "#protocol/keys.ts";
 import { deleteObject, putObjectText } from "#storage/objects.ts";
+import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { keyOf, manifestOf, newAttempt, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import { fault } from "../hub/match-fault.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs } from "../hub/open-test-hub.ts";
 import { newId } from "../random-id.ts";
 import { emptyDue } from "./empty-trash.ts";
-import { openHistory, stepsIn } from "./stage-history.ts";
+import { historyForEach, idOf, made } from "./history-for-each.ts";
+import { stepsIn } from "./stage-history.ts";
 
 const DAY_MS = 86_400_000;
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let profileId: string;
-let made: Staged[];
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, made } = await openHistory(store, 4));
-});
-afterEach(() => test.close());
+historyForEach(4);
 
 const ask = () => callAs(test.hub, "operator");
-const idOf = (index: number): string => made[index]?.checkpointId ?? "";
 const manifestKeyOf = ({ epoch, step, checkpointId, attempt }: Staged): string =>
   manifestKey("team/", { run, epoch, step, checkpointId, attempt });
 const keys = () => keysOf(test.hub, profileId, "");

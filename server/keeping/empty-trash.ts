@@ -1,12 +1,14 @@
 import { Fault, toFault } from "#protocol/fault.ts";
 import type { EmptiedView } from "#protocol/keeping.ts";
 import { runName } from "#protocol/names.ts";
-import type { KeepRecord } from "#prisma/client/client.ts";
+import type { Checkpoint, KeepRecord } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
+import { completeCopies } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { OLD_ENOUGH_MS } from "../upkeep/judge-leftover.ts";
 import { mayDelete, requireMayDelete } from "../upkeep/may-delete.ts";
+import { findRead } from "./find-read.ts";
 import { holding, nameOf, withCheckpoint } from "./say-word.ts";
 import { readRecords } from "./read-record.ts";
 import { removeCheckpoint } from "./remove-checkpoint.ts";
@@ -21,19 +23,30 @@ const TRY_AGAIN_MS = 600_000;
 
 type Verdict = "begun" | "too-young" | "gone" | "kept";
 
+/** Until when a node may have been signed for something of it, in any bucket: a commit closes its attempt. Epoch ms. */
+async function lastSignedAt(hub: Hub, { id, committedAt }: Checkpoint): Promise<number> {
+  const copies = await hub.db.checkpointCopy.findMany({
+    where: { checkpointId: id },
+    select: { committedAt: true, startedAt: true },
+  });
+  const times = copies.map((copy) => (copy.committedAt ?? copy.startedAt).getTime());
+  return Math.max(committedAt?.getTime() ?? hub.now(), ...times);
+}
+
 /** Decides that a checkpoint in the trash goes now. @throws Fault DELETIONS_OFF, those of the store */
 async function begin(hub: Hub, checkpointId: string): Promise<Verdict> {
   return withCheckpoint(hub, checkpointId, async (checkpoint) => {
     await requireMayDelete(hub);
     if (checkpoint.state !== "trashed") return "gone";
-    const committedAt = checkpoint.committedAt?.getTime() ?? hub.now();
-    if (hub.now() - committedAt <= OLD_ENOUGH_MS) return "too-young";
-    const store = await hub.stores.open(checkpoint.profileId);
-    const { bucket, prefix } = checkpoint;
-    await readRecords(hub, store, { run: runName.parse(checkpoint.run), checkpointId, bucket, prefix });
+    if (hub.now() - (await lastSignedAt(hub, checkpoint)) <= OLD_ENOUGH_MS) return "too-young";
+    const run = runName.parse(checkpoint.run);
+    for (const { profileId, bucket, prefix } of await completeCopies(hub.db, checkpoint)) {
+      await readRecords(hub, await hub.stores.open(profileId), { run, checkpointId, bucket, prefix });
+    }
     const fresh = await hub.db.checkpoint.findUniqueOrThrow({ where: { id: checkpointId }, select: { state: true } });
     if (fresh.state !== "trashed") return "gone";
     if ((await holding(hub, checkpointId, ["pin", "tag", "unread"])).length > 0) return "kept";
+    if ((await findRead(hub.db, checkpoint.run)).has(checkpointId)) return "kept";
     const where = { checkpointId, kind: "trash", endedById: null, removingAt: null };
     await hub.db.keepRecord.updateMany({ where, data: { removingAt: new Date(hub.now()), tryAt: null } });
     return "begun";
@@ -97,7 +110,8 @@ export async function emptyDue(hub: Hub, isStopped: () => boolean): Promise<void
     if (isStopped()) return;
     try {
       const verdict = await begin(hub, row.checkpointId);
-      if (verdict === "kept") throw new Fault("CHECKPOINT_KEPT", { detail: "it has a pin or a tag in the bucket" });
+      if (verdict === "kept")
+        throw new Fault("CHECKPOINT_KEPT", { detail: "it has a pin or a tag in the bucket, or a node restores it" });
     } catch (error) {
       await noteFault(hub, row, { error, data: {} });
     }

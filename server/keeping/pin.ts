@@ -2,17 +2,8 @@ import type { CheckpointKeeping } from "#protocol/keeping.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { holding, sayWord } from "./say-word.ts";
 
-type Call = Context & { caller: PersonCaller };
-
 /** No policy and no person moves it to the trash until it is unpinned. @throws Fault those of `sayWord` */
-export const pin = (call: Call, { id }: { id: string }): Promise<CheckpointKeeping> =>
+export const pin = (call: Context & { caller: PersonCaller }, { id }: { id: string }): Promise<CheckpointKeeping> =>
   sayWord(call, { id, action: "checkpoint pin" }, async () =>
     (await holding(call.hub, id, ["pin", "unread"])).length > 0 ? null : { word: { kind: "pin" }, ends: [] },
   );
-
-/** Takes every pin away, also those that are objects nobody could read. @throws Fault those of `sayWord` */
-export const unpin = (call: Call, { id }: { id: string }): Promise<CheckpointKeeping> =>
-  sayWord(call, { id, action: "checkpoint unpin" }, async () => {
-    const ends = await holding(call.hub, id, ["pin", "unread"]);
-    return ends.length === 0 ? null : { word: { kind: "end" }, ends };
-  });

@@ -2,33 +2,27 @@ import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { KeepHistory } from "#protocol/decide-keeping.ts";
 import { KEPT_NOWHERE } from "#protocol/keeping.ts";
 import type { Database } from "#prisma/open.ts";
-import { isEnded, type TransferState } from "#protocol/transfer.ts";
 import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";
 import { findKeeping } from "./find-keeping.ts";
+import { findRead } from "./find-read.ts";
 
-type Db = Pick<Database, "checkpoint" | "keepRecord" | "epoch" | "command" | "transfer">;
-
-/** Checkpoints of a run that a node reads now or was asked to read. */
-async function restoring(db: Db, run: string): Promise<Set<string>> {
-  const orders = await db.command.findMany({
-    where: { kind: "restore", endedAt: null, checkpointId: { not: null } },
-    select: { checkpointId: true },
-  });
-  const transfers = await db.transfer.findMany({
-    where: { run, direction: { in: ["download", "verify", "drill"] }, endedAt: null },
-    select: { checkpointId: true, state: true },
-  });
-  const going = transfers.filter(({ state }) => !isEnded(state as TransferState));
-  return new Set([...orders, ...going].flatMap(({ checkpointId }) => checkpointId ?? []));
-}
+type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
 
 /** All that decides what of a run may go, as the database has it now. */
 export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
   const rows = await db.checkpoint.findMany({
     where: { run, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
   });
+  const copies = await db.checkpointCopy.findMany({
+    where: { run, state: "complete", damagedAt: null },
+    select: { checkpointId: true, profileId: true },
+  });
+  const homes = new Map<string, string[]>();
+  for (const { checkpointId, profileId } of copies) {
+    homes.set(checkpointId, [...(homes.get(checkpointId) ?? []), profileId]);
+  }
   const keeping = await findKeeping(db, { run });
-  const reading = await restoring(db, run);
+  const reading = await findRead(db, run);
   const back = await db.keepRecord.findMany({
     where: { run, kind: "trash", endedById: { not: null } },
     select: { checkpointId: true },
@@ -49,9 +43,11 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         metrics: JSON.parse(row.metrics) as Record<string, number>,
         // One that was found damaged since is not what a verified one is kept for.
         verifiedAt: row.damagedAt === null ? (row.verifiedAt?.getTime() ?? null) : null,
+        isDamaged: row.damagedAt !== null,
         isPinned,
         tags,
         isRestoring: reading.has(row.id),
+        homes: [...(row.damagedAt === null ? [row.profileId] : []), ...(homes.get(row.id) ?? [])],
         wasBroughtBack: wereBroughtBack.has(row.id),
       };
     }),

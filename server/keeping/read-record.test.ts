@@ -1,51 +1,24 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { NO_RULES } from "#protocol/keeping.ts";
 import { keepFolder } from "#protocol/keys.ts";
 import { putObjectText } from "#storage/objects.ts";
-import { run, type Staged } from "../checkpoints/stage-checkpoint.ts";
-import { callAs, openTestStore, profileFor, type TestHub, type TestStore } from "../hub/open-test-hub.ts";
-import { createReach, readReach } from "../profiles/reach.ts";
+import { profileId, store, test } from "../checkpoints/pair-for-each.ts";
+import { run } from "../checkpoints/stage-checkpoint.ts";
+import { callAs } from "../hub/open-test-hub.ts";
 import { mayDelete } from "../upkeep/may-delete.ts";
 import { rebuild } from "../upkeep/rebuild.ts";
-import { openToolsAlone, type Tools } from "../upkeep/tools.ts";
+import { rebuildFrom, tools, toolsForEach } from "../upkeep/tools-for-each.ts";
+import type { Tools } from "../upkeep/tools.ts";
 import { emptyDue } from "./empty-trash.ts";
 import { findKeeping } from "./find-keeping.ts";
-import { openHistory } from "./stage-history.ts";
+import { historyForEach, idOf } from "./history-for-each.ts";
 
 const DAY_MS = 86_400_000;
-let store: TestStore;
-let test: TestHub;
-let profileId: string;
-let made: Staged[];
-let folder: string;
-let tools: Tools;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, made } = await openHistory(store, 4));
-  folder = await mkdtemp(join(tmpdir(), "tidemark-rebuilt-"));
-  tools = await openToolsAlone({
-    dataFolder: folder,
-    secret: null,
-    previous: null,
-    reach: createReach(readReach({}, { isLoopback: true })),
-    now: Date.now,
-  });
-});
-afterEach(async () => {
-  await tools.close();
-  await test.close();
-  await rm(folder, { recursive: true, force: true });
-});
+historyForEach(4);
+toolsForEach();
 
 const ask = () => callAs(test.hub, "operator").checkpoints;
-const idOf = (index: number): string => made[index]?.checkpointId ?? "";
-const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
-const rebuildNow = () => rebuild(tools, { profile: profileFor(store.endpoint), credential });
+const rebuildNow = () => rebuildFrom(store);
 const put = async (key: string, text: string) => {
   const { client } = await test.hub.stores.open(profileId);
   await putObjectText(client, { bucket: "training", key, text });
@@ -110,8 +83,7 @@ describe("a hub that is rebuilt from its bucket", () => {
   });
 
   it("keeps what was in the trash for another week, and deletes nothing until a person has confirmed", async () => {
-    const rules = { last: null, everySteps: null, everyMs: null, best: null, mostBytes: null };
-    const policy = { ...rules, trashMs: DAY_MS };
+    const policy = { ...NO_RULES, trashMs: DAY_MS };
     await callAs(test.hub, "operator").keeping.setPolicy({ run, policy, version: 0 });
     await ask().trash({ id: idOf(1) });
     const untilIn = async ({ db }: Pick<Tools, "db">) =>

@@ -1,17 +1,21 @@
-import { attemptPrefix } from "#protocol/keys.ts";
+import { Fault } from "#protocol/fault.ts";
+import { attemptPrefix, findingFolder } from "#protocol/keys.ts";
 import { attemptId, runName, type AttemptId, type RunName } from "#protocol/names.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { listObjects } from "#storage/listing.ts";
 import { deleteObject } from "#storage/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
+import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { WITHOUT_MANIFEST } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { dataKeyUnder, foreignPrefixes } from "../upkeep/find-leftovers.ts";
 import { requireMayDelete } from "../upkeep/may-delete.ts";
 
 /**
- * Deletes one checkpoint of which it was decided that it goes. Its manifests go first, then what its attempts wrote, then
+ * Deletes one checkpoint of which it was decided that it goes, in every bucket that has a copy of it or the beginning of one.
+ * As long as one of them cannot be reached nothing of it is deleted. Its manifests go first, then what its attempts wrote, then
  * its row. Whenever that is cut off: without its manifest it is no checkpoint to anybody, neither here nor for a hub
  * that is rebuilt from the bucket; the row says what is still to be deleted, and if that is lost too, the rest is what the
  * janitor finds. With the data first a manifest would be left that promises bytes which are gone. What was said about
@@ -28,10 +32,18 @@ interface Removal {
   store: OpenStore;
   checkpoint: Checkpoint;
   run: RunName;
+  /** Of the copy in this bucket. */
+  bucket: string;
+  prefix: string;
+  own: Attempt;
 }
 
-async function deleteAll({ store, checkpoint }: Removal, keys: readonly string[]): Promise<void> {
-  const { bucket } = checkpoint;
+interface Found {
+  removal: Removal;
+  manifests: { key: string; at: Attempt }[];
+}
+
+async function deleteAll({ store, bucket }: Removal, keys: readonly string[]): Promise<void> {
   for (let from = 0; from < keys.length; from += AT_A_TIME) {
     const some = keys.slice(from, from + AT_A_TIME);
     const ended = await Promise.allSettled(some.map((key) => deleteObject(store.client, { bucket, key })));
@@ -40,10 +52,10 @@ async function deleteAll({ store, checkpoint }: Removal, keys: readonly string[]
 }
 
 /** Every manifest of this checkpoint: a commit that was cut off may have left one besides the one that counts. */
-async function findManifests({ store, checkpoint, run }: Removal): Promise<{ key: string; at: Attempt }[]> {
-  const prefix = `${checkpoint.prefix}manifests/${run}/`;
+async function findManifests({ store, checkpoint, run, ...at }: Removal): Promise<Found["manifests"]> {
+  const prefix = `${at.prefix}manifests/${run}/`;
   const found: { key: string; at: Attempt }[] = [];
-  for await (const { key } of listObjects(store.client, { bucket: checkpoint.bucket, prefix })) {
+  for await (const { key } of listObjects(store.client, { bucket: at.bucket, prefix })) {
     const match = /^e(\d{6})\/s\d{12}-(.+)-([a-z0-9]{12,32})\.json$/.exec(key.slice(prefix.length));
     if (match?.[2] !== checkpoint.id) continue;
     found.push({ key, at: { epoch: Number(match[1]), attempt: attemptId.parse(match[3]) } });
@@ -53,12 +65,12 @@ async function findManifests({ store, checkpoint, run }: Removal): Promise<{ key
 
 /** What an attempt wrote, named by its manifest or not: nothing else may write or name a key below it. */
 async function deleteAttempt(removal: Removal, at: Attempt): Promise<void> {
-  const { hub, store, checkpoint, run } = removal;
+  const { hub, store, run, bucket } = removal;
   await requireMayDelete(hub);
   const foreign = await foreignPrefixes(hub.db, store);
-  const prefix = attemptPrefix(checkpoint.prefix, { run, ...at });
+  const prefix = attemptPrefix(removal.prefix, { run, ...at });
   let batch: string[] = [];
-  for await (const { key } of listObjects(store.client, { bucket: checkpoint.bucket, prefix })) {
+  for await (const { key } of listObjects(store.client, { bucket, prefix })) {
     if (dataKeyUnder(store, foreign, key) === null) continue;
     batch.push(key);
     if (batch.length < PAGE) continue;
@@ -68,12 +80,22 @@ async function deleteAttempt(removal: Removal, at: Attempt): Promise<void> {
   await deleteAll(removal, batch);
 }
 
-async function forget({ hub, checkpoint, run }: Removal): Promise<void> {
+/** What was found of it says nothing without it. */
+async function deleteFindings(removal: Removal): Promise<void> {
+  const { store, checkpoint, run, bucket } = removal;
+  const prefix = findingFolder(removal.prefix, { run, checkpointId: checkpoint.id });
+  const keys: string[] = [];
+  for await (const { key } of listObjects(store.client, { bucket, prefix })) keys.push(key);
+  await deleteAll(removal, keys);
+}
+
+async function forget({ hub, checkpoint, run }: Pick<Removal, "hub" | "checkpoint" | "run">): Promise<void> {
   const { id, step, sizeBytes } = checkpoint;
   const now = hub.now();
   const event = await hub.db.$transaction(async (tx) => {
     // A tag may have taken back another's: it is remembered.
     await tx.keepRecord.deleteMany({ where: { checkpointId: id, kind: { not: "tag" } } });
+    await tx.owedWords.deleteMany({ where: { checkpointId: id } });
     await tx.checkpoint.delete({ where: { id } });
     const about = { action: "checkpoint delete", subject: `step ${step} of ${run}`, subjectId: id };
     await tx.audit.create({ data: { at: new Date(now), actorKind: "hub", actor: "hub", ...about } });
@@ -94,24 +116,40 @@ export async function removeCheckpoint(
   checkpoint: Checkpoint,
 ): Promise<{ started: true } | { started: false; fault: unknown }> {
   const run = runName.parse(checkpoint.run);
-  const own: Attempt = { epoch: checkpoint.writerEpoch, attempt: attemptId.parse(checkpoint.attempt) };
-  let removal: Removal;
-  let manifests: { key: string; at: Attempt }[];
+  const found: Found[] = [];
   try {
     await requireMayDelete(hub);
-    removal = { hub, store: await hub.stores.open(checkpoint.profileId), checkpoint, run };
-    manifests = await findManifests(removal);
-    const [first] = manifests;
-    if (first !== undefined) await deleteAll(removal, [first.key]);
+    if (isAdoptedRow(checkpoint)) throw new Fault("CHECKPOINT_KEPT", { detail: "another tool wrote it" });
+    const copies = await hub.db.checkpointCopy.findMany({
+      where: { checkpointId: checkpoint.id },
+      omit: WITHOUT_MANIFEST,
+    });
+    for (const { profileId, bucket, prefix, attempt } of [checkpoint, ...copies]) {
+      const own = { epoch: checkpoint.writerEpoch, attempt: attemptId.parse(attempt) };
+      const removal = { hub, store: await hub.stores.open(profileId), checkpoint, run, bucket, prefix, own };
+      found.push({ removal, manifests: await findManifests(removal) });
+    }
+    const first = found.find(({ manifests }) => manifests.length > 0);
+    if (first !== undefined) {
+      await deleteAll(
+        first.removal,
+        first.manifests.slice(0, 1).map(({ key }) => key),
+      );
+    }
   } catch (fault) {
     return { started: false, fault };
   }
-  await deleteAll(
-    removal,
-    manifests.slice(1).map(({ key }) => key),
-  );
-  const attempts = new Map<string, Attempt>([own, ...manifests.map(({ at }) => at)].map((at) => [at.attempt, at]));
-  for (const at of attempts.values()) await deleteAttempt(removal, at);
-  await forget(removal);
+  for (const { removal, manifests } of found) {
+    await deleteAll(
+      removal,
+      manifests.map(({ key }) => key),
+    );
+  }
+  for (const { removal, manifests } of found) {
+    const attempts = [removal.own, ...manifests.map(({ at }) => at)];
+    for (const at of new Map(attempts.map((one) => [one.attempt, one])).values()) await deleteAttempt(removal, at);
+    await deleteFindings(removal);
+  }
+  await forget({ hub, checkpoint, run });
   return { started: true };
 }

@@ -13,11 +13,13 @@ import { bringBack } from "./bring-back.ts";
 import { emptyNow } from "./empty-trash.ts";
 import { listTrash } from "./list-trash.ts";
 import { note } from "./note.ts";
-import { pin, unpin } from "./pin.ts";
+import { pin } from "./pin.ts";
 import { policyOfRun, setPolicy } from "./policy.ts";
 import { preview } from "./preview.ts";
-import { tag, untag } from "./tag.ts";
+import { tag } from "./tag.ts";
 import { trash } from "./trash.ts";
+import { unpin } from "./unpin.ts";
+import { untag } from "./untag.ts";
 
 /** What people say about a checkpoint; part of the router of checkpoints. */
 export const keepProcedures = {

@@ -1,29 +1,15 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { keepRecord } from "#protocol/keeping.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { getObjectText } from "#storage/objects.ts";
-import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
-import { keysOf, openPair } from "../checkpoints/test-bucket.ts";
+import { node, profileId, test } from "../checkpoints/pair-for-each.ts";
+import { run } from "../checkpoints/stage-checkpoint.ts";
+import { keysOf } from "../checkpoints/test-bucket.ts";
 import { fault } from "../hub/match-fault.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs } from "../hub/open-test-hub.ts";
+import { historyForEach, idOf } from "./history-for-each.ts";
 
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let profileId: string;
-let first: string;
-let second: string;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node } = await openPair(store));
-  await callAs(test.hub, node.caller).node.claimEpoch({ run });
-  first = (await makeSafe(test.hub, node, { epoch: 1, step: 100 })).checkpointId;
-  second = (await makeSafe(test.hub, node, { epoch: 1, step: 200 })).checkpointId;
-});
-afterEach(() => test.close());
+historyForEach(2);
 
 const ask = () => callAs(test.hub, "operator").checkpoints;
 const shown = async (id: string) => (await callAs(test.hub, "viewer").checkpoints.get({ id })).keeping;
@@ -40,20 +26,20 @@ const audits = async () =>
 
 describe("a pin", () => {
   it("is one object in the bucket, its removal another, and neither is ever written again", async () => {
-    expect(await ask().pin({ id: first })).toMatchObject({ isPinned: true });
-    expect(await ask().pin({ id: first })).toMatchObject({ isPinned: true });
+    expect(await ask().pin({ id: idOf(0) })).toMatchObject({ isPinned: true });
+    expect(await ask().pin({ id: idOf(0) })).toMatchObject({ isPinned: true });
     const [key, ...more] = await words();
     expect(more).toEqual([]);
     expect(await readWord(key ?? "")).toMatchObject({
       run,
-      checkpointId: first,
+      checkpointId: idOf(0),
       by: "operator@example.com",
       ends: [],
       word: { kind: "pin" },
     });
-    expect(await shown(first)).toMatchObject({ isPinned: true });
-    expect(await ask().unpin({ id: first })).toMatchObject({ isPinned: false });
-    expect(await ask().unpin({ id: first })).toMatchObject({ isPinned: false });
+    expect(await shown(idOf(0))).toMatchObject({ isPinned: true });
+    expect(await ask().unpin({ id: idOf(0) })).toMatchObject({ isPinned: false });
+    expect(await ask().unpin({ id: idOf(0) })).toMatchObject({ isPinned: false });
     const after = await words();
     expect(after).toHaveLength(2);
     const removal = await readWord(after.find((one) => one !== key) ?? "");
@@ -68,15 +54,15 @@ describe("a pin", () => {
     const { client } = await test.hub.stores.open(profileId);
     const send = client.send.bind(client);
     client.send = (() => Promise.reject(new Error("the link is down"))) as never;
-    await expect(ask().pin({ id: first })).rejects.toThrow();
+    await expect(ask().pin({ id: idOf(0) })).rejects.toThrow();
     client.send = send as never;
-    expect(await shown(first)).toMatchObject({ isPinned: false });
+    expect(await shown(idOf(0))).toMatchObject({ isPinned: false });
     expect(await test.hub.db.keepRecord.count()).toBe(0);
     expect(await audits()).toEqual([]);
   });
 
   it("lies under a key that no node gets a signature for", async () => {
-    await ask().pin({ id: first });
+    await ask().pin({ id: idOf(0) });
     const [key = ""] = await words();
     const operations: Operation[] = [
       { op: "put", key, sizeBytes: 1, crc32: "00000000", nonce: "n" },
@@ -92,16 +78,16 @@ describe("a pin", () => {
 
 describe("a tag", () => {
   it("is on one checkpoint of a run: set again it moves, by one object", async () => {
-    await ask().tag({ id: first, tag: "best" });
-    await ask().tag({ id: first, tag: "release-1" });
-    await ask().tag({ id: second, tag: "best" });
+    await ask().tag({ id: idOf(0), tag: "best" });
+    await ask().tag({ id: idOf(0), tag: "release-1" });
+    await ask().tag({ id: idOf(1), tag: "best" });
     expect(await words()).toHaveLength(3);
-    expect((await shown(first)).tags).toEqual(["release-1"]);
-    expect((await shown(second)).tags).toEqual(["best"]);
-    await ask().untag({ id: second, tag: "best" });
-    await ask().untag({ id: second, tag: "best" });
-    expect((await shown(second)).tags).toEqual([]);
-    expect((await shown(first)).tags).toEqual(["release-1"]);
+    expect((await shown(idOf(0))).tags).toEqual(["release-1"]);
+    expect((await shown(idOf(1))).tags).toEqual(["best"]);
+    await ask().untag({ id: idOf(1), tag: "best" });
+    await ask().untag({ id: idOf(1), tag: "best" });
+    expect((await shown(idOf(1))).tags).toEqual([]);
+    expect((await shown(idOf(0))).tags).toEqual(["release-1"]);
     expect((await audits()).map(([, subject]) => subject)).toEqual([
       "best on step 100 of llama",
       "release-1 on step 100 of llama",
@@ -111,7 +97,7 @@ describe("a tag", () => {
   });
 
   it.each(["", "two words", "../up", "-x", "a/b", "x".repeat(33), "tab\t"])("is refused when it is %j", async (tag) => {
-    await expect(ask().tag({ id: first, tag })).rejects.toThrow("a tag has");
+    await expect(ask().tag({ id: idOf(0), tag })).rejects.toThrow("a tag has");
     expect(await words()).toEqual([]);
   });
 });
@@ -120,22 +106,22 @@ describe("a note", () => {
   const hostile = '<script>alert(1)</script>\u202e\n{"kind":"trash"}';
 
   it("is kept as it is, replaced by the next one, and taken away by an empty one", async () => {
-    expect(await ask().note({ id: first, text: ` ${hostile} ` })).toMatchObject({ note: hostile });
-    await ask().note({ id: first, text: "lr 3e-4" });
-    expect(await shown(first)).toMatchObject({ note: "lr 3e-4", trash: null });
-    expect(await ask().note({ id: first, text: "" })).toMatchObject({ note: null });
+    expect(await ask().note({ id: idOf(0), text: ` ${hostile} ` })).toMatchObject({ note: hostile });
+    await ask().note({ id: idOf(0), text: "lr 3e-4" });
+    expect(await shown(idOf(0))).toMatchObject({ note: "lr 3e-4", trash: null });
+    expect(await ask().note({ id: idOf(0), text: "" })).toMatchObject({ note: null });
     expect(await words()).toHaveLength(3);
   });
 
   it("has a length, and no characters that end a text", async () => {
-    await expect(ask().note({ id: first, text: "a\u0000b" })).rejects.toThrow("control characters");
-    await expect(ask().note({ id: first, text: "x".repeat(2_001) })).rejects.toThrow("at most 2000");
+    await expect(ask().note({ id: idOf(0), text: "a\u0000b" })).rejects.toThrow("control characters");
+    await expect(ask().note({ id: idOf(0), text: "x".repeat(2_001) })).rejects.toThrow("at most 2000");
   });
 });
 
 it("nothing is said of what is not complete, and nothing by a viewer", async () => {
-  await test.hub.db.checkpoint.update({ where: { id: first }, data: { state: "torn" } });
-  await expect(ask().pin({ id: first })).rejects.toThrow(fault("CHECKPOINT_INCOMPLETE"));
+  await test.hub.db.checkpoint.update({ where: { id: idOf(0) }, data: { state: "torn" } });
+  await expect(ask().pin({ id: idOf(0) })).rejects.toThrow(fault("CHECKPOINT_INCOMPLETE"));
   await expect(ask().pin({ id: "no-such-checkpoint" })).rejects.toThrow(fault("NOT_FOUND"));
-  await expect(callAs(test.hub, "viewer").checkpoints.pin({ id: second })).rejects.toThrow(fault("ROLE_REQUIRED"));
+  await expect(callAs(test.hub, "viewer").checkpoints.pin({ id: idOf(1) })).rejects.toThrow(fault("ROLE_REQUIRED"));
 });

@@ -7,6 +7,8 @@ import type { Transaction } from "#prisma/open.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit } from "../events/record-event.ts";
+import { completeCopies } from "../homes/homes-of.ts";
+import { oweWords } from "../homes/pay-words.ts";
 import type { Hub } from "../hub.ts";
 import { newId } from "../random-id.ts";
 import type { PersonCaller } from "../trpc.ts";
@@ -14,8 +16,8 @@ import { keepingOf } from "./find-keeping.ts";
 import { takeRecord } from "./take-record.ts";
 
 /**
- * Says one word about a checkpoint: first as an object in its bucket, then in the database. While the bucket is down
- * nothing is said at all. Words of one run follow each other, so that what one is judged by cannot change meanwhile.
+ * Says one word about a checkpoint: first as an object in a bucket that has it, then in the database. While all of them are
+ * down nothing is said at all. Words of one run follow each other, so that what one is judged by cannot change meanwhile.
  */
 
 export interface Word {
@@ -33,7 +35,6 @@ export async function writeWord<T>(
   also: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   const { checkpoint, by, at = hub.now() } = about;
-  const store = await hub.stores.open(checkpoint.profileId);
   const record = keepRecord.parse({
     format: "tidemark.keeping",
     version: 1,
@@ -44,14 +45,37 @@ export async function writeWord<T>(
     by,
     ...about.word,
   } satisfies Record<keyof KeepRecord, unknown>);
-  const { run, checkpointId, id, word } = record;
-  const key = keepRecordKey(checkpoint.prefix, { run, checkpointId, id, kind: word.kind });
-  const once = store.access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
-  await putObjectText(store.client, { bucket: checkpoint.bucket, key, text: JSON.stringify(record), ...once });
+  const { key, missed } = await putInHomes(hub, checkpoint, record);
   return hub.db.$transaction(async (tx) => {
     await takeRecord(tx, record, { key });
+    await oweWords(tx, { checkpointId: checkpoint.id, profileIds: missed, since: new Date(record.at) });
     return also(tx);
   });
+}
+
+/**
+ * One bucket that has the checkpoint and takes the word is enough; the others are owed it. The one that its row names is asked
+ * first, and its fault is told when none takes it.
+ */
+async function putInHomes(
+  hub: Hub,
+  checkpoint: Checkpoint,
+  record: KeepRecord,
+): Promise<{ key: string; missed: string[] }> {
+  const { run, checkpointId, id, word } = record;
+  const put = async ({ profileId, bucket, prefix }: { profileId: string; bucket: string; prefix: string }) => {
+    const store = await hub.stores.open(profileId);
+    const key = keepRecordKey(prefix, { run, checkpointId, id, kind: word.kind });
+    const once = store.access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
+    await putObjectText(store.client, { bucket, key, text: JSON.stringify(record), ...once });
+    return key;
+  };
+  const copies = await completeCopies(hub.db, checkpoint);
+  const tried = await Promise.allSettled(copies.map(put));
+  const key = tried.find((one) => one.status === "fulfilled")?.value;
+  const [first] = tried;
+  if (key === undefined) throw first?.status === "rejected" ? first.reason : new Fault("INTERNAL", { op: "keeping" });
+  return { key, missed: copies.flatMap(({ profileId }, at) => (tried[at]?.status === "rejected" ? [profileId] : [])) };
 }
 
 /** @throws Fault NOT_FOUND */

@@ -1,15 +1,7 @@
-import { makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
-import { openPair } from "../checkpoints/test-bucket.ts";
-import { callAs, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { makeSafe, type Staged } from "../checkpoints/stage-checkpoint.ts";
+import type { TestHub, TestNode } from "../hub/open-test-hub.ts";
 
-/** For tests: a run with checkpoints at steps 100, 200, and so on, all of the first epoch. */
-export async function openHistory(store: TestStore, count: number) {
-  const pair = await openPair(store);
-  await callAs(pair.test.hub, pair.node.caller).node.claimEpoch({ run });
-  const made = await addSteps(pair.test, pair.node, { from: 1, count });
-  return { ...pair, made };
-}
-
+/** For tests: checkpoints of the first epoch, the one with the index 1 at step 100, 2 at step 200, and so on. */
 export async function addSteps(
   test: TestHub,
   node: TestNode,

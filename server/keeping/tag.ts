@@ -14,14 +14,3 @@ export const tag = (call: Call, input: { id: string; tag: string }): Promise<Che
     return { word: { kind: "tag", tag: text }, ends: rows.map((row) => row.id) };
   });
 };
-
-/** @throws Fault those of `sayWord` */
-export const untag = (call: Call, input: { id: string; tag: string }): Promise<CheckpointKeeping> => {
-  const { id, tag: text } = input;
-  const subject = (row: { step: bigint; run: string }) => `${text} on ${nameOf(row)}`;
-  return sayWord(call, { id, action: "checkpoint untag", subject }, async () => {
-    const where = { checkpointId: id, kind: "tag", text, endedById: null };
-    const ends = (await call.hub.db.keepRecord.findMany({ where })).map((row) => row.id);
-    return ends.length === 0 ? null : { word: { kind: "end" }, ends };
-  });
-};

@@ -1,6 +1,7 @@
 import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
 import type { KeepRecord } from "#protocol/keeping.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { isAdoptedRow } from "../adopt/is-adopted.ts";
 
 /**
  * Writes down what an object in the bucket says. In whatever order the objects come, the same is held afterwards: a word
@@ -21,10 +22,13 @@ const textOf = ({ word }: KeepRecord): string => {
   }
 };
 
-/** Brings the state of a checkpoint in line with whether something holds it in the trash. */
+/** Brings the state of a checkpoint in line with whether something holds it in the trash. What another tool wrote never is. */
 async function settleState(tx: Transaction, checkpointId: string): Promise<void> {
-  const row = await tx.checkpoint.findUnique({ where: { id: checkpointId }, select: { state: true } });
-  if (row === null) return;
+  const row = await tx.checkpoint.findUnique({
+    where: { id: checkpointId },
+    select: { state: true, writerEpoch: true },
+  });
+  if (row === null || isAdoptedRow(row)) return;
   const trash = await tx.keepRecord.count({ where: { checkpointId, kind: "trash", endedById: null } });
   const state: CheckpointState = trash > 0 ? "trashed" : "complete";
   const from = row.state as CheckpointState;

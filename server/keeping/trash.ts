@@ -6,6 +6,7 @@ import { formatBytes } from "#protocol/units.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { completeCopies } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { findCheckpointRow, nameOf, withCheckpoint, writeWord } from "./say-word.ts";
@@ -36,8 +37,9 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
       throw new Fault("CHECKPOINT_KEPT", { subject, detail: "another tool wrote it: release it instead" });
     }
     const run = runName.parse(known.run);
-    const store = await hub.stores.open(known.profileId);
-    await readRecords(hub, store, { run, checkpointId: id, bucket: known.bucket, prefix: known.prefix });
+    for (const { profileId, bucket, prefix } of await completeCopies(hub.db, known)) {
+      await readRecords(hub, await hub.stores.open(profileId), { run, checkpointId: id, bucket, prefix });
+    }
     const checkpoint = await findCheckpointRow(hub, id);
     if (checkpoint.state === "trashed") return false;
     const [reason] = protectedBy(await readHistory(hub.db, run)).get(id) ?? [];

@@ -59,6 +59,17 @@ it("they are asked for fewer reports the more they are, watched or not", async (
   expect(test.hub.live.settings.reportEveryMs).toBe(10_000);
 });
 
+it("they come back over a time that grows with them, also to a hub that has just begun", async () => {
+  test.hub.live.adaptCadence(test.hub.now());
+  expect(test.hub.live.settings.returnWithinMs).toBe(NODES * 10);
+  await test.restart();
+  expect(test.hub.live.settings.returnWithinMs).toBe(NODES * 10);
+  test.advance(31_000);
+  await noticeSilence(test.hub);
+  test.hub.live.adaptCadence(test.hub.now());
+  expect(test.hub.live.settings.returnWithinMs).toBe(500);
+});
+
 it("what a few said last is written down together, when the oldest of it is old enough", async () => {
   const few = nodes().slice(0, 3);
   for (const [index, node] of few.entries()) {
@@ -67,10 +78,11 @@ it("what a few said last is written down together, when the oldest of it is old 
     node.dirty = true;
   }
   const written = () => test.hub.db.node.count({ where: { lastReport: { not: null } } });
-  test.advance(14_999);
+  // The clock of a test goes on by itself too.
+  test.advance(5_000);
   await writeDown(test.hub, "due");
   expect(await written()).toBe(0);
-  test.advance(1);
+  test.advance(10_000);
   await writeDown(test.hub, "due");
   expect(await written()).toBe(few.length);
 });

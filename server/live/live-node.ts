@@ -44,12 +44,17 @@ export interface LiveNode {
   report: ProgressReport | null;
   /** By the hub's clock. */
   reportedAt: number;
+  /** Since when it has its credential, and whether a person wants that replaced. */
+  credentialSince: number;
+  isRotationAsked: boolean;
   mailboxes: Set<Mailbox>;
   /** Upload rates of the last five minutes, one per 10 s, oldest first. */
   history: number[];
   up: Meter;
   /** `Busy`: only of reports in which something moved that way. */
   minute: { up: Meter; down: Meter; upBusy: Meter; downBusy: Meter };
+  /** Until then somebody reads what its program says. */
+  readUntil: number;
   /** What its downloads really reached, smoothed; null before the first. */
   downBytesPerSecond: number | null;
   /** Raised whenever something people see of it changed. */
@@ -69,7 +74,17 @@ export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profile
   Partial<
     Pick<
       LiveNode,
-      "tokenId" | "fleet" | "identity" | "revokedAt" | "leftAt" | "lastSeenAt" | "report" | "reportedAt" | "silent"
+      | "tokenId"
+      | "fleet"
+      | "identity"
+      | "revokedAt"
+      | "leftAt"
+      | "lastSeenAt"
+      | "report"
+      | "reportedAt"
+      | "silent"
+      | "credentialSince"
+      | "isRotationAsked"
     >
   >;
 
@@ -84,12 +99,15 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     silent: false,
     report: null,
     reportedAt: 0,
+    credentialSince: row.enrolledAt,
+    isRotationAsked: false,
     ...row,
     quietSince: now,
     mailboxes: new Set(),
     history: [],
     up: { sum: 0, count: 0 },
     minute: { up: newMeter(), down: newMeter(), upBusy: newMeter(), downBusy: newMeter() },
+    readUntil: 0,
     downBytesPerSecond: null,
     revision: 0,
     dirty: false,

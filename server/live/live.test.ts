@@ -90,6 +90,16 @@ describe("a browser's stream", () => {
     await stream.end();
   });
 
+  it("tells one that comes back what happened while it was away", async () => {
+    const first = await watch();
+    await first.until("events");
+    await first.end();
+    await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
+    const second = await watch();
+    expect((await second.until("events")).events.at(-1)).toMatchObject({ kind: "node-revoked" });
+    await second.end();
+  });
+
   it("then says what changed, and only that", async () => {
     const profileId = test.hub.live.nodes.get(node.nodeId)?.profileId ?? "";
     await addTestNode(test.hub, profileId, "gpu-2");
@@ -109,7 +119,7 @@ describe("a browser's stream", () => {
 
   it("carries new events and names the lists they made stale", async () => {
     const stream = await watch();
-    await stream.until("transfers");
+    await stream.until("events");
     await callAs(test.hub, "admin").nodes.revoke({ id: node.nodeId });
     expect((await stream.until("events")).events.map(({ kind }) => kind)).toEqual(["node-revoked"]);
     expect((await stream.until("stale")).topics).toContain("events");
@@ -117,23 +127,23 @@ describe("a browser's stream", () => {
   });
 
   it("makes the nodes report every second, and lets them slow down after it", async () => {
-    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000 } });
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000, returnWithinMs: 500 } });
     const stream = await watch();
     await stream.next();
-    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000 } });
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000, returnWithinMs: 500 } });
     await stream.end();
     test.hub.live.adaptCadence(test.hub.now());
-    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000 } });
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 1_000, returnWithinMs: 500 } });
     test.advance(5_001);
     test.hub.live.adaptCadence(test.hub.now());
-    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000 } });
+    expect(await say({})).toEqual({ settings: { reportEveryMs: 10_000, returnWithinMs: 500 } });
   });
 
   it("gives a sign of life every four seconds while nothing changes", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const stream = await watch();
-      await stream.until("transfers");
+      await stream.until("events");
       const beat = stream.next();
       // The first look of the stream is asynchronous; its wait begins with the timer.
       await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0), 20_000);
@@ -147,7 +157,7 @@ describe("a browser's stream", () => {
 
   it("ends when the session does", async () => {
     const stream = await watch();
-    await stream.until("transfers");
+    await stream.until("events");
     const rest = stream.until("beat").then(() => stream.until("events"));
     await callAs(test.hub, viewer).auth.signOut();
     await expect(rest).rejects.toMatchObject({ cause: { code: "NOT_SIGNED_IN" } });
@@ -155,7 +165,7 @@ describe("a browser's stream", () => {
 
   it("ends with an error that means come back when the hub ends", async () => {
     const stream = await watch();
-    await stream.until("transfers");
+    await stream.until("events");
     const next = stream.until("events");
     test.startClosing();
     await expect(next).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });

@@ -1,9 +1,10 @@
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeSettings } from "#protocol/hello.ts";
+import { returnWindowMs } from "#protocol/return-wait.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { EventRow, FleetView, StaleTopic, TransferRow } from "#protocol/views.ts";
 import { fleetViewOf } from "./fleet-view.ts";
-import { createLiveNode, post, type LiveNode, type NewLiveNode } from "./live-node.ts";
+import { createLiveNode, post, stateOf, type LiveNode, type NewLiveNode } from "./live-node.ts";
 import { withoutSpeed } from "../transfers/transfer-row.ts";
 import { createSignal } from "./signal.ts";
 
@@ -57,6 +58,15 @@ export class Live {
   ]);
   /** Restores may wait for their turn: their queue is in the database, and is read only while this is so. */
   mayRestoresWait = true;
+  /** Messages of alerts may wait to be handed over. */
+  mayAlertsWait = true;
+  /** Findings may stand in line for their bucket. */
+  mayFindingsWait = true;
+  /**
+   * Nodes of which a command may not have ended: every one that was sent something, until a look finds none. Counted again from
+   * the database now and then.
+   */
+  readonly mayHaveCommands = new Set<string>();
   revision = 0;
   /** When the progress of transfers was last written down. */
   transfersWrittenAt = 0;
@@ -65,6 +75,7 @@ export class Live {
   #watchers = 0;
   #watchedUntil = 0;
   #reportEveryMs = UNWATCHED_MS;
+  #returnWithinMs = returnWindowMs(0);
   #fleet: { revision: number; view: FleetView } | null = null;
 
   get watchers(): number {
@@ -72,7 +83,7 @@ export class Live {
   }
 
   get settings(): NodeSettings {
-    return { reportEveryMs: this.#reportEveryMs };
+    return { reportEveryMs: this.#reportEveryMs, returnWithinMs: this.#returnWithinMs };
   }
 
   /** Something changed: returns its revision and wakes the watchers. */
@@ -126,6 +137,7 @@ export class Live {
   }
 
   send(nodeId: string, message: NodeMessage): void {
+    if (message.type === "command") this.mayHaveCommands.add(nodeId);
     const node = this.nodes.get(nodeId);
     if (node !== undefined) post(node, message);
   }
@@ -157,12 +169,32 @@ export class Live {
     };
   }
 
-  /** Tells the nodes when the wished cadence changed. */
+  /** How often this node is to report: at once while somebody reads what it says, however many others there are. */
+  settingsOf(node: LiveNode, now: number): NodeSettings {
+    const { settings } = this;
+    if (now >= node.readUntil) return settings;
+    return { ...settings, reportEveryMs: Math.min(WATCHED_MS, settings.reportEveryMs) };
+  }
+
+  /** Somebody reads what the program of this node says, and asks again while it goes on. */
+  readClosely(node: LiveNode, now: number): void {
+    const before = this.settingsOf(node, now).reportEveryMs;
+    node.readUntil = now + LINGER_MS;
+    const settings = this.settingsOf(node, now);
+    if (settings.reportEveryMs < before) post(node, { type: "settings", settings });
+  }
+
+  /** Tells the nodes when the wished cadence changed, or the fleet became twice or half as large. */
   adaptCadence(now: number): void {
     const usual = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
     const wished = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
-    if (wished === this.#reportEveryMs) return;
+    let online = 0;
+    for (const node of this.nodes.values()) if (stateOf(node) === "online") online++;
+    const within = returnWindowMs(online);
+    const isSimilar = within < this.#returnWithinMs * 2 && within > this.#returnWithinMs / 2;
+    if (wished === this.#reportEveryMs && isSimilar) return;
     this.#reportEveryMs = wished;
+    this.#returnWithinMs = within;
     for (const node of this.nodes.values()) post(node, { type: "settings", settings: this.settings });
   }
 

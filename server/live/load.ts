@@ -1,21 +1,10 @@
-import { nodeFacts, type NodeFacts } from "#protocol/hello.ts";
+import { UNKNOWN_FACTS, nodeFacts } from "#protocol/hello.ts";
 import { progressReport } from "#protocol/reports.ts";
 import type { Database } from "#prisma/open.ts";
 import { REAL_NODES } from "../adopt/foreign-node.ts";
 import { eventRowOf } from "../events/event-row.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import { Live } from "./live.ts";
-
-const UNKNOWN_FACTS: NodeFacts = {
-  hostname: "",
-  platform: "",
-  cpus: 0,
-  memoryBytes: 0,
-  gpu: null,
-  labels: {},
-  machineId: null,
-  workerVersion: "",
-};
 
 const ENDED = ["done", "failed", "cancelled", "superseded"];
 
@@ -60,10 +49,14 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
         silent: silent.has(row.id),
         report: report?.success === true ? report.data : null,
         reportedAt: row.lastSeenAt?.getTime() ?? now,
+        credentialSince: (row.credentialAt ?? row.enrolledAt).getTime(),
+        isRotationAsked: row.rotateAskedAt !== null,
       },
       now,
     );
   }
+  // What the first that come back are told has to be of the whole fleet.
+  live.adaptCadence(now);
   const epochs = await db.epoch.findMany({ orderBy: { epoch: "asc" } });
   for (const { run, epoch, nodeId } of epochs) live.writers.set(run, { nodeId, epoch });
   const transfers = await db.transfer.findMany({ where: { state: { notIn: ENDED } }, include: { node: true } });

@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { addRisks } from "#protocol/risk.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
+import { cleanTurns } from "../benchmarks/clean-turns.ts";
+import { runBenchmarks } from "../benchmarks/run-benchmarks.ts";
 import { expireCommands, forgetCommands } from "../commands/expire.ts";
 import { forgetOld } from "../events/forget-old.ts";
 import { emit, recordEvents, type NewEvent } from "../events/record-event.ts";
@@ -27,6 +29,7 @@ const KEY_USES_EVERY_MS = 15_000;
 const TOTALS_EVERY_MS = 10_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const DRILLS_EVERY_MS = 30_000;
+const CLEAN_EVERY_MS = 5_000;
 const ROTATION_EVERY_MS = 600_000;
 const OVERLAPS_EVERY_MS = 60_000;
 /** A transfer that ended stays in view this long, so that every watcher sees its end. */
@@ -72,7 +75,8 @@ export async function noticeSilence(hub: Hub): Promise<void> {
 /** Adds one point to every node's sparkline. */
 export function rollHistory(hub: Pick<Hub, "live">): void {
   for (const node of hub.live.nodes.values()) {
-    const rate = take(node.up);
+    // Whole bytes: thirty of these go to every browser with every row that changed.
+    const rate = Math.round(take(node.up));
     const wasFlat = rate === 0 && node.history.every((point) => point === 0);
     node.history = [...node.history, rate].slice(-HISTORY_POINTS);
     if (!wasFlat) hub.live.touchNode(node);
@@ -87,8 +91,12 @@ export async function refreshTotals(hub: Hub): Promise<void> {
     failedLastDay: await ended("failed"),
     checkpointsComplete: await hub.db.checkpoint.count({ where: { state: "complete" } }),
   };
-  const open = await hub.db.command.groupBy({ by: ["state"], where: { endedAt: null }, _count: true });
-  const counts = new Map(open.map(({ state, _count: count }) => [state, count]));
+  const open = await hub.db.command.groupBy({ by: ["nodeId", "state"], where: { endedAt: null }, _count: true });
+  const counts = new Map<string, number>();
+  for (const { nodeId, state, _count: count } of open) {
+    counts.set(state, (counts.get(state) ?? 0) + count);
+    hub.live.mayHaveCommands.add(nodeId);
+  }
   hub.live.openCommands = new Map(["sent", "accepted"].map((state) => [state, counts.get(state) ?? 0]));
   if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
   hub.live.totals = totals;
@@ -109,6 +117,8 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
     { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
     { everyMs: TICK_MS, run: () => releaseRestores(hub) },
+    { everyMs: TICK_MS, run: () => runBenchmarks(hub) },
+    { everyMs: CLEAN_EVERY_MS, run: () => cleanTurns(hub) },
     { everyMs: DRILLS_EVERY_MS, run: () => runDrills(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
     { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },

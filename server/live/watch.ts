@@ -16,6 +16,7 @@ const PACE_MS = 1_000;
 /** A page counts as old when it has heard nothing for some seconds. */
 const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
+const EVENTS_TOLD = 50;
 
 function* whole(hub: Hub): Generator<LiveMessage> {
   const { live } = hub;
@@ -24,6 +25,8 @@ function* whole(hub: Hub): Generator<LiveMessage> {
   yield { type: "nodes", whole: true, nodes: [...live.nodes.values()].map((node) => nodeRowOf(live, node, now)) };
   const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
   yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
+  // A page that comes back also hears of what happened while nobody told it.
+  yield { type: "events", events: live.events.slice(-EVENTS_TOLD) };
 }
 
 /** What is newer than revision `seen`, and events after `lastEvent`. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RunBacklog } from "#protocol/reports.ts";
+import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
 import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
@@ -15,10 +15,8 @@ async function says(
   about: { localStep: number; trainedStep: number | null; at: number },
 ): Promise<void> {
   const { localStep, trainedStep, at } = about;
-  const none = { unsafeCheckpoints: 0, unsafeFiles: 0, unsafeBytes: 0, movedBytes: 0, oldestUnsafeAt: null };
-  const safe = { safeStep: null, safeAt: null, safeBytes: 0, startedAt: at - 3_600_000, intervalMs: null };
-  const trained = { trainedStep, trainedAt: trainedStep === null ? null : at, leastIntervalMs: null };
-  const backlog: RunBacklog = { run, writerEpoch: 1, ...none, ...safe, ...trained, localStep, localAt: at };
+  const trained = { trainedStep, trainedAt: trainedStep === null ? null : at };
+  const backlog = makeRunBacklog({ run, startedAt: at - 3_600_000, ...trained, localStep, localAt: at });
   const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null, disk: null, cpuPercent: null };
   const report = { bootId: "boot-one-id", seq: 1, at, ...rates, runs: [backlog], transfers: [] };
   await callAs(test.hub, who.caller).node.progress(report);

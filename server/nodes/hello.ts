@@ -1,15 +1,16 @@
 import type * as z from "zod";
 import type { HelloAnswer, helloInput, NodeFacts, NodeStore } from "#protocol/hello.ts";
+import { tuned } from "#protocol/tuning.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";
 import { draftOf } from "../profiles/open-store.ts";
-import { packingOf } from "../profiles/profile-view.ts";
+import { nodeSealingOf } from "../sealing/seal-keys.ts";
+import { packingOf, tuningOf } from "../profiles/profile-view.ts";
 import { traitsFound } from "#storage/providers.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { hearFrom } from "./hear-from.ts";
-import { liveNodeOf } from "./live-node-of.ts";
+import { hearCaller } from "./hear-caller.ts";
 
 /** Where the bytes of a profile go, as its nodes are told. */
 export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStore | null> {
@@ -22,8 +23,9 @@ export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStor
     bucket,
     endpoint: workerEndpoint ?? endpoint,
     prefix,
-    traits: traitsFound(provider, foundOf(row)),
+    traits: tuned(traitsFound(provider, foundOf(row)), tuningOf(row)),
     packing: packingOf(row),
+    sealing: await nodeSealingOf(hub, row),
   };
 }
 
@@ -54,8 +56,7 @@ export async function hello(
   if (input.protocol > PROTOCOL_VERSION) {
     return { accepted: false, reason: "worker-too-new", hubProtocol: PROTOCOL_VERSION };
   }
-  const node = liveNodeOf(hub, caller.nodeId);
-  await hearFrom(hub, node);
+  const node = await hearCaller({ hub, caller });
   const acceptedThrough = await keepFacts(hub, node, input.facts);
   return {
     accepted: true,

@@ -1,18 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { NodeMessage } from "#protocol/commands.ts";
+import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import { nodeName, runName } from "#protocol/names.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  facts,
-  NOBODY,
-  openTestHub,
-  profileFor,
-  report,
-  type TestHub,
-  type TestNode,
-} from "../hub/open-test-hub.ts";
+import { profileForEach, profileId, test } from "../hub/profile-for-each.ts";
+import { addTestNode, callAs, facts, NOBODY, profileFor, report, type TestNode } from "../hub/open-test-hub.ts";
+import { kindsTold } from "../events/kinds-told.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "../random-id.ts";
@@ -20,18 +12,7 @@ import { fault } from "../hub/match-fault.ts";
 
 const run = runName.parse("llama");
 
-let test: TestHub;
-let profileId: string;
-beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
-});
-afterEach(() => test.close());
-
-const eventTexts = async (): Promise<string[]> => {
-  const query = { nodeId: null, run: null, cursor: null, limit: 50 };
-  return (await callAs(test.hub, "viewer").events.list(query)).rows.map(({ kind }) => kind);
-};
+profileForEach();
 
 describe("enrolling", () => {
   const enrol = (token: string, name: string) =>
@@ -103,7 +84,7 @@ describe("saying hello", () => {
       name: "gpu",
       acceptedThrough: 0,
       store: { bucket: "training", prefix: "team/", endpoint: "http://127.0.0.1:9" },
-      settings: { reportEveryMs: 10_000 },
+      settings: { reportEveryMs: 10_000, returnWithinMs: 500 },
     });
   });
 
@@ -158,7 +139,7 @@ describe("silence", () => {
     await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
     test.advance(29_000);
     await noticeSilence(test.hub);
-    expect(await eventTexts()).not.toContain("node-silent");
+    expect(await kindsTold(test)).not.toContain("node-silent");
     test.advance(2_000);
     await noticeSilence(test.hub);
     await noticeSilence(test.hub);
@@ -173,7 +154,7 @@ describe("silence", () => {
     });
     await callAs(test.hub, node.caller).node.progress(report(test.hub));
     expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("online");
-    expect((await eventTexts())[0]).toBe("node-back");
+    expect((await kindsTold(test))[0]).toBe("node-back");
   });
 
   it("does not count while the hub itself was away", async () => {
@@ -182,21 +163,15 @@ describe("silence", () => {
     await test.restart();
     await noticeSilence(test.hub);
     expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("online");
-    expect(await eventTexts()).not.toContain("node-silent");
+    expect(await kindsTold(test)).not.toContain("node-silent");
   });
 
   it("counts a loss to the node's last word, also when the hub was away in between", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const now = test.hub.now();
     // Everything captured is safe; what was trained since is not.
-    const backlog = {
+    const backlog = makeRunBacklog({
       run,
-      writerEpoch: 1,
-      unsafeCheckpoints: 0,
-      unsafeFiles: 0,
-      unsafeBytes: 0,
-      movedBytes: 0,
-      oldestUnsafeAt: null,
       safeStep: 100,
       safeAt: now - 180_000,
       safeBytes: 5,
@@ -204,7 +179,7 @@ describe("silence", () => {
       localAt: now - 180_000,
       startedAt: now - 840_000,
       intervalMs: 3_600_000,
-    };
+    });
     await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), at: now, runs: [backlog] });
     await writeDown(test.hub, "everything");
     test.advance(600_000);
@@ -245,13 +220,13 @@ describe("the stream to a node", () => {
   it("begins with the settings, and tells at once when somebody starts to watch", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const stream = await open(node);
-    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000 } });
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000, returnWithinMs: 500 } });
     const leave = test.hub.live.enter(test.hub.now);
-    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 1_000 } });
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 1_000, returnWithinMs: 500 } });
     leave();
     test.advance(6_000);
     test.hub.live.adaptCadence(test.hub.now());
-    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000 } });
+    expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000, returnWithinMs: 500 } });
     await stream.end();
   });
 

@@ -17,17 +17,20 @@ export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): vo
 /** The first use of a node's new credential: it takes the place of the old one. */
 async function promote(hub: Hub, node: Node, hash: string): Promise<void> {
   const at = new Date(hub.now());
-  await hub.db.$transaction(async (tx) => {
+  const isMine = await hub.db.$transaction(async (tx) => {
     const { count } = await tx.node.updateMany({
       where: { id: node.id, nextHash: hash },
       data: { credentialHash: hash, credentialAt: at, nextHash: null, overlapUntil: null, rotateAskedAt: null },
     });
     // Of two first uses at the same time, one.
-    if (count === 0) return;
+    if (count === 0) return false;
     const caller = { kind: "node" as const, nodeId: node.id, name: node.name, profileId: node.profileId };
     const about = { action: "use new credential", subject: node.name, subjectId: node.id };
     await audit({ db: tx, now: hub.now }, caller, about);
+    return true;
   });
+  const live = hub.live.nodes.get(node.id);
+  if (isMine && live !== undefined) Object.assign(live, { credentialSince: at.getTime(), isRotationAsked: false });
   endOld(hub, node.id, hash);
 }
 

@@ -10,8 +10,7 @@ import type { LiveNode } from "../live/live-node.ts";
 import { acceptCommand, endCommand } from "../transfers/end-command.ts";
 import { endTransfer } from "../transfers/end-transfer.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { hearFrom } from "./hear-from.ts";
-import { liveNodeOf } from "./live-node-of.ts";
+import { hearCaller } from "./hear-caller.ts";
 
 /**
  * Takes a node's durable events: each once, in the order of their numbers, however often they arrive. They, what follows
@@ -67,8 +66,7 @@ export async function record(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof recordInput>,
 ): Promise<{ acceptedThrough: number }> {
-  const node = liveNodeOf(hub, caller.nodeId);
-  await hearFrom(hub, node);
+  const node = await hearCaller({ hub, caller });
   const recorded: Recorded = { events: [], transfers: [], commands: false };
   const acceptedThrough = await hub.db.$transaction(async (tx) => {
     const { acceptedSeq } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
@@ -86,7 +84,10 @@ export async function record(
   }
   for (const event of recorded.events) hub.live.addEvent(event);
   // One of them may have fallen back to another checkpoint.
-  if (recorded.transfers.length > 0) hub.live.mayRestoresWait = true;
+  if (recorded.transfers.length > 0) {
+    hub.live.mayRestoresWait = true;
+    hub.live.mayFindingsWait = true;
+  }
   if (recorded.transfers.length > 0) hub.live.markStale(["transfers", "checkpoints", "runs"]);
   if (recorded.commands) hub.live.markStale(["commands"]);
   if (recorded.events.length > 0) hub.live.markStale(["events"]);

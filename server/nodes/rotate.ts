@@ -4,6 +4,7 @@ import type { RotateAnswer, rotateInput } from "#protocol/hello.ts";
 import { audit } from "../events/audit.ts";
 import type { Hub } from "../hub.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import type { LiveNode } from "../live/live-node.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 import { endOld } from "./read-credential.ts";
 
@@ -19,11 +20,8 @@ const OVERLAP_MS = 3_600_000;
 const dueBefore = (hub: Pick<Hub, "settings" | "now">): Date => new Date(hub.now() - hub.settings.rotateAfterMs);
 
 /** Whether the node should make itself a new credential. */
-export async function isRotationDue(hub: Hub, nodeId: string): Promise<boolean> {
-  const row = await hub.db.node.findUnique({ where: { id: nodeId } });
-  if (row === null) return false;
-  return row.rotateAskedAt !== null || (row.credentialAt ?? row.enrolledAt) < dueBefore(hub);
-}
+export const isRotationDue = (hub: Pick<Hub, "settings" | "now">, node: LiveNode): boolean =>
+  node.isRotationAsked || node.credentialSince < dueBefore(hub).getTime();
 
 /** Tells every node whose credential is old. One that is away hears it when it comes back. */
 export async function askForRotation(hub: Hub): Promise<void> {
@@ -60,6 +58,7 @@ export async function askOne(context: Context, input: { id: string }): Promise<{
     const about = { action: "replace credential", subject: node.name, subjectId: node.id };
     await audit({ db: tx, now: hub.now }, context.caller, about);
   });
+  node.isRotationAsked = true;
   hub.live.send(node.id, { type: "rotate" });
   return { ok: true };
 }

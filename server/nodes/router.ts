@@ -1,13 +1,19 @@
 import * as z from "zod";
 import { manifest } from "#protocol/checkpoint.ts";
 import { claimEpochInput, enrolInput, findCheckpointInput, helloInput, rotateInput } from "#protocol/hello.ts";
+import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/homes.ts";
 import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
 import { byId, createTokenInput } from "#protocol/requests.ts";
+import { releaseKeyInput } from "#protocol/sealing.ts";
 import { tellSumsInput } from "#protocol/adopted.ts";
 import { tellSums } from "../adopt/tell-sums.ts";
+import { benchBeginInput, benchCaseInput } from "#protocol/bench/turn.ts";
+import { benchTargetInput, endOwnBenchInput, startOwnBenchInput } from "#protocol/bench/own-bench.ts";
+import { benchEnd, benchStart, benchTarget } from "../benchmarks/own-bench.ts";
+import { benchBegin, benchCase, benchSign, benchTurn } from "../benchmarks/take-turn.ts";
 import { announce } from "../checkpoints/announce.ts";
 import { claimEpoch } from "../checkpoints/claim-epoch.ts";
 import { commit } from "../checkpoints/commit.ts";
@@ -17,26 +23,36 @@ import { sign } from "../checkpoints/sign.ts";
 import { mayReallocate } from "../governor/may-reallocate.ts";
 import { probeTarget } from "../governor/probe-target.ts";
 import { recordProbe } from "../governor/record-probe.ts";
+import { beginCopy } from "../homes/begin-copy.ts";
+import { commitCopy } from "../homes/commit-copy.ts";
+import { tellHomes } from "../homes/tell-homes.ts";
 import { listMinutes } from "../history/list-minutes.ts";
 import { minutes } from "../live/minutes.ts";
+import { releaseKey } from "../sealing/release-key.ts";
 import { acceptReport } from "../transfers/accept-report.ts";
 import { admin, node, open, operator, router, viewer } from "../trpc.ts";
 import { enrol } from "./enrol.ts";
 import { goodbye } from "./goodbye.ts";
 import { hello } from "./hello.ts";
 import { listNodes, readNode } from "./list.ts";
+import { readWords } from "./read-words.ts";
 import { record } from "./record.ts";
 import { revokeNode } from "./revoke.ts";
 import { askOne, rotate } from "./rotate.ts";
 import { streamToNode } from "./stream.ts";
 import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
-const signInput = z.object({ operations: z.array(operation).min(1).max(SIGN_BATCH) });
+const signInput = z.object({
+  operations: z.array(operation).min(1).max(SIGN_BATCH),
+  /** In which home; left out: in the node's own profile. */
+  profileId: id.optional(),
+});
 
 /** What people ask about nodes. */
 export const nodesRouter = router({
   list: viewer.query(({ ctx }) => listNodes(ctx.hub)),
   get: viewer.input(byId).query(({ ctx, input }) => readNode(ctx.hub, input.id)),
+  words: viewer.input(byId).query(({ ctx, input }) => readWords(ctx.hub, input.id)),
   samples: viewer
     .input(z.object({ id, minutes }))
     .query(({ ctx, input }) => listMinutes(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
@@ -63,12 +79,25 @@ export const nodeRouter = router({
   announce: node.input(captureAnnouncement).mutation(({ ctx, input }) => announce(ctx, input)),
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
   commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
-  readCheckpoint: node.input(z.object({ checkpointId: id })).query(({ ctx, input }) => readCheckpoint(ctx, input)),
+  releaseKey: node.input(releaseKeyInput).mutation(({ ctx, input }) => releaseKey(ctx, input)),
+  homes: node.input(runHomesInput).query(({ ctx, input }) => tellHomes(ctx, input)),
+  beginCopy: node.input(beginCopyInput).mutation(({ ctx, input }) => beginCopy(ctx, input)),
+  commitCopy: node.input(commitCopyInput).mutation(({ ctx, input }) => commitCopy(ctx, input)),
+  readCheckpoint: node
+    .input(z.object({ checkpointId: id, profileId: id.optional() }))
+    .query(({ ctx, input }) => readCheckpoint(ctx, input)),
   tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),
   probeTarget: node.input(probeTargetInput).query(({ ctx, input }) => probeTarget(ctx, input)),
   probed: node.input(probeReport).mutation(({ ctx, input }) => recordProbe(ctx, input)),
   mayReallocate: node.input(reallocateInput).mutation(({ ctx, input }) => mayReallocate(ctx, input)),
   rotate: node.input(rotateInput).mutation(({ ctx, input }) => rotate(ctx, input)),
+  benchTarget: node.input(benchTargetInput).query(({ ctx, input }) => benchTarget(ctx, input)),
+  benchStart: node.input(startOwnBenchInput).mutation(({ ctx, input }) => benchStart(ctx, input)),
+  benchEnd: node.input(endOwnBenchInput).mutation(({ ctx, input }) => benchEnd(ctx, input)),
+  benchTurn: node.input(z.object({ turnId: id })).query(({ ctx, input }) => benchTurn(ctx, input)),
+  benchBegin: node.input(benchBeginInput).mutation(({ ctx, input }) => benchBegin(ctx, input)),
+  benchCase: node.input(benchCaseInput).mutation(({ ctx, input }) => benchCase(ctx, input)),
+  benchSign: node.input(signInput.extend({ turnId: id })).mutation(({ ctx, input }) => benchSign(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

@@ -17,9 +17,17 @@ const LOOK_AGAIN_MS = 120_000;
 
 /** Commands the node has not reported the end of, oldest first. */
 async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
+  // Most nodes that come back have none: a thousand of them at once need not ask the database.
+  if (!hub.live.mayHaveCommands.delete(nodeId)) return [];
   const notLate = { OR: [{ expiresAt: null }, { expiresAt: { gt: new Date(hub.now()) } }, { state: "accepted" }] };
   const where = { nodeId, endedAt: null, ...notLate };
-  const rows = await hub.db.command.findMany({ where, orderBy: [{ createdAt: "asc" }, { id: "asc" }] });
+  const rows = await hub.db.command
+    .findMany({ where, orderBy: [{ createdAt: "asc" }, { id: "asc" }] })
+    .catch((error) => {
+      hub.live.mayHaveCommands.add(nodeId);
+      throw error;
+    });
+  if (rows.length > 0) hub.live.mayHaveCommands.add(nodeId);
   return rows.map((row) => command.parse(JSON.parse(row.body)));
 }
 
@@ -41,7 +49,7 @@ export async function* streamToNode(
   try {
     await hearFrom(hub, node);
     yield { type: "settings", settings: hub.live.settings };
-    if (await isRotationDue(hub, node.id)) yield { type: "rotate" };
+    if (isRotationDue(hub, node)) yield { type: "rotate" };
     for (const open of await openCommands(hub, node.id)) yield { type: "command", command: open };
     while (!abort.aborted) {
       refuseOver(node, mailbox);

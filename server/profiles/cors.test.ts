@@ -1,14 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { CorsRuleView } from "#protocol/profiles.ts";
 import { readCorsRules, writeCorsRules } from "#storage/bucket-cors.ts";
-import {
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  type TestHub,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { CONTROL } from "#storage/testing/spawn-store.ts";
+import { openBucketStage } from "../bucket/stage-bucket.ts";
+import { callAs, type TestHub, type TestStore } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 
 const ORIGIN = "http://hub.test";
@@ -24,12 +19,10 @@ const FOREIGN: CorsRuleView = {
 let test: TestHub;
 let store: TestStore;
 const open = async (flags: readonly string[] = []): Promise<string> => {
-  store = await openTestStore(flags);
-  return await addTestProfile(test.hub, store.endpoint);
+  const stage = await openBucketStage(flags);
+  ({ test, store } = stage);
+  return stage.profileId;
 };
-beforeEach(async () => {
-  test = await openTestHub();
-});
 afterEach(async () => {
   await test.close();
   await store.close();
@@ -112,13 +105,9 @@ describe("the CORS rule of the dashboard", () => {
   });
 
   it("says which rights are missing", async () => {
-    const CONTROL = "cors-control";
     const id = await open(["--control", CONTROL]);
-    await fetch(`${store.endpoint}/_control/rules`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${CONTROL}` },
-      body: JSON.stringify({ op: "GetBucketCors", action: { kind: "error", status: 403, code: "AccessDenied" } }),
-    });
+    const action = { kind: "error", status: 403, code: "AccessDenied" };
+    await store.control("POST", "/rules", { op: "GetBucketCors", action });
     const plan = await admin().corsPlan({ id });
     expect(plan).toMatchObject({ state: "by hand" });
     expect(plan.says).toContain("s3:PutBucketCORS");

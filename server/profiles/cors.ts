@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import type * as z from "zod";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { CorsAnswer } from "#protocol/browser-transfers.ts";
+import { OWN_FOLDERS } from "#protocol/keys.ts";
 import type { CorsPlanView, CorsRuleView, CorsWriteView, PreflightView, writeCorsInput } from "#protocol/profiles.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
 import { createAgentFetch } from "#storage/agent-fetch.ts";
@@ -45,7 +46,7 @@ async function placeOf({ hub, origin }: Context, id: string): Promise<Place> {
 /** What the two requests that matter most would be answered: bytes up, and ranges down. */
 function askAll({ hub, store, profile, origin }: Place): Promise<PreflightView[]> {
   const access = { ...store.access, endpoint: profile.browserEndpoint ?? profile.endpoint };
-  const key = `${store.prefix}tidemark-check/preflight`;
+  const key = `${store.prefix}${OWN_FOLDERS.checks}preflight`;
   const limits = { answerMs: PREFLIGHT_TIMEOUT_MS, mostAnswerBytes: MOST_ANSWER_BYTES };
   const fetch = createAgentFetch({ lookup: lookupFor(access.endpoint, hub.reach), ...limits });
   const ask = { access, key, origin, fetch, timeoutMs: PREFLIGHT_TIMEOUT_MS };

@@ -1,10 +1,12 @@
 import type { Packing } from "#protocol/packing.ts";
 import { priceOverride, type ProfileAbout } from "#protocol/profiles.ts";
 import type { ProfileCheck, ProfileTestView, ProfileView } from "#protocol/profile-views.ts";
+import type { Tuning } from "#protocol/tuning.ts";
 import type { Profile } from "#prisma/client/client.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Role } from "#protocol/requests.ts";
 import type { Hub } from "../hub.ts";
+import { sealingOf } from "../sealing/seal-keys.ts";
 import { draftOf } from "./open-store.ts";
 
 interface Counts {
@@ -29,10 +31,20 @@ const pricesOf = (row: Pick<Profile, "prices">): ProfileAbout["prices"] =>
   row.prices === null ? null : priceOverride.parse(JSON.parse(row.prices));
 
 /** People's notes and prices as they are stored. */
-export const aboutColumns = ({ notes, prices, packing }: ProfileAbout) => ({
+export const aboutColumns = ({ notes, prices, packing, tuning }: ProfileAbout) => ({
   notes,
   prices: prices === null ? null : JSON.stringify(prices),
   ...(packing !== undefined && { packBelowBytes: BigInt(packing.belowBytes), packZstd: packing.zstd }),
+  ...(tuning !== undefined && {
+    tunePartBytes: tuning.partBytes === null ? null : BigInt(tuning.partBytes),
+    tuneConnections: tuning.connections,
+  }),
+});
+
+/** What people set of how nodes send to this bucket. */
+export const tuningOf = (row: Pick<Profile, "tunePartBytes" | "tuneConnections">): Tuning => ({
+  partBytes: row.tunePartBytes === null ? null : Number(row.tunePartBytes),
+  connections: row.tuneConnections,
 });
 
 /** Which files of checkpoints nodes pack into this bucket, and how. */
@@ -48,8 +60,9 @@ const viewOf = (row: Profile, counts: Counts): ProfileView => ({
   accessKeyHint: row.accessKeyHint,
   createdAt: row.createdAt.getTime(),
   updatedAt: row.updatedAt.getTime(),
-  about: { notes: row.notes, prices: pricesOf(row), packing: packingOf(row) },
+  about: { notes: row.notes, prices: pricesOf(row), packing: packingOf(row), tuning: tuningOf(row) },
   lastTest: lastTestOf(row),
+  sealing: sealingOf(row),
   ...counts,
 });
 

@@ -77,22 +77,29 @@ describe("a pasted text", () => {
   });
 });
 
+/** Nothing set by a person: parts and connections as they are found. */
+const AS_FOUND = { partBytes: null, connections: null };
+
 describe("what a profile carries", () => {
   it("is notes, prices and what is packed, kept until they are changed", async () => {
     const about = { notes: " ask Mara ", prices: { egressPerGb: 0.02, storagePerGbMonth: null, per1000Requests: 0 } };
     const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
     const profile = profileFor("http://127.0.0.1:9");
     const { id, about: kept } = await admin().create({ profile, credential, about });
-    expect(kept).toEqual({ ...about, notes: "ask Mara", packing: DEFAULT_PACKING });
+    expect(kept).toEqual({ ...about, notes: "ask Mara", packing: DEFAULT_PACKING, tuning: AS_FOUND });
     const same = await admin().update({ id, version: 1, profile, credential: null });
     expect(same.about).toEqual(kept);
     const none = { notes: "", prices: null, packing: { belowBytes: 0, zstd: true } };
-    expect((await admin().update({ id, version: 2, profile, credential: null, about: none })).about).toEqual(none);
+    expect((await admin().update({ id, version: 2, profile, credential: null, about: none })).about).toEqual({
+      ...none,
+      tuning: AS_FOUND,
+    });
     const plain = await addTestProfile(test.hub, "http://127.0.0.1:9", { name: "plain" });
     expect((await admin().list()).find((one) => one.id === plain)?.about).toEqual({
       notes: "",
       prices: null,
       packing: DEFAULT_PACKING,
+      tuning: AS_FOUND,
     });
   });
 

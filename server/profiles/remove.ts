@@ -15,9 +15,21 @@ export async function removeProfile(context: Context, input: { id: string }): Pr
     if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
     const [nodes, runs] = [
       await tx.node.count({ where: { profileId: id } }),
-      await tx.run.count({ where: { profileId: id } }),
+      await tx.run.count({ where: { OR: [{ profileId: id }, { homes: { some: { profileId: id } } }] } }),
     ];
+    const copies =
+      (await tx.checkpointCopy.count({ where: { profileId: id } })) +
+      (await tx.checkpoint.count({ where: { profileId: id } }));
+    if (copies > 0 && nodes + runs === 0) {
+      throw new Fault("IN_USE", { subject: row.name, detail: `copies of ${copies} checkpoints lie there` });
+    }
     if (nodes + runs > 0) throw new Fault("IN_USE", { subject: row.name, detail: `${nodes} nodes and ${runs} runs` });
+    const kept = await tx.sealKey.count({ where: { profileId: id, exportedAt: null } });
+    if (kept > 0) {
+      const detail = "its encryption key was never exported, and would be gone for good; export it first";
+      throw new Fault("IN_USE", { subject: row.name, detail });
+    }
+    await tx.sealKey.deleteMany({ where: { profileId: id } });
     await tx.profile.delete({ where: { id } });
     const text = `The bucket profile ${row.name} was removed`;
     const event = await recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { ProfileTestView } from "#protocol/profile-views.ts";
 import type { ProfileDraft } from "#protocol/requests.ts";
+import { CONTROL } from "#storage/testing/spawn-store.ts";
 import {
   addTestNode,
   addTestProfile,
@@ -15,20 +16,8 @@ import {
 
 /** The test of a profile against the real store, which refuses, ignores and forgets what it is told to. */
 
-const CONTROL = "test-profile-control";
-
-async function control(store: TestStore, request: string, body?: unknown): Promise<void> {
-  const [method = "", path = ""] = request.split(" ");
-  const answer = await fetch(`${store.endpoint}/_control${path}`, {
-    method,
-    headers: { authorization: `Bearer ${CONTROL}` },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  expect(answer.ok, request).toBe(true);
-}
-
-const refuse = (store: TestStore, op: string | string[]): Promise<void> =>
-  control(store, "POST /rules", { op, action: { kind: "error", status: 403, code: "AccessDenied" } });
+const refuse = (store: TestStore, op: string | string[]) =>
+  store.control("POST", "/rules", { op, action: { kind: "error", status: 403, code: "AccessDenied" } });
 
 const outcomesOf = (view: ProfileTestView, outcome: string): string[] =>
   view.checks.filter((check) => check.outcome === outcome).map(({ operation }) => operation);
@@ -50,7 +39,7 @@ describe("a policy that refuses one operation", () => {
     store = await openTestStore(["--control", CONTROL]);
   });
   afterAll(() => store.close());
-  afterEach(() => control(store, "DELETE /rules"));
+  afterEach(() => store.control("DELETE", "/rules"));
 
   it.each([
     ["ListObjectsV2", "s3:ListBucket", []],
@@ -159,7 +148,7 @@ describe("a store with ways of its own", () => {
   it("whose clock is an hour off is told with the clock's own line", async () => {
     const store = await openTestStore(["--control", CONTROL]);
     onTestFinished(store.close);
-    await control(store, "PUT /clock", { offsetMs: -3_600_000 });
+    await store.control("PUT", "/clock", { offsetMs: -3_600_000 });
     const view = await tested(store);
     expect(view.ok).toBe(false);
     const clock = view.checks.find(({ operation }) => operation === "Clock");

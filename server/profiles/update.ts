@@ -9,6 +9,15 @@ import type { Context } from "../trpc.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 
+/** Runs that have, or had, a home in a profile. */
+const liesIn = (profileId: string) => ({
+  OR: [
+    { profileId },
+    { homes: { some: { profileId } } },
+    { checkpoints: { some: { OR: [{ profileId }, { copies: { some: { profileId } } }] } } },
+  ],
+});
+
 const PLACE = ["provider", "endpoint", "region"] as const;
 
 /**
@@ -29,7 +38,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   const sealed = credential === null ? null : await hub.keeper.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
-    if (moves && (await tx.run.count({ where: { profileId: id } })) > 0) {
+    if (moves && (await tx.run.count({ where: liesIn(id) })) > 0) {
       const detail = "runs lie in its bucket and prefix; add another profile instead";
       throw new Fault("IN_USE", { subject: before.name, detail });
     }

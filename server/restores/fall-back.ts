@@ -4,6 +4,7 @@ import { damageWords } from "#protocol/damage.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { completeBefore } from "../checkpoints/newest.ts";
+import { profilesFor } from "../homes/homes-of.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
@@ -36,7 +37,7 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   const before = await completeBefore(tx, checkpoint);
   const content =
     before === null ? null : await tx.checkpointContent.findUnique({ where: { checkpointId: before.id } });
-  if (before === null || content?.manifest == null || before.profileId !== node.profileId) {
+  if (before === null || content?.manifest == null || !(await profilesFor(tx, before)).has(node.profileId)) {
     const text = `has nothing to fall back to: ${why}, and ${checkpoint.run} has no complete step before it`;
     recorded.events.push(
       await recordEvent(tx, { ...line, kind: "restore-failed", step: Number(checkpoint.step), text }),
@@ -46,8 +47,11 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   const order = command.parse(JSON.parse(failed.body));
   if (order.kind !== "restore") return;
   const files = order.files ?? null;
-  const amounts = amountsOf(content.manifest, files);
-  if (amounts === null) return;
+  const tensors = order.tensors ?? null;
+  const whole = amountsOf({ manifest: content.manifest, files: content.files }, files);
+  if (whole === null) return;
+  // Of tensors about the same moves; the node says how much it is once it has looked.
+  const amounts = tensors === null ? whole : await plannedFor(tx, failed.transferId);
   const targetPath = pathForStep(order.targetPath, { from: checkpoint.step, to: before.step });
   const row = await queueRestore(tx, {
     ...again,
@@ -56,6 +60,7 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
     checkpoint: before,
     targetPath,
     files,
+    tensors,
     amounts,
     mayFallBack: true,
     position: failed.position,
@@ -66,13 +71,21 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
 }
 
+async function plannedFor(
+  tx: RecordScope["tx"],
+  transferId: string,
+): Promise<{ fileCount: number; sizeBytes: number }> {
+  const { filesTotal, bytesTotal } = await tx.transfer.findUniqueOrThrow({ where: { id: transferId } });
+  return { fileCount: filesTotal, sizeBytes: Number(bytesTotal) };
+}
+
 /** Null when the step before has not all of the files that were chosen. */
 function amountsOf(
-  manifest: string,
+  content: { manifest: string; files: string },
   files: Parameters<typeof queueRestore>[1]["files"],
 ): { fileCount: number; sizeBytes: number } | null {
   try {
-    return readChoice(manifest, files === null ? null : { files });
+    return readChoice(content, files === null ? null : { files });
   } catch {
     return null;
   }

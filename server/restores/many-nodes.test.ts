@@ -1,42 +1,20 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it } from "vitest";
 import { command, type NodeMessage } from "#protocol/commands.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
-import { announce, makeSafe, manifestOf, run, upload, type Staged } from "../checkpoints/stage-checkpoint.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  report,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { announce, makeSafe, manifestOf, upload, type Staged } from "../checkpoints/stage-checkpoint.ts";
+import { addTestNode, callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { createMailbox, type Mailbox } from "../live/live-node.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { newId } from "../random-id.ts";
 import { releaseRestores } from "./release-restores.ts";
+import { endOf, epoch, profileId, test, writer, writerForEach } from "./writer-for-each.ts";
 
-let store: TestStore;
-let test: TestHub;
-let profileId: string;
-let writer: TestNode;
 let staged: Staged;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-let count = 0;
+writerForEach();
 beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, store.endpoint, { bucket: "training" });
-  writer = await addTestNode(test.hub, profileId, `writer-${++count}`);
-  const { epoch } = await callAs(test.hub, writer.caller).node.claimEpoch({ run });
   staged = await makeSafe(test.hub, writer, { epoch, step: 500 });
 });
-afterEach(() => test.close());
 
 /** A node as the hub sees one: it takes commands, tells how far it is, and says how they ended. */
 class Simulated {
@@ -73,19 +51,8 @@ class Simulated {
       return;
     }
     const at = hub.now();
-    const about = { at, transferId: this.transferId, checkpointId: staged.checkpointId, run, step: staged.step };
-    const amounts = { bytes: 18, files: 1, sentBytes: 18, startedAt: at - 1_000, retries: 0, connections: 1 };
     const events: NodeEvent[] = [
-      {
-        ...about,
-        ...amounts,
-        seq: ++this.#seq,
-        type: "transfer-ended",
-        direction: "download",
-        state: "done",
-        startedBy: "operator",
-        fault: null,
-      },
+      endOf(staged, { seq: ++this.#seq, transferId: this.transferId, direction: "download" }),
       { at, seq: ++this.#seq, type: "command-ended", commandId: this.#commandId, outcome: "done", fault: null },
     ];
     await caller.record({ events });

@@ -10,13 +10,17 @@ import type { CheckpointRow, RestoreCandidate, RestorePlan } from "#protocol/vie
 import type { Checkpoint, Profile } from "#prisma/client/client.ts";
 import { PRESETS, traitsOf } from "#storage/providers.ts";
 import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
+import { completeCopies, profilesFor, type Lying } from "../homes/homes-of.ts";
+import { bestFor } from "../homes/offer-copies.ts";
 import type { Hub } from "../hub.ts";
 import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
 import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
 import { draftOf } from "../profiles/open-store.ts";
 import { estimateCost } from "./estimate-cost.ts";
-import { readChoice, type Chosen } from "./read-choice.ts";
+import { refuseLocked } from "../sealing/refuse-locked.ts";
+import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
+import { readChoice } from "./read-choice.ts";
 import { refuseDamaged } from "./refuse-damaged.ts";
 import { movingRestores } from "./release-restores.ts";
 
@@ -26,10 +30,10 @@ const HEADROOM = 1.05;
 /** Free bytes a node must have for a checkpoint of `sizeBytes`. */
 export const neededBytes = (sizeBytes: number): number => Math.ceil(sizeBytes * HEADROOM);
 
-function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileId: string }): string | null {
+function whyNot(node: LiveNode, checkpoint: { sizeBytes: number; profileIds: ReadonlySet<string> }): string | null {
   const state = stateOf(node);
   if (state !== "online") return `it is ${state}`;
-  if (node.profileId !== checkpoint.profileId)
+  if (!checkpoint.profileIds.has(node.profileId))
     return `it was enrolled for another bucket profile (${node.profileName})`;
   const free = node.report?.disk?.freeBytes ?? null;
   const needed = neededBytes(checkpoint.sizeBytes);
@@ -41,6 +45,7 @@ const DOING = {
   download: "restoring",
   verify: "verifying",
   drill: "rehearsing a restore of",
+  copy: "copying",
 } as const;
 
 function busyWith(hub: Hub, node: LiveNode): string | null {
@@ -54,10 +59,11 @@ function busyWith(hub: Hub, node: LiveNode): string | null {
 function candidateOf(
   hub: Hub,
   node: LiveNode,
-  about: { checkpoint: CheckpointRow; sizeBytes: number; others: number | null },
+  about: { sizeBytes: number; others: number | null; profileIds: ReadonlySet<string>; copies: readonly Lying[] },
 ): RestoreCandidate {
-  const { checkpoint, sizeBytes, others } = about;
-  const way = { nodeId: node.id, profileId: checkpoint.profileId, direction: "download" as const };
+  const { sizeBytes, others, profileIds, copies } = about;
+  const from = bestFor(hub, { nodeId: node.id, copies });
+  const way = { nodeId: node.id, profileId: from.profileId, direction: "download" as const };
   const rate = expectedRate(hub, way)?.bytesPerSecond ?? others;
   return {
     nodeId: node.id,
@@ -65,7 +71,8 @@ function candidateOf(
     state: stateOf(node),
     gpu: gpuOf(node.facts),
     freeBytes: node.report?.disk?.freeBytes ?? null,
-    whyNot: whyNot(node, { profileId: checkpoint.profileId, sizeBytes }),
+    whyNot: whyNot(node, { profileIds, sizeBytes }),
+    from: copies.length > 1 ? from.bucket : null,
     busyWith: busyWith(hub, node),
     etaMs: rate === null ? null : Math.round((sizeBytes / rate) * 1000),
     bytesPerSecond: rate,
@@ -95,14 +102,17 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   if (row.state !== "complete" || text === null) {
     throw new Fault("CHECKPOINT_INCOMPLETE", { subject: `${row.run} step ${row.step}` });
   }
-  const { chosen, refusal } = judgeChoice(row, { text, choice: input.choice });
+  const content = { manifest: text, files: row.content?.files ?? "[]" };
+  const { chosen, refusal } = await judgeChoice(hub, row, { content, choice: input.choice });
   const newest = await newestComplete(hub.db, row.run);
   const checkpoint = checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live) });
   const way = { profileId: checkpoint.profileId, direction: "download" as const };
   const others = expectedOfNeighbours(hub, way)?.bytesPerSecond ?? null;
+  const profileIds = await profilesFor(hub.db, row);
+  const copies = await completeCopies(hub.db, row);
   const candidates = [...hub.live.nodes.values()]
     .filter((node) => node.revokedAt === null)
-    .map((node) => candidateOf(hub, node, { checkpoint, sizeBytes: chosen.sizeBytes, others }))
+    .map((node) => candidateOf(hub, node, { sizeBytes: chosen.sizeBytes, others, profileIds, copies }))
     .toSorted(byFitness);
   const best =
     candidates.find((candidate) =>
@@ -115,7 +125,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   return {
     checkpoint,
     isNewest: checkpoint.isNewest,
-    chosen: { files: chosen.fileCount, bytes: chosen.sizeBytes },
+    chosen: { files: chosen.fileCount, bytes: chosen.sizeBytes, tensors: countOf(chosen) },
     refusal,
     instead: instead === null ? null : { checkpointId: instead.id, step: Number(instead.step) },
     requests,
@@ -147,21 +157,26 @@ function requestsFor(files: readonly StoredFile[], partBytes: number): number {
   );
 }
 
+const countOf = ({ tensors }: ChosenParts): RestorePlan["chosen"]["tensors"] =>
+  tensors === null ? null : { count: tensors.count, bytes: tensors.bytes };
+
 /** What cannot be restored is planned as all of it, with the reason. */
-function judgeChoice(
+async function judgeChoice(
+  hub: Hub,
   row: Checkpoint,
-  { text, choice }: { text: string; choice: FileChoice },
-): { chosen: Chosen; refusal: FaultData | null } {
+  { content, choice }: { content: { manifest: string; files: string }; choice: FileChoice },
+): Promise<{ chosen: ChosenParts; refusal: FaultData | null }> {
   try {
-    const chosen = readChoice(text, choice);
+    const chosen = await chooseParts(hub, { checkpointId: row.id, content, choice });
     try {
       refuseDamaged(row, chosen.files);
+      await refuseLocked(hub, row);
       return { chosen, refusal: null };
     } catch (error) {
       return { chosen, refusal: toFault(error).toData() };
     }
   } catch (error) {
-    return { chosen: readChoice(text, null), refusal: toFault(error).toData() };
+    return { chosen: { ...readChoice(content, null), tensors: null }, refusal: toFault(error).toData() };
   }
 }
 

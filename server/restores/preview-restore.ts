@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
 import type { previewRestoreInput } from "#protocol/restoring.ts";
 import { countUp } from "../counters.ts";
+import { profilesFor } from "../homes/homes-of.ts";
 import { stateOf } from "../live/live-node.ts";
 import { newId } from "../random-id.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
@@ -25,7 +26,7 @@ export async function previewRestore(
   if (known !== null) return { requestId: input.requestId };
   const { checkpoint, chosen } = await readWanted(hub, input);
   // Too little room is a part of the answer.
-  const node = requireNode(hub, input.nodeId, { profileId: checkpoint.profileId, sizeBytes: 0 });
+  const node = requireNode(hub, input.nodeId, { profileIds: await profilesFor(hub.db, checkpoint), sizeBytes: 0 });
   const state = stateOf(node);
   if (state !== "online")
     throw new Fault("CONFLICT", { subject: node.name, detail: `it is ${state} and cannot answer` });
@@ -40,6 +41,7 @@ export async function previewRestore(
     step: Number(checkpoint.step),
     targetPath: input.targetPath,
     ...(chosen.files === null ? {} : { files: chosen.files }),
+    ...(chosen.tensors === null ? {} : { tensors: chosen.tensors.patterns }),
   };
   await hub.db.command.create({
     data: {

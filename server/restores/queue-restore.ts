@@ -12,6 +12,8 @@ interface Wanted {
   targetPath: string;
   /** Null: all. */
   files: FilePath[] | null;
+  /** Null: whole files. */
+  tensors: string[] | null;
   amounts: { fileCount: number; sizeBytes: number };
   mayFallBack: boolean;
   /** Its place within its request. */
@@ -21,7 +23,7 @@ interface Wanted {
 
 /** Writes down a restore that waits for its turn: people see it from now on, its node hears of it when it is released. */
 export async function queueRestore(tx: Transaction, wanted: Wanted): Promise<Transfer> {
-  const { checkpoint, targetPath, files, amounts, nodeId, at } = wanted;
+  const { checkpoint, targetPath, files, tensors, amounts, nodeId, at } = wanted;
   const transferId = newId();
   const order: Command = {
     kind: "restore",
@@ -32,6 +34,7 @@ export async function queueRestore(tx: Transaction, wanted: Wanted): Promise<Tra
     step: Number(checkpoint.step),
     targetPath,
     ...(files === null ? {} : { files }),
+    ...(tensors === null ? {} : { tensors }),
   };
   const row = await tx.transfer.create({
     data: {

@@ -1,9 +1,10 @@
-import { storedManifest, type StoredManifest } from "#protocol/adopted.ts";
+import type { StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { FilePath } from "#protocol/names.ts";
 import { MOST_CHOSEN } from "#protocol/orders.ts";
 import { filesOfRank } from "#protocol/rank-files.ts";
-import type { FileChoice } from "#protocol/restoring.ts";
+import type { FileChoice, TensorChoice } from "#protocol/restoring.ts";
+import { readStored } from "../checkpoints/stored-manifest.ts";
 
 export interface Chosen {
   /** Null: all. */
@@ -15,8 +16,11 @@ export interface Chosen {
 }
 
 /** Which files of a manifest a choice means. @throws Fault NOT_FOUND for a name it does not hold, BAD_INPUT for a rank that cannot be told, TOO_LARGE */
-export function readChoice(text: string, choice: FileChoice): Chosen {
-  const { files, run, step } = storedManifest.parse(JSON.parse(text));
+export function readChoice(
+  content: { manifest: string; files: string },
+  choice: Exclude<FileChoice, TensorChoice>,
+): Chosen {
+  const { files, run, step } = readStored(content, null);
   const sum = (some: StoredManifest["files"]) => some.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   if (choice === null) return { files: null, fileCount: files.length, sizeBytes: sum(files), of: files };
   const names =

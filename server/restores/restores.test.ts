@@ -1,41 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { NodeMessage } from "#protocol/commands.ts";
+import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
 import type { ProgressReport } from "#protocol/reports.ts";
 import { announce, makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  report,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { addTestNode, callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { newId } from "../random-id.ts";
 import { fault } from "../hub/match-fault.ts";
+import { epoch, profileId, test, writer, writerForEach } from "./writer-for-each.ts";
 
-let store: TestStore;
-let test: TestHub;
-let writer: TestNode;
 let target: TestNode;
 let staged: Staged;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-let prefix = 0;
+writerForEach();
 beforeEach(async () => {
-  test = await openTestHub();
-  const profileId = await addTestProfile(test.hub, store.endpoint, { bucket: "training" });
-  writer = await addTestNode(test.hub, profileId, `writer-${++prefix}`);
   target = await addTestNode(test.hub, profileId, "target");
-  const { epoch } = await callAs(test.hub, writer.caller).node.claimEpoch({ run });
   staged = await makeSafe(test.hub, writer, { epoch, step: 500 });
 });
-afterEach(() => test.close());
 
 const disk = (freeBytes: number): Partial<ProgressReport> => ({
   disk: { freeBytes, totalBytes: 1_000_000, path: "/data/checkpoints" },
@@ -130,10 +110,8 @@ describe("a restore plan", () => {
     const answer = await plan(target.nodeId);
     expect(answer.suggestedPath).toBe("/data/checkpoints/llama/checkpoint-500");
     expect(answer).toMatchObject({ isNewest: true, requests: 1, egress: "own" });
-    const none = { unsafeCheckpoints: 0, unsafeFiles: 0, unsafeBytes: 0, movedBytes: 0, oldestUnsafeAt: null };
-    const safe = { safeStep: 500, safeAt: 1, safeBytes: 1, localStep: 500, localAt: 1, startedAt: 1, intervalMs: null };
-    const unsaid = { trainedStep: null, trainedAt: null, leastIntervalMs: null };
-    await say(target, { ...disk(1_000_000), runs: [{ run, writerEpoch: 1, ...none, ...safe, ...unsaid }] });
+    const safe = { safeStep: 500, safeAt: 1, safeBytes: 1, localStep: 500, localAt: 1, startedAt: 1 };
+    await say(target, { ...disk(1_000_000), runs: [makeRunBacklog({ run, ...safe })] });
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
   });
 

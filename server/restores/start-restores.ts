@@ -6,13 +6,15 @@ import type { EventRow } from "#protocol/views.ts";
 import type { Checkpoint, Transfer } from "#prisma/client/client.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { profilesFor } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf, type LiveNode } from "../live/live-node.ts";
 import { transferRowOf } from "../transfers/transfer-row.ts";
 import type { Context } from "../trpc.ts";
+import { chooseParts, type ChosenParts } from "./choose-tensors.ts";
 import { neededBytes } from "./plan.ts";
 import { queueRestore } from "./queue-restore.ts";
-import { readChoice, type Chosen } from "./read-choice.ts";
+import { refuseLocked } from "../sealing/refuse-locked.ts";
 import { refuseDamaged } from "./refuse-damaged.ts";
 import { releaseRestores } from "./release-restores.ts";
 
@@ -20,11 +22,11 @@ type Input = z.infer<typeof startRestoresInput>;
 
 const wordsOf = ({ run, step }: Checkpoint): string => `step ${step} of ${run}`;
 
-/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, those of `readChoice` */
+/** A complete checkpoint and what of it is meant. @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_DAMAGED, SEAL_KEY_MISSING, those of `chooseParts` */
 export async function readWanted(
   hub: Hub,
   input: Pick<Input, "checkpointId" | "choice">,
-): Promise<{ checkpoint: Checkpoint; chosen: Chosen }> {
+): Promise<{ checkpoint: Checkpoint; chosen: ChosenParts }> {
   const found = await hub.db.checkpoint.findUnique({ where: { id: input.checkpointId }, include: { content: true } });
   if (found === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const { content, ...checkpoint } = found;
@@ -32,17 +34,26 @@ export async function readWanted(
   if (checkpoint.state !== "complete" || text === null) {
     throw new Fault("CHECKPOINT_INCOMPLETE", { subject: wordsOf(checkpoint) });
   }
-  const chosen = readChoice(text, input.choice);
+  const chosen = await chooseParts(hub, {
+    checkpointId: checkpoint.id,
+    content: { manifest: text, files: content?.files ?? "[]" },
+    choice: input.choice,
+  });
   refuseDamaged(checkpoint, chosen.files);
+  await refuseLocked(hub, checkpoint);
   return { checkpoint, chosen };
 }
 
 /** @throws Fault NOT_FOUND, NODE_REVOKED, CONFLICT, NO_SPACE */
-export function requireNode(hub: Hub, nodeId: string, about: { profileId: string; sizeBytes: number }): LiveNode {
+export function requireNode(
+  hub: Hub,
+  nodeId: string,
+  about: { profileIds: ReadonlySet<string>; sizeBytes: number },
+): LiveNode {
   const node = hub.live.nodes.get(nodeId);
   if (node === undefined) throw new Fault("NOT_FOUND", { subject: "this node" });
   if (node.revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
-  if (node.profileId !== about.profileId) {
+  if (!about.profileIds.has(node.profileId)) {
     throw new Fault("CONFLICT", { subject: node.name, detail: "it was enrolled for another bucket profile" });
   }
   const free = stateOf(node) === "online" ? (node.report?.disk?.freeBytes ?? null) : null;
@@ -69,7 +80,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
   const known = await hub.db.queuedRestore.findMany(batch);
   if (known.length > 0) return { restores: knownOf(known) };
   const { checkpoint, chosen } = await readWanted(hub, input);
-  const about = { profileId: checkpoint.profileId, sizeBytes: chosen.sizeBytes };
+  const about = { profileIds: await profilesFor(hub.db, checkpoint), sizeBytes: chosen.sizeBytes };
   const judged = [...new Set(input.nodeIds)].map((nodeId) => {
     try {
       return { nodeId, node: requireNode(hub, nodeId, about), fault: null };
@@ -94,6 +105,7 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
           checkpoint,
           targetPath: input.targetPath,
           files: chosen.files,
+          tensors: chosen.tensors?.patterns ?? null,
           amounts: chosen,
           mayFallBack: input.mayFallBack,
           position,
@@ -127,12 +139,16 @@ export async function startRestores(context: Context, input: Input): Promise<{ r
   };
 }
 
-const partWords = ({ files, fileCount }: Chosen): string =>
-  files === null ? "" : `${formatCount(fileCount)} ${fileCount === 1 ? "file" : "files"} of `;
+const partWords = ({ files, fileCount, tensors }: ChosenParts): string =>
+  tensors !== null
+    ? `${formatCount(tensors.count)} ${tensors.count === 1 ? "tensor" : "tensors"} of `
+    : files === null
+      ? ""
+      : `${formatCount(fileCount)} ${fileCount === 1 ? "file" : "files"} of `;
 
 async function tellStart(
   tx: Parameters<typeof recordEvent>[0],
-  about: { checkpoint: Checkpoint; chosen: Chosen; nodes: readonly LiveNode[]; input: Input; now: number },
+  about: { checkpoint: Checkpoint; chosen: ChosenParts; nodes: readonly LiveNode[]; input: Input; now: number },
 ): Promise<EventRow | null> {
   const { checkpoint, chosen, nodes, input, now } = about;
   const [first] = nodes;

@@ -7,8 +7,9 @@ import type { Hub } from "../hub.ts";
 import { addTo, type LiveNode } from "../live/live-node.ts";
 import type { LiveTransfer } from "../live/live.ts";
 import { writeMoves } from "../live/write-down.ts";
-import { hearFrom } from "../nodes/hear-from.ts";
-import { liveNodeOf } from "../nodes/live-node-of.ts";
+import { isHomeOf } from "../homes/homes-of.ts";
+import { noteAway } from "../homes/note-away.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { placeOf } from "./place-of.ts";
 import { transferRowOf, withProgress } from "./transfer-row.ts";
@@ -38,9 +39,19 @@ function measure(node: LiveNode, report: ProgressReport): void {
       : node.downBytesPerSecond * (1 - SMOOTHING) + report.downBytesPerSecond * SMOOTHING;
 }
 
+/** The bucket at the other end of a transfer. A node's word on which that is counts only where the run has a home. */
+async function homeFor(hub: Hub, node: LiveNode, about: TransferProgress): Promise<{ bucket: string; prefix: string }> {
+  const { checkpointId: id, run, profileId } = about;
+  if (profileId !== undefined && (await isHomeOf(hub.db, run, profileId))) {
+    return hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
+  }
+  const checkpoint = await hub.db.checkpoint.findUnique({ where: { id }, select: { bucket: true, prefix: true } });
+  return checkpoint ?? hub.db.profile.findUniqueOrThrow({ where: { id: node.profileId } });
+}
+
 /** Writes a transfer the hub hears of for the first time, so that its id can be asked for at once. */
 async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): Promise<TransferRow> {
-  const { access, prefix } = await hub.stores.open(node.profileId);
+  const { bucket, prefix } = await homeFor(hub, node, progress);
   const row = await hub.db.transfer.create({
     data: {
       id: progress.id,
@@ -50,8 +61,8 @@ async function createRow(hub: Hub, node: LiveNode, progress: TransferProgress): 
       checkpointId: progress.checkpointId,
       run: progress.run,
       step: BigInt(progress.step),
-      bucket: access.bucket,
-      place: placeOf({ bucket: access.bucket, prefix }, progress),
+      bucket,
+      place: placeOf({ bucket, prefix }, progress),
       bytesDone: BigInt(progress.bytesDone),
       bytesTotal: BigInt(progress.bytesTotal),
       sentBytes: 0n,
@@ -106,9 +117,9 @@ export async function acceptReport(
   report: ProgressReport,
 ): Promise<{ settings: NodeSettings }> {
   const { hub } = context;
-  const node = liveNodeOf(hub, context.caller.nodeId);
-  await hearFrom(hub, node);
-  if (node.report?.bootId === report.bootId && report.seq <= node.report.seq) return { settings: hub.live.settings };
+  const node = await hearCaller(context);
+  if (node.report?.bootId === report.bootId && report.seq <= node.report.seq)
+    return { settings: hub.live.settingsOf(node, hub.now()) };
   const clock = { now: hub.now(), skewMs: hub.now() - report.at };
   const moved: TransferRow[] = [];
   for (const progress of report.transfers) {
@@ -120,12 +131,14 @@ export async function acceptReport(
     hub.live.putTransfer(row, { toWrite: "later" });
   }
   hub.counters.reports++;
+  const awayBefore = node.report?.homesAway ?? [];
   node.report = report;
   node.reportedAt = hub.now();
   node.dirty = true;
   measure(node, report);
   hub.live.touchNode(node);
+  if (awayBefore.length + (report.homesAway?.length ?? 0) > 0) await noteAway(hub, node, awayBefore);
   await writeMoves(hub, moved);
   if (moved.length > 0) hub.live.markStale(["transfers"]);
-  return { settings: hub.live.settings };
+  return { settings: hub.live.settingsOf(node, hub.now()) };
 }

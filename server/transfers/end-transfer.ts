@@ -6,8 +6,10 @@ import { formatBytes, formatDuration } from "#protocol/units.ts";
 import type { EventKind } from "#protocol/views.ts";
 import type { WorkState } from "#protocol/risk.ts";
 import type { Transfer } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
 import { countUp } from "../counters.ts";
 import { recordEvent } from "../events/record-event.ts";
+import { isHomeOf } from "../homes/homes-of.ts";
 import { recordTransferLink } from "../history/record-link.ts";
 import type { RecordScope } from "../nodes/record.ts";
 import { fallBack } from "../restores/fall-back.ts";
@@ -44,6 +46,11 @@ function newsOf(event: Ended): { kind: EventKind; work: WorkState; text: string 
       ? { kind: "upload-failed", work: "risk", text: `could not upload ${what}${why}` }
       : null;
   }
+  if (event.direction === "copy") {
+    return event.state === "failed"
+      ? { kind: "upload-failed", work: "risk", text: `could not copy ${what}${why}` }
+      : null;
+  }
   if (event.direction !== "download") return checkNewsOf(event);
   if (event.state === "done") {
     const took = formatDuration(Math.max(0, event.at - event.startedAt));
@@ -78,6 +85,12 @@ const isSameEnd = (before: Transfer, event: Ended): boolean =>
   before.retries === event.retries &&
   Number(before.sentBytes) === event.sentBytes &&
   before.fault === storedText(event.fault);
+
+/** The home that a node says was at the other end; null where it says none, or one that the run does not have. */
+async function homeElsewhere(tx: Transaction, { profileId, run }: Ended) {
+  if (profileId === undefined || !(await isHomeOf(tx, run, profileId))) return null;
+  return tx.profile.findUnique({ where: { id: profileId } });
+}
 
 /** Records the end of a transfer. One that ended before stays as it was; an id that belongs to another node is passed over. */
 export async function endTransfer(scope: RecordScope, event: Ended): Promise<void> {
@@ -116,8 +129,9 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
       ? {}
       : { bytesDone: BigInt(live.bytesDone), filesDone: live.filesDone };
   const checkpoint = await tx.checkpoint.findUnique({ where: { id: event.checkpointId } });
+  const elsewhere = await homeElsewhere(tx, event);
   // A capture may end before it was announced.
-  const home = checkpoint ?? (await tx.profile.findUniqueOrThrow({ where: { id: node.profileId } }));
+  const home = elsewhere ?? checkpoint ?? (await tx.profile.findUniqueOrThrow({ where: { id: node.profileId } }));
   const row = await tx.transfer.upsert({
     where: { id: event.transferId },
     update: { ...progress, ...ended },
@@ -144,10 +158,12 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
   await fallBack(scope, event, checkpoint);
   if (!isRepeated) {
     const { uploads, restores, checks, transferBytes } = hub.counters;
-    const counts = { upload: uploads, download: restores, verify: checks, drill: checks }[event.direction];
+    const counts = { upload: uploads, copy: uploads, download: restores, verify: checks, drill: checks }[
+      event.direction
+    ];
     countUp(counts, event.state);
     countUp(transferBytes, event.direction, event.sentBytes);
-    await recordTransferLink(scope, event, checkpoint?.profileId ?? node.profileId);
+    await recordTransferLink(scope, event, elsewhere?.id ?? checkpoint?.profileId ?? node.profileId);
   }
   const news = isRepeated ? null : newsOf(event);
   if (news !== null) {

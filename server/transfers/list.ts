@@ -5,22 +5,31 @@ import type { Hub } from "../hub.ts";
 import { NEWEST_FIRST, olderThan, pageOf, rowAt } from "../newest-first.ts";
 import { transferRowOf } from "./transfer-row.ts";
 
+type Input = z.infer<typeof listTransfersInput>;
+
+/** What rows have to fit; all of it holds together. */
+const conditionsOf = ({ nodeId, run, states, directions, nodeWords, runWords, from, to }: Input) => [
+  ...(nodeId === null ? [] : [{ nodeId }]),
+  ...(run === null ? [] : [{ run }]),
+  ...(states.length === 0 ? [] : [{ state: { in: states } }]),
+  ...(directions.length === 0 ? [] : [{ direction: { in: directions } }]),
+  ...(nodeWords === "" ? [] : [{ node: { name: { contains: nodeWords } } }]),
+  ...(runWords === "" ? [] : [{ run: { contains: runWords } }]),
+  ...(from === null ? [] : [{ createdAt: { gte: new Date(from) } }]),
+  ...(to === null ? [] : [{ createdAt: { lt: new Date(to) } }]),
+];
+
 /**
  * Newest first, page by page. What moves now carries its live numbers; which page a row is on does not depend on them.
  * @throws Fault NOT_FOUND when the cursor's row is gone
  */
 export async function listTransfers(
   hub: Hub,
-  input: z.infer<typeof listTransfersInput>,
+  input: Input,
 ): Promise<{ rows: TransferRow[]; nextCursor: string | null }> {
   const after = await rowAt(input.cursor, (id) => hub.db.transfer.findUnique({ where: { id } }));
   const found = await hub.db.transfer.findMany({
-    where: {
-      ...(input.nodeId === null ? {} : { nodeId: input.nodeId }),
-      ...(input.run === null ? {} : { run: input.run }),
-      ...(input.states.length === 0 ? {} : { state: { in: input.states } }),
-      ...olderThan(after),
-    },
+    where: { AND: [...conditionsOf(input), olderThan(after)] },
     include: { node: { select: { name: true } } },
     orderBy: NEWEST_FIRST,
     take: input.limit + 1,

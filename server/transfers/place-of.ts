@@ -7,6 +7,7 @@ export function placeOf(
 ): string {
   switch (about.direction) {
     case "upload":
+    case "copy":
       return `${store.bucket}/${store.prefix}runs/${about.run}`;
     case "download":
       return "a folder on the node";

@@ -1,32 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import type * as z from "zod";
 import { runName } from "#protocol/names.ts";
 import type { NodeEvent, TransferProgress } from "#protocol/reports.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  facts,
-  openTestHub,
-  report,
-  type TestHub,
-  type TestNode,
-} from "../hub/open-test-hub.ts";
+import type { listTransfersInput } from "#protocol/requests.ts";
+import { profileForEach, profileId, test } from "../hub/profile-for-each.ts";
+import { addTestNode, callAs, facts, report, type TestNode } from "../hub/open-test-hub.ts";
+import { kindsTold } from "../events/kinds-told.ts";
 import { noticeSilence } from "../live/tick.ts";
 import { newId } from "../random-id.ts";
 
 const run = runName.parse("llama");
 
-let test: TestHub;
-let profileId: string;
-beforeEach(async () => {
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, "http://127.0.0.1:9");
-});
-afterEach(() => test.close());
+profileForEach();
 
-const eventTexts = async (): Promise<string[]> => {
-  const query = { nodeId: null, run: null, cursor: null, limit: 50 };
-  return (await callAs(test.hub, "viewer").events.list(query)).rows.map(({ kind }) => kind);
+const listed = async () => {
+  const query = { nodeId: null, run: null, states: [], cursor: null, limit: 9 };
+  return (await callAs(test.hub, "viewer").transfers.list(query)).rows;
 };
 
 /** The end of one upload, a failure unless told otherwise. */
@@ -61,7 +50,7 @@ describe("durable events", () => {
     const second = ended(2, { transferId: "transfer-0002" });
     expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
     expect(await record([ended(1), second])).toEqual({ acceptedThrough: 2 });
-    expect((await eventTexts()).filter((kind) => kind === "upload-failed")).toHaveLength(2);
+    expect((await kindsTold(test)).filter((kind) => kind === "upload-failed")).toHaveLength(2);
     const hello = await callAs(test.hub, node.caller).node.hello({ protocol: 1, bootId: newId(), facts });
     expect(hello).toMatchObject({ acceptedThrough: 2 });
   });
@@ -70,13 +59,7 @@ describe("durable events", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const done = ended(2, { state: "done", fault: null });
     await callAs(test.hub, node.caller).node.record({ events: [done, ended(1)] });
-    const { rows } = await callAs(test.hub, "viewer").transfers.list({
-      nodeId: null,
-      run: null,
-      states: [],
-      cursor: null,
-      limit: 9,
-    });
+    const rows = await listed();
     expect(rows[0]).toMatchObject({ state: "done", bytesDone: 100, fault: null });
   });
 
@@ -85,13 +68,7 @@ describe("durable events", () => {
     await callAs(test.hub, node.caller).node.record({ events: [ended(1, { state: "done", fault: null })] });
     await callAs(test.hub, node.caller).node.record({ events: [ended(2)] });
     expect(await callAs(test.hub, other.caller).node.record({ events: [ended(1)] })).toEqual({ acceptedThrough: 1 });
-    const { rows } = await callAs(test.hub, "viewer").transfers.list({
-      nodeId: null,
-      run: null,
-      states: [],
-      cursor: null,
-      limit: 9,
-    });
+    const rows = await listed();
     expect(rows).toHaveLength(1);
     expect(rows[0]).toMatchObject({ state: "done", nodeName: "a" });
   });
@@ -116,7 +93,7 @@ describe("the end of a transfer", () => {
     const record = (event: NodeEvent) => callAs(test.hub, node.caller).node.record({ events: [event] });
     await record(ended(1));
     expect(await record(ended(2))).toEqual({ acceptedThrough: 2 });
-    const failures = async () => (await eventTexts()).filter((kind) => kind === "upload-failed");
+    const failures = async () => (await kindsTold(test)).filter((kind) => kind === "upload-failed");
     expect(await failures()).toHaveLength(1);
     await record(ended(3, { retries: 9, sentBytes: 90 }));
     expect(await failures()).toHaveLength(2);
@@ -162,6 +139,37 @@ describe("progress", () => {
       pieces: "##>..",
       etaMs: 4_000,
     });
+  });
+
+  it("marks the pieces that are tried again", async () => {
+    const node = await addTestNode(test.hub, profileId, "gpu");
+    await send(node, progress({ triedAgain: [1, 3] }));
+    expect((await list()).rows[0]).toMatchObject({ pieces: "##>!." });
+  });
+
+  it("is found by node, run, direction and the days on which it began", async () => {
+    const [node, other] = [
+      await addTestNode(test.hub, profileId, "gpu-1"),
+      await addTestNode(test.hub, profileId, "a"),
+    ];
+    await send(node, progress());
+    test.advance(60_000);
+    const between = test.hub.now();
+    const later = { id: "transfer-0002", direction: "verify" as const, run: runName.parse("mistral") };
+    await send(other, progress(later));
+    const found = async (search: Partial<z.input<typeof listTransfersInput>>) => {
+      const all = { nodeId: null, run: null, states: [], cursor: null, limit: 9 };
+      return (await callAs(test.hub, "viewer").transfers.list({ ...all, ...search })).rows.map(
+        ({ nodeName }) => nodeName,
+      );
+    };
+    expect(await found({})).toEqual(["a", "gpu-1"]);
+    expect(await found({ nodeWords: "PU-" })).toEqual(["gpu-1"]);
+    expect(await found({ runWords: "mist" })).toEqual(["a"]);
+    expect(await found({ run, runWords: "mist" })).toEqual([]);
+    expect(await found({ directions: ["verify", "drill"] })).toEqual(["a"]);
+    expect(await found({ from: between })).toEqual(["a"]);
+    expect(await found({ to: between })).toEqual(["gpu-1"]);
   });
 
   it("is found by its state at once", async () => {

@@ -1,5 +1,5 @@
 import type { TransferProgress } from "#protocol/reports.ts";
-import { isEnded, type TransferDirection, type TransferState } from "#protocol/transfer.ts";
+import { isEnded, markTriedAgain, type TransferDirection, type TransferState } from "#protocol/transfer.ts";
 import type { TransferRow } from "#protocol/views.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import { storedFault } from "../events/event-row.ts";
@@ -73,7 +73,7 @@ export function withProgress(
     etaMs: isRunning && smooth > 0 && progress.stalledMs === null ? Math.round((left / smooth) * 1000) : null,
     connections: isRunning ? progress.connections : 0,
     retries: progress.retries,
-    pieces: progress.pieces,
+    pieces: markTriedAgain(progress.pieces, progress.triedAgain ?? []),
     stalledMs: progress.stalledMs,
     fault: progress.fault,
     startedAt,

@@ -1,41 +1,22 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { attemptId, filePath } from "#protocol/names.ts";
 import { openBeside } from "#prisma/open.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "../hub/match-fault.ts";
-import {
-  addTestNode,
-  callAs,
-  openTestStore,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { addTestNode, callAs } from "../hub/open-test-hub.ts";
 import { createKeeper } from "../keeper/answer.ts";
 import { checkMasterKey } from "../hub/check-master-key.ts";
 import { announce, makeSafe, manifestOf, newAttempt, run, upload } from "../checkpoints/stage-checkpoint.ts";
-import { openPair } from "../checkpoints/test-bucket.ts";
+import { claim, node, other, pairForEach, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { backUp, type BackupWish } from "./back-up.ts";
 import { mayDelete } from "./may-delete.ts";
 import { restoreBackup } from "./restore.ts";
 import { settleHistory } from "./settle-history.ts";
 
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-let profileId: string;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
+pairForEach();
 
 const take = (changes: Partial<BackupWish> = {}) =>
   backUp({
@@ -46,7 +27,6 @@ const take = (changes: Partial<BackupWish> = {}) =>
     now: Date.now(),
     ...changes,
   });
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 
 /** Stops the hub, restores, and starts another one on the same folder. */
 async function restoreFrom(file: string) {

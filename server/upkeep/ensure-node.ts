@@ -1,17 +1,6 @@
 import type { Transaction } from "#prisma/open.ts";
-import type { NodeFacts } from "#protocol/hello.ts";
+import { UNKNOWN_FACTS } from "#protocol/hello.ts";
 import { hashOf, newSecret } from "../random-id.ts";
-
-const NO_FACTS: NodeFacts = {
-  hostname: "",
-  platform: "",
-  cpus: 0,
-  memoryBytes: 0,
-  gpu: null,
-  labels: {},
-  machineId: null,
-  workerVersion: "",
-};
 
 const LONGEST_NAME = 64;
 
@@ -35,7 +24,7 @@ export async function ensureNode(
       // Nobody has the secret of this hash.
       credentialHash: hashOf(newSecret("tmn")),
       profileId: at.profileId,
-      facts: JSON.stringify(NO_FACTS),
+      facts: JSON.stringify(UNKNOWN_FACTS),
       enrolledAt: gone,
       tokenId: null,
       lastSeenAt: null,

@@ -1,5 +1,5 @@
 import { isFault } from "#protocol/fault.ts";
-import { attemptPrefix, parseDataKey, type DataKey } from "#protocol/keys.ts";
+import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "#protocol/keys.ts";
 import type { KeptReason, Leftovers } from "#protocol/upkeep.ts";
 import { listObjects, listUploads } from "#storage/listing.ts";
 import type { Database } from "#prisma/open.ts";
@@ -33,6 +33,8 @@ export interface FoundLeftovers {
 
 /** Checkpoints in these states hold their objects. */
 const HOLDING = ["uploading", "complete", "trashed"];
+/** And copies in these. */
+const COPIES_HOLDING = ["copying", "complete"];
 
 export const noLeftovers = (): Leftovers => ({ count: 0, bytes: 0, oldestAt: null });
 
@@ -73,7 +75,7 @@ interface Pile extends Leftovers {
 
 async function pileUp(store: OpenStore, foreign: readonly string[], kept: FoundLeftovers["kept"]) {
   const piles = new Map<string, Pile>();
-  const listing = listObjects(store.client, { bucket: store.access.bucket, prefix: `${store.prefix}runs/` });
+  const listing = listObjects(store.client, { bucket: store.access.bucket, prefix: store.prefix + OWN_FOLDERS.data });
   for await (const { key, sizeBytes, modifiedAt } of listing) {
     const one = { count: 1, bytes: sizeBytes, oldestAt: modifiedAt };
     const at = dataKeyUnder(store, foreign, key);
@@ -119,7 +121,16 @@ async function highestClaims(store: OpenStore): Promise<Map<string, number>> {
 
 async function readRunFacts(db: Database, store: OpenStore): Promise<Map<string, RunFacts>> {
   const highest = await highestClaims(store);
-  const runs = await db.run.findMany({ where: { profileId: store.profileId }, include: { epochs: true } });
+  const { profileId } = store;
+  // Also those that have or had a home here.
+  const where = {
+    OR: [
+      { profileId },
+      { homes: { some: { profileId } } },
+      { checkpoints: { some: { OR: [{ profileId }, { copies: { some: { profileId } } }] } } },
+    ],
+  };
+  const runs = await db.run.findMany({ where, include: { epochs: true } });
   const facts = new Map<string, RunFacts>();
   for (const { name, epochs, highestSeen } of runs) {
     // Not read yet: nobody knows what is over.
@@ -134,8 +145,12 @@ async function readRunFacts(db: Database, store: OpenStore): Promise<Map<string,
 }
 
 /** Whether a checkpoint that counts is of this attempt, now. */
-export async function isHeld(db: Pick<Database, "checkpoint">, { run, attempt }: AttemptAt): Promise<boolean> {
-  return (await db.checkpoint.count({ where: { run, attempt, state: { in: HOLDING } } })) > 0;
+export async function isHeld(
+  db: Pick<Database, "checkpoint" | "checkpointCopy">,
+  { run, attempt }: AttemptAt,
+): Promise<boolean> {
+  if ((await db.checkpoint.count({ where: { run, attempt, state: { in: HOLDING } } })) > 0) return true;
+  return (await db.checkpointCopy.count({ where: { run, attempt, state: { in: COPIES_HOLDING } } })) > 0;
 }
 
 /** Looks through the bucket of one profile. @throws Fault those of the store */
@@ -156,7 +171,7 @@ export async function findLeftovers(
   };
   const foreign = await foreignPrefixes(db, store);
   const piles = await pileUp(store, foreign, kept);
-  const uploads = await listPendingUploads(store, "runs/");
+  const uploads = await listPendingUploads(store, OWN_FOLDERS.data);
   const named = await attemptsWithManifest(store);
   const facts = await readRunFacts(db, store);
   const rows = await db.checkpoint.findMany({
@@ -164,6 +179,11 @@ export async function findLeftovers(
     select: { run: true, attempt: true, writerEpoch: true },
   });
   for (const { run, attempt, writerEpoch } of rows) named.add(`${run}/${writerEpoch}/${attempt}`);
+  const copies = await db.checkpointCopy.findMany({
+    where: { state: { in: COPIES_HOLDING } },
+    select: { run: true, attempt: true, checkpoint: { select: { writerEpoch: true } } },
+  });
+  for (const { run, attempt, checkpoint } of copies) named.add(`${run}/${checkpoint.writerEpoch}/${attempt}`);
   const now = hub.now();
   for (const [name, { at, youngestAt, ...sum }] of piles) {
     const isNamed = named.has(name);
@@ -188,7 +208,7 @@ export async function findLeftovers(
 
 /** What a node that was killed while it measured its link left: nothing is ever kept there. */
 async function findProbes(store: OpenStore, found: FoundLeftovers, now: number): Promise<void> {
-  const folder = "_tidemark/probe/";
+  const folder = PROBES;
   const prefix = store.prefix + folder;
   const isProbe = (key: string) => /^[A-Za-z0-9-]{8,64}(\/[A-Za-z0-9-]{8,64})?$/.test(key.slice(prefix.length));
   for await (const { key, sizeBytes, modifiedAt } of listObjects(store.client, {

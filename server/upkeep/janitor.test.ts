@@ -1,33 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { manifest } from "#protocol/checkpoint.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
 import type { JanitorReport } from "#protocol/upkeep.ts";
 import { listUploads } from "#storage/listing.ts";
 import { putObjectText } from "#storage/objects.ts";
-import { callAs, openTestStore, type TestHub, type TestNode, type TestStore } from "../hub/open-test-hub.ts";
+import { callAs, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
+import { claim, node, other, pairForEach, profileId, test } from "../checkpoints/pair-for-each.ts";
 import { announce, keyOf, makeSafe, manifestOf, run, upload, type Staged } from "../checkpoints/stage-checkpoint.ts";
-import { keysOf, openPair } from "../checkpoints/test-bucket.ts";
+import { keysOf } from "../checkpoints/test-bucket.ts";
 import { lookAtProfile } from "./janitor.ts";
 import { OLD_ENOUGH_MS } from "./judge-leftover.ts";
 
 const HOUR_MS = 3_600_000;
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-let profileId: string;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, other } = await openPair(store));
-});
-afterEach(() => test.close());
+pairForEach();
 
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
 const look = (mode: "report" | "delete"): Promise<JanitorReport> =>
   lookAtProfile(test.hub, profileId, { mode, by: "test" });
 const allKeys = () => keysOf(test.hub, profileId, "");

@@ -6,7 +6,10 @@ import { getObjectText } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { HistoryKind, HistoryScope } from "./history-kind.ts";
+import { isHomeOf } from "../homes/homes-of.ts";
+import { becomesHome } from "./find-home.ts";
 import { EPOCH_CLAIMS } from "./take-claim.ts";
+import { FINDING_OBJECTS } from "./take-finding.ts";
 import { KEEP_RECORDS } from "./take-keeping.ts";
 import { MANIFESTS } from "./take-manifest.ts";
 
@@ -18,7 +21,7 @@ import { MANIFESTS } from "./take-manifest.ts";
  */
 
 /** What tells of the past, in the order it is read. More kinds are more rows. */
-export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS, KEEP_RECORDS];
+export const HISTORY_KINDS: readonly HistoryKind[] = [EPOCH_CLAIMS, MANIFESTS, KEEP_RECORDS, FINDING_OBJECTS];
 
 const REFUSED_NAMED = 100;
 
@@ -103,7 +106,11 @@ export async function readRun(
   const { db } = hub;
   const { run, store } = at;
   const known = await db.run.findUnique({ where: { name: run } });
-  if (known !== null && known.profileId !== store.profileId) {
+  if (
+    known !== null &&
+    !(await isHomeOf(db, run, store.profileId)) &&
+    !(await becomesHome(db, { store, run }, hub.now()))
+  ) {
     refuse(found, `${store.prefix}epochs/${run}/`, "a run of this name lives in another bucket profile");
     return;
   }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { JANITOR_MODES, type JanitorMode } from "#protocol/upkeep.ts";
-import { parseDuration } from "#protocol/units.ts";
+import { parseDuration } from "#protocol/read-units.ts";
 
 /** What the hub does for itself by the clock. */
 export interface UpkeepSettings {

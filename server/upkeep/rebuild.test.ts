@@ -1,58 +1,19 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { epochClaimKey, manifestKey } from "#protocol/keys.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { filePath } from "#protocol/names.ts";
 import { getObjectText, putObjectText } from "#storage/objects.ts";
-import {
-  callAs,
-  openTestStore,
-  profileFor,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
 import { keyOf, makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
-import { openPair } from "../checkpoints/test-bucket.ts";
+import { claim, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { newId } from "../random-id.ts";
 import { mayDelete } from "./may-delete.ts";
 import { rebuild } from "./rebuild.ts";
-import { createReach, readReach } from "../profiles/reach.ts";
-import { openToolsAlone, type Tools } from "./tools.ts";
+import { rebuildFrom, tools, toolsForEach } from "./tools-for-each.ts";
+import type { Tools } from "./tools.ts";
 
-const credential = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
-let store: TestStore;
-let test: TestHub;
-let node: TestNode;
-let other: TestNode;
-let profileId: string;
-let folder: string;
-let tools: Tools;
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-beforeEach(async () => {
-  ({ test, profileId, node, other } = await openPair(store));
-  folder = await mkdtemp(join(tmpdir(), "tidemark-rebuilt-"));
-  tools = await openToolsAlone({
-    dataFolder: folder,
-    secret: null,
-    previous: null,
-    reach: createReach(readReach({}, { isLoopback: true })),
-    now: Date.now,
-  });
-});
-afterEach(async () => {
-  await tools.close();
-  await test.close();
-  await rm(folder, { recursive: true, force: true });
-});
+pairForEach();
+toolsForEach();
 
-const claim = (who: TestNode) => callAs(test.hub, who.caller).node.claimEpoch({ run });
-const wish = () => ({ profile: profileFor(store.endpoint), credential });
 const put = async (key: string, text: string) => {
   const { client, access } = await test.hub.stores.open(profileId);
   await putObjectText(client, { bucket: access.bucket, key, text });
@@ -90,7 +51,7 @@ const columns = {
 describe("a rebuild", () => {
   it("writes down everything that was safe as it was, under the profile that the manifests name", async () => {
     await makeHistory();
-    const found = await rebuild(tools, wish());
+    const found = await rebuildFrom(store);
     expect(found).toEqual({ runs: 1, epochs: 2, checkpoints: 2, missing: 0, refused: 0, refusedKeys: [] });
     const read = (db: Tools["db"]) => db.checkpoint.findMany({ select: columns, orderBy: { step: "asc" } });
     expect(await read(tools.db)).toEqual(await read(test.hub.db));
@@ -105,7 +66,7 @@ describe("a rebuild", () => {
 
   it("has its nodes as gone: their credentials are not known, and deletions stay off", async () => {
     await makeHistory();
-    await rebuild(tools, wish());
+    await rebuildFrom(store);
     const nodes = await tools.db.node.findMany({ orderBy: { name: "asc" } });
     expect(nodes.map(({ id, name }) => [id, name])).toEqual([
       [node.nodeId, "gpu-1"],
@@ -121,10 +82,10 @@ describe("a rebuild", () => {
 
   it("goes on where it was cut off, and finds nothing new the second time", async () => {
     await makeHistory();
-    const real = await rebuild(tools, wish());
+    const real = await rebuildFrom(store);
     expect(real.checkpoints).toBe(2);
     expect(await rebuild(tools, { profileName: "training" })).toMatchObject({ epochs: 0, checkpoints: 0, refused: 0 });
-    await expect(rebuild(tools, wish())).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(rebuildFrom(store)).rejects.toMatchObject({ code: "CONFLICT" });
     await expect(rebuild(tools, { profileName: "another" })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
@@ -174,7 +135,7 @@ describe("a rebuild", () => {
     await put("team/manifests/llama/e000002/strange.json", "{}");
     await put("team/manifests/..%2Fup/e000002/s000000000001-aaaaaaaa-aaaaaaaaaaaa.json", "{}");
     await put(epochClaimKey("team/", { run, epoch: 9 }), JSON.stringify({ format: "tidemark.epoch", version: 1 }));
-    const found = await rebuild(tools, wish());
+    const found = await rebuildFrom(store);
     expect(found).toMatchObject({ checkpoints: 2, epochs: 2, refused: hostile.length + 3 });
     const refused = found.refusedKeys.map(({ key }) => key);
     for (const key of hostile) expect(refused).toContain(key);
@@ -205,7 +166,7 @@ describe("a rebuild", () => {
         return opened;
       },
     });
-    await expect(rebuild(tools, wish())).rejects.toThrow();
+    await expect(rebuildFrom(store)).rejects.toThrow();
     expect((await tools.db.doubt.findFirst())?.listedAt).toBeNull();
     expect(await tools.db.run.findFirst()).toMatchObject({ highestSeen: null });
     expect(await mayDelete(tools)).toBe(false);

@@ -5,8 +5,11 @@ import { promisify } from "node:util";
 import { Fault, toFault } from "#protocol/fault.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
+import { assignCopies } from "../homes/assign-copies.ts";
+import { payAllWords } from "../homes/pay-words.ts";
 import { applyPolicies } from "../keeping/apply-policy.ts";
 import { emptyDue } from "../keeping/empty-trash.ts";
+import { keepFindings } from "../verifying/keep-findings.ts";
 import { scheduledMode } from "./janitor.ts";
 import { settleHistory } from "./settle-history.ts";
 import { lookOnce } from "./start-janitor.ts";
@@ -14,7 +17,7 @@ import { nextBackupAt } from "./status.ts";
 
 /**
  * What the hub does for itself by the clock: it reads its buckets after a restore, takes backups, looks for leftovers,
- * applies what people said about keeping checkpoints, and empties the trash.
+ * applies what people said about keeping checkpoints, empties the trash, and tells buckets what was found of checkpoints.
  * Beside the beat of the fleet, because each may take minutes. A backup is made by a process of its own: copying the
  * database would stop this one for as long.
  */
@@ -22,6 +25,7 @@ import { nextBackupAt } from "./status.ts";
 const LONGEST_BEAT_MS = 60_000;
 const AFTER_FAILURE_MS = 600_000;
 const READ_AGAIN_MS = 15_000;
+const HOMES_AGAIN_MS = 30_000;
 const MAIN = join(import.meta.dirname, "main.ts");
 /** A hub that ends does not wait longer for what it does for itself. */
 const LAST_CALL_MS = 1_500;
@@ -66,7 +70,7 @@ async function failedBackup(hub: Hub, error: unknown, startedAt: number): Promis
 export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
   const { upkeep } = hub.settings;
   let stopped = false;
-  const notBefore = { backup: 0, janitor: 0, history: 0, keeping: 0 };
+  const notBefore = { backup: 0, janitor: 0, history: 0, keeping: 0, findings: 0, homes: 0 };
   const beats: { name: keyof typeof notBefore; run: () => Promise<void> }[] = [
     {
       name: "history",
@@ -102,6 +106,15 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
         if (now < dueAt) return;
         notBefore.janitor = now + Math.min(AFTER_FAILURE_MS, upkeep.janitorEveryMs);
         await lookOnce(hub, { mode: await scheduledMode(hub, upkeep.janitor), by: "hub" });
+      },
+    },
+    { name: "findings", run: () => keepFindings(hub) },
+    {
+      name: "homes",
+      run: async () => {
+        notBefore.homes = hub.now() + HOMES_AGAIN_MS;
+        await payAllWords(hub, () => stopped);
+        await assignCopies(hub, () => stopped);
       },
     },
     {

@@ -1,10 +1,15 @@
 import { isAdopted, storedManifest, type AdoptedManifest, type StoredManifest } from "#protocol/adopted.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { attemptPrefix, manifestKey, parseDataKey } from "#protocol/keys.ts";
+import { sameContent } from "#protocol/homes.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { isSealed } from "#storage/sealing/open-manifest.ts";
 import { isOwnKey } from "#storage/recognise/is-own-key.ts";
 import { recordAdoption } from "../adopt/record-adoption.ts";
 import { checkObjects, compareObjects } from "../checkpoints/check-manifest.ts";
+import { WITHOUT_MANIFEST } from "../homes/homes-of.ts";
+import { weighObjects } from "../checkpoints/weigh-objects.ts";
 import { hashOf } from "../random-id.ts";
 import { ensureNode } from "./ensure-node.ts";
 import { readJson, refused, type HistoryKind, type HistoryObject, type HistoryScope } from "./history-kind.ts";
@@ -66,6 +71,45 @@ async function recordForeign(
   return true;
 }
 
+/** The same checkpoint in another home: of what is complete there already the recorded one counts. @throws Fault BAD_INPUT */
+async function recordCopy(
+  tx: Transaction,
+  about: { store: HistoryScope["store"]; known: Checkpoint; object: HistoryObject; read: Manifest },
+): Promise<boolean> {
+  const { store, known, object, read } = about;
+  const { profileId, prefix } = store;
+  const where = { checkpointId_profileId: { checkpointId: known.id, profileId } };
+  const before = await tx.checkpointCopy.findUnique({ where, omit: WITHOUT_MANIFEST });
+  if (before?.state === "complete") return false;
+  const content = await tx.checkpointContent.findUnique({ where: { checkpointId: known.id } });
+  const committed = content?.manifest == null ? null : storedManifest.parse(JSON.parse(content.manifest));
+  if (committed === null || isAdopted(committed) || !sameContent(read, committed)) {
+    throw refused(object, "it says something else than the manifest of that checkpoint in another bucket");
+  }
+  const { run, attempt, writerEpoch } = read;
+  const committedAt = new Date(object.modifiedAt);
+  await tx.attempt.upsert({
+    where: { run_attempt: { run, attempt } },
+    update: {},
+    create: { run, attempt, writerEpoch, nodeId: known.nodeId, announcedAt: committedAt },
+  });
+  const data = {
+    run,
+    bucket: store.access.bucket,
+    prefix,
+    state: "complete",
+    attempt,
+    nodeId: known.nodeId,
+    startedAt: committedAt,
+    committedAt,
+    manifestKey: object.key,
+    manifestSha256: hashOf(object.text),
+    manifest: object.text,
+  };
+  await tx.checkpointCopy.upsert({ where, update: data, create: { checkpointId: known.id, profileId, ...data } });
+  return true;
+}
+
 async function recordManifest(
   tx: Transaction,
   { store, run, now }: HistoryScope,
@@ -74,7 +118,9 @@ async function recordManifest(
   const { id, attempt, writerEpoch, parent, node } = read;
   const known = await tx.checkpoint.findUnique({ where: { id } });
   // Of several manifests of one checkpoint the recorded one counts; what is in the trash stays there.
-  if (known !== null && (known.state === "complete" || known.state === "trashed")) return false;
+  if (known !== null && (known.state === "complete" || known.state === "trashed")) {
+    return known.profileId === store.profileId ? false : recordCopy(tx, { store, known, object, read });
+  }
   if (known !== null && known.run !== run) throw refused(object, "its checkpoint belongs to another run");
   const holder = await tx.checkpoint.findUnique({ where: { run_attempt: { run, attempt } }, select: { id: true } });
   if (holder !== null && holder.id !== id) throw refused(object, "its attempt belongs to another checkpoint");
@@ -117,6 +163,8 @@ async function recordManifest(
     committedAt,
     manifestKey: object.key,
     manifestSha256: hashOf(object.text),
+    sealKeyId: isSealed(read) ? read.transform.keyId : null,
+    ...weighObjects(read.files, object.text),
   };
   await tx.checkpoint.upsert({ where: { id }, update: data, create: { id, ...data } });
   const files = JSON.stringify(read.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })));
@@ -136,8 +184,13 @@ export const MANIFESTS: HistoryKind = {
     const match = /^e(\d{6})\/s\d{12}-[^/]+\.json$/.exec(name);
     return match === null ? null : Number(match[1]);
   },
-  isKnown: async ({ db, run }, key) =>
-    (await db.checkpoint.count({ where: { run, manifestKey: key, state: { in: ["complete", "trashed"] } } })) > 0,
+  isKnown: async ({ db, run, store }, key) =>
+    (await db.checkpoint.count({
+      where: { run, profileId: store.profileId, manifestKey: key, state: { in: ["complete", "trashed"] } },
+    })) > 0 ||
+    (await db.checkpointCopy.count({
+      where: { run, profileId: store.profileId, manifestKey: key, state: "complete" },
+    })) > 0,
   take: async (scope, object) => {
     const read = readManifest(scope, object);
     const { store } = scope;
@@ -151,7 +204,13 @@ export const MANIFESTS: HistoryKind = {
   },
   countMissing: async ({ db, store, run }, keys) => {
     const where = { run, profileId: store.profileId, state: "complete", prefix: store.prefix };
-    const rows = await db.checkpoint.findMany({ where, select: { manifestKey: true } });
+    const rows = [
+      ...(await db.checkpoint.findMany({ where, select: { manifestKey: true } })),
+      ...(await db.checkpointCopy.findMany({
+        where: { ...where, checkpoint: { state: "complete" } },
+        select: { manifestKey: true },
+      })),
+    ];
     return rows.filter(({ manifestKey: key }) => key !== null && !keys.has(key)).length;
   },
 };

@@ -4,6 +4,7 @@ import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { countUp } from "../counters.ts";
+import { profilesFor } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { newId } from "../random-id.ts";
@@ -12,9 +13,11 @@ import { transferRowOf } from "../transfers/transfer-row.ts";
 
 interface Wanted {
   requestId: string;
-  kind: "verify" | "drill";
+  kind: "verify" | "drill" | "copy";
   checkpoint: Checkpoint;
   node: LiveNode;
+  /** To verify a copy that is not the first: where it lies. Of a copy that is to be made: where it goes. */
+  profileId?: string;
   /** How long the node may take to hear of it. */
   validMs: number;
   /** Who asked; null: the hub's own clock. */
@@ -26,19 +29,24 @@ interface Wanted {
  * @throws Fault CHECKPOINT_INCOMPLETE, CONFLICT, NODE_REVOKED
  */
 export async function askCheck(hub: Hub, wanted: Wanted): Promise<{ transferId: string; isNew: boolean }> {
-  const { requestId, kind, checkpoint, node, validMs, actor } = wanted;
+  const { requestId, kind, checkpoint, node, validMs, actor, profileId } = wanted;
+  const copy = profileId === undefined ? {} : { profileId };
   const what = `step ${checkpoint.step} of ${checkpoint.run}`;
   if ((checkpoint.state as CheckpointState) !== "complete") {
     throw new Fault("CHECKPOINT_INCOMPLETE", { subject: what });
   }
   if (node.revokedAt !== null) throw new Fault("NODE_REVOKED", { subject: node.name });
-  if (node.profileId !== checkpoint.profileId) {
+  if (!(await profilesFor(hub.db, checkpoint)).has(node.profileId)) {
     throw new Fault("CONFLICT", { subject: node.name, detail: "it was enrolled for another bucket profile" });
   }
   const now = hub.now();
   const run = runName.parse(checkpoint.run);
   const about = { transferId: newId(), checkpointId: checkpoint.id, run, step: Number(checkpoint.step) };
-  const order: Command = { kind, id: newId(), expiresAt: now + validMs, ...about };
+  const envelope = { id: newId(), expiresAt: now + validMs, ...about };
+  const order: Command =
+    kind === "copy" ? { kind, ...envelope, profileId: profileId ?? "" } : { kind, ...envelope, ...copy };
+  const place = kind === "copy" ? await hub.stores.open(profileId ?? "") : null;
+  const lies = place === null ? checkpoint : { bucket: place.access.bucket, prefix: place.prefix };
   const made = await hub.db.$transaction(async (tx) => {
     const twin = await tx.command.findUnique({ where: { requestId } });
     if (twin !== null) return { transferId: twin.transferId, row: null };
@@ -51,8 +59,8 @@ export async function askCheck(hub: Hub, wanted: Wanted): Promise<{ transferId: 
         checkpointId: checkpoint.id,
         run,
         step: checkpoint.step,
-        bucket: checkpoint.bucket,
-        place: placeOf(checkpoint, { direction: kind, run }),
+        bucket: lies.bucket,
+        place: placeOf(lies, { direction: kind, run }),
         bytesDone: 0n,
         bytesTotal: checkpoint.sizeBytes,
         sentBytes: 0n,

@@ -17,14 +17,23 @@ const backlogOf = ({ report }: LiveNode): number =>
  * Online nodes of a bucket profile with nothing of their own to move, the fastest first. `roomBytes`: so much of the disk must
  * be free, as far as that is known.
  */
-export function idleNodes(hub: Hub, wanted: { profileId: string; roomBytes: number }): LiveNode[] {
+export function idleNodes(
+  hub: Hub,
+  wanted: {
+    profileId: string;
+    roomBytes: number;
+    /** Nodes of these profiles may read it; left out: of that one. */
+    from?: ReadonlySet<string>;
+  },
+): LiveNode[] {
+  const from = wanted.from ?? new Set([wanted.profileId]);
   const busy = busyNodes(hub);
   const rateOf = (node: LiveNode) =>
     expectedRate(hub, { nodeId: node.id, profileId: wanted.profileId, direction: "download" })?.bytesPerSecond ?? 0;
   return [...hub.live.nodes.values()]
     .filter(
       (node) =>
-        node.profileId === wanted.profileId &&
+        from.has(node.profileId) &&
         stateOf(node) === "online" &&
         node.mailboxes.size > 0 &&
         !busy.has(node.id) &&
@@ -37,7 +46,7 @@ export function idleNodes(hub: Hub, wanted: { profileId: string; roomBytes: numb
 }
 
 /** For something that can wait at the node: an idle one, else any that is online; null when there is none. */
-export const anyNode = (hub: Hub, profileId: string): LiveNode | null =>
-  idleNodes(hub, { profileId, roomBytes: 0 })[0] ??
-  [...hub.live.nodes.values()].find((node) => node.profileId === profileId && stateOf(node) === "online") ??
+export const anyNode = (hub: Hub, about: { profileId: string; from: ReadonlySet<string> }): LiveNode | null =>
+  idleNodes(hub, { ...about, roomBytes: 0 })[0] ??
+  [...hub.live.nodes.values()].find((node) => about.from.has(node.profileId) && stateOf(node) === "online") ??
   null;

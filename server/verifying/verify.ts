@@ -2,6 +2,7 @@ import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { verifyInput } from "#protocol/verifying.ts";
 import { audit } from "../events/audit.ts";
+import { completeCopies, profilesFor } from "../homes/homes-of.ts";
 import type { Context, PersonCaller } from "../trpc.ts";
 import { askCheck } from "./ask-check.ts";
 import { anyNode } from "./choose-node.ts";
@@ -23,8 +24,12 @@ export async function verifyCheckpoint(
   if (known !== null) return { transferId: known.transferId };
   const checkpoint = await hub.db.checkpoint.findUnique({ where: { id: input.checkpointId } });
   if (checkpoint === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
-  const { requestId, nodeId } = input;
-  const node = nodeId === null ? anyNode(hub, checkpoint.profileId) : (hub.live.nodes.get(nodeId) ?? null);
+  const { requestId, nodeId, profileId = checkpoint.profileId } = input;
+  if (!(await completeCopies(hub.db, checkpoint)).some((copy) => copy.profileId === profileId)) {
+    throw new Fault("NOT_FOUND", { op: "verify", subject: "this copy", detail: "it does not lie in that bucket" });
+  }
+  const from = await profilesFor(hub.db, checkpoint);
+  const node = nodeId === null ? anyNode(hub, { profileId, from }) : (hub.live.nodes.get(nodeId) ?? null);
   if (node === null) {
     const detail =
       nodeId === null ? "no node of its bucket profile is online to read it" : "it was never enrolled here";
@@ -35,6 +40,7 @@ export async function verifyCheckpoint(
     kind: "verify" as const,
     checkpoint,
     node,
+    ...(profileId === checkpoint.profileId ? {} : { profileId }),
     validMs: VALID_MS,
     actor: caller.person.email,
   };

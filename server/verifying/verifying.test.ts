@@ -1,51 +1,29 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { filePath, runName } from "#protocol/names.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import type { TransferDirection } from "#protocol/transfer.ts";
 import { makeSafe, run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { expireCommands } from "../commands/expire.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  openTestHub,
-  openTestStore,
-  report,
-  type TestHub,
-  type TestNode,
-  type TestStore,
-} from "../hub/open-test-hub.ts";
+import { addTestNode, addTestProfile, callAs, report, type TestNode } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { newId } from "../random-id.ts";
+import { endOf, epoch, profileId, store, test, writer, writerForEach } from "../restores/writer-for-each.ts";
 import { runDrills } from "./run-drills.ts";
 
 const DAY_MS = 86_400_000;
-let store: TestStore;
-let test: TestHub;
-let profileId: string;
-let writer: TestNode;
 let reader: TestNode;
 let older: Staged;
 let newer: Staged;
 let closeStreams: (() => Promise<void>)[];
-beforeAll(async () => {
-  store = await openTestStore();
-});
-afterAll(() => store.close());
-let count = 0;
+writerForEach();
 beforeEach(async () => {
   closeStreams = [];
-  test = await openTestHub();
-  profileId = await addTestProfile(test.hub, store.endpoint, { bucket: "training" });
-  writer = await addTestNode(test.hub, profileId, `writer-${++count}`);
-  reader = await addTestNode(test.hub, profileId, `reader-${count}`);
-  const { epoch } = await callAs(test.hub, writer.caller).node.claimEpoch({ run });
+  reader = await addTestNode(test.hub, profileId, "reader");
   older = await makeSafe(test.hub, writer, { epoch, step: 400 });
   newer = await makeSafe(test.hub, writer, { epoch, step: 500 });
 });
 afterEach(async () => {
   for (const close of closeStreams) await close();
-  await test.close();
 });
 
 let seq = 0;
@@ -58,11 +36,7 @@ interface Told {
 }
 /** The end of a transfer as its node tells it. */
 const tell = async (node: TestNode, { direction, transferId, staged = newer, state = "done", rest = {} }: Told) => {
-  const at = test.hub.now();
-  const { checkpointId, step } = staged;
-  const amounts = { bytes: 18, files: 1, sentBytes: 18, startedAt: at - 1_000, retries: 0, connections: 1 };
-  const about = { transferId, direction, state, checkpointId, run, step, startedBy: "operator" as const, fault: null };
-  const event: NodeEvent = { seq: ++seq, at, type: "transfer-ended", ...about, ...amounts, ...rest };
+  const event: NodeEvent = { ...endOf(staged, { seq: ++seq, transferId, direction }), state, ...rest };
   await callAs(test.hub, node.caller).node.record({ events: [event] });
 };
 const damage = {

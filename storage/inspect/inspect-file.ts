@@ -7,25 +7,41 @@ import { readDcp } from "./read-dcp.ts";
 import { GGUF_MAGIC, readGguf } from "./read-gguf.ts";
 import { readJson } from "./read-json.ts";
 import { NPY_MAGIC, readNpy, readNpz } from "./read-numpy.ts";
-import { LENGTH_BYTES, readSafetensors } from "./read-safetensors.ts";
+import { readOrbax } from "./read-orbax.ts";
+import { readSafetensors } from "./read-safetensors.ts";
 import { findDataPickle, LEGACY_MAGIC, readTorchLegacy, readTorchZip } from "./read-torch.ts";
 import { readZipDirectory } from "./read-zip.ts";
 import { roleOf } from "./role-of.ts";
-import { boundSource, type BoundedSource, type ByteSource, FIRST_READ_BYTES } from "./source.ts";
+import { LENGTH_BYTES } from "./safetensors-header.ts";
+import {
+  type BoundedBeside,
+  type BoundedSource,
+  boundSource,
+  type ByteSource,
+  FIRST_READ_BYTES,
+  NOTHING_BESIDE,
+  type OpenBeside,
+  readBeside,
+} from "./source.ts";
 import { sumUp } from "./summarise.ts";
 
 /**
  * Looks inside one file: what it is by its first bytes, then the reader of that format. A file that is damaged, hostile or
  * larger inside than is looked at makes an answer that says so, with whatever was found until then; what the source cannot
- * deliver is thrown. Nothing of a file is ever executed, and nothing is read past `INSPECT_LIMITS`.
- * Faults: those of `source`, TRUNCATED.
+ * deliver is thrown. Nothing of a file is ever executed, and nothing is read past `INSPECT_LIMITS`. What describes a file may
+ * lie `beside` it; it counts as part of it. Faults: those of `source` and `beside`, TRUNCATED.
  */
-export async function inspectFile(path: string, source: ByteSource): Promise<FileInspection> {
-  const bounded = boundSource(source);
+export async function inspectFile(
+  path: string,
+  source: ByteSource,
+  beside: OpenBeside = NOTHING_BESIDE,
+): Promise<FileInspection> {
+  const spent = { readBytes: 0, reads: 0 };
+  const bounded = boundSource(source, spent);
   const found = emptyFound("binary");
   let fault: Fault | null = null;
   try {
-    await readAny(bounded, { path, found });
+    await readAny(bounded, { path, found, beside: readBeside(beside, spent) });
   } catch (error) {
     if (!isFault(error) || (error.code !== "MALFORMED" && error.code !== "TOO_MUCH_INSIDE")) throw error;
     fault = error;
@@ -50,6 +66,9 @@ export async function inspectFile(path: string, source: ByteSource): Promise<Fil
   };
 }
 
+/** Whether what is found in a file of this name depends on those beside it. */
+export const readsBeside = (path: string): boolean => /(^|\/)_METADATA$/.test(path);
+
 const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
   const wanted = typeof magic === "string" ? Buffer.from(magic, "latin1") : magic;
   return bytes.length >= wanted.length && Buffer.from(bytes.buffer, bytes.byteOffset, wanted.length).equals(wanted);
@@ -57,8 +76,11 @@ const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
 
 const TAR_MAGIC_AT = 257;
 
-async function readAny(source: BoundedSource, about: { path: string; found: Found }): Promise<void> {
-  const { path, found } = about;
+async function readAny(
+  source: BoundedSource,
+  about: { path: string; found: Found; beside: BoundedBeside },
+): Promise<void> {
+  const { path, found, beside } = about;
   if (source.sizeBytes === 0) {
     found.format = "empty";
     return;
@@ -78,6 +100,10 @@ async function readAny(source: BoundedSource, about: { path: string; found: Foun
       return readDcp(source, found);
     case "safetensors":
       return readSafetensors(source, found);
+    case "orbax":
+      return readOrbax(source, { found, beside });
+    case "ocdbt":
+      return warn(found, "it is an index of arrays; what they are the _METADATA beside it says");
     case "json":
       previewText(source, { start, found });
       return readJson(source, found);
@@ -101,6 +127,7 @@ async function readAny(source: BoundedSource, about: { path: string; found: Foun
 function formatOf(start: Uint8Array, path: string): FileFormat {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   if (name.endsWith(".distcp")) return "torch-dcp-data";
+  if (name === "manifest.ocdbt") return "ocdbt";
   if (startsWith(start, GGUF_MAGIC)) return "gguf";
   if (startsWith(start, NPY_MAGIC)) return "npy";
   if (startsWith(start, "PK\x03\x04") || startsWith(start, "PK\x05\x06")) return "zip";
@@ -112,6 +139,7 @@ function formatOf(start: Uint8Array, path: string): FileFormat {
   if (name.endsWith(".safetensors") || looksLikeSafetensors(start)) return "safetensors";
   if (name.endsWith(".gguf") || name.endsWith(".npy")) return name.endsWith(".gguf") ? "gguf" : "npy";
   if (!isText(start)) return "binary";
+  if (readsBeside(path)) return "orbax";
   return name.endsWith(".json") ||
     /^\s*[{[]/.test(Buffer.from(start.buffer, start.byteOffset, Math.min(64, start.length)).toString("latin1"))
     ? "json"

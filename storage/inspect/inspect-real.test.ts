@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ARCHIVES, readArchive, readTruth } from "../testing/real-files.ts";
+import { ARCHIVES, besideIn, readArchive, readTruth } from "../testing/real-files.ts";
 import { inspectFile } from "./inspect-file.ts";
 import { sourceOfBytes } from "./source.ts";
 
@@ -10,8 +10,9 @@ const files = new Map(ARCHIVES.map((archive) => [archive, readArchive(archive)])
 const rows = ARCHIVES.flatMap((archive) => Object.keys(truth[archive]).map((path) => [archive, path] as const));
 
 test("every kind of file that is read was written by its own library", () => {
-  const kinds = new Set(rows.map(([, path]) => path.slice(path.lastIndexOf(".") + 1)));
+  const kinds = new Set(rows.map(([, path]) => path.slice(Math.max(path.lastIndexOf("."), path.lastIndexOf("/")) + 1)));
   expect([...kinds].sort()).toEqual([
+    "_METADATA",
     "bin",
     "ckpt",
     "gguf",
@@ -27,10 +28,11 @@ test("every kind of file that is read was written by its own library", () => {
 });
 
 test.each(rows)("%s: %s", async (archive, path) => {
-  const bytes = files.get(archive)?.get(path);
+  const all = files.get(archive) ?? new Map<string, Buffer>();
+  const bytes = all.get(path);
   if (bytes === undefined) throw new Error("the archive lacks it");
   const expected = truth[archive][path] ?? {};
-  const found = await inspectFile(path, sourceOfBytes(bytes));
+  const found = await inspectFile(path, sourceOfBytes(bytes), besideIn(all, path));
   expect(found.fault).toBeNull();
   if (expected.tensors !== undefined) {
     expect(found.tensors.map(({ name }) => name).sort()).toEqual(expected.tensors.map(({ name }) => name).sort());

@@ -4,7 +4,7 @@ import type { TensorRole } from "#protocol/inspect.ts";
 const STATE_FILE =
   /(^|\/)(optim|optimizer|scheduler|scaler|rng_state|random_states|training_args|(bf16_)?zero_pp_rank_\d+\w*_optim_states|distrib_optim)[^/]*$/i;
 const STATE_NAME =
-  /(^|[./])(optim|optimizer|optimizers|optimizer_states?|optim_state|lr_scheduler|lr_schedulers|rng_state|rng|callbacks|loops)([./]|$)|(^|[./])(exp_avg|exp_avg_sq|momentum_buffer|max_exp_avg_sq)$/i;
+  /(^|[./])(optim|optimizer|optimizers|optimizer_states?|optim_state|opt_state|lr_scheduler|lr_schedulers|rng_state|rng|callbacks|loops)([./]|$)|(^|[./])(exp_avg|exp_avg_sq|momentum_buffer|max_exp_avg_sq)$/i;
 
 /** What a tensor is for, by the file and the name it has: a guess, but the names are the frameworks' own. */
 export const roleOf = (path: string, name: string): TensorRole =>

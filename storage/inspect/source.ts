@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { whyPathRefused } from "#protocol/names.ts";
 
 /**
  * The only way in which a reader sees a file. What is asked for is checked before it is fetched: it lies within the file
@@ -19,6 +20,21 @@ export interface BoundedSource extends ByteSource {
   readonly leftBytes: number;
 }
 
+/**
+ * Another file of the same checkpoint, by its path from the folder of the one that is looked at; null when there is none.
+ * Paths come out of files: `readBeside` passes only those on that lead nowhere else.
+ */
+export type OpenBeside = (relative: string) => Promise<ByteSource | null>;
+
+/** For files that are looked at by themselves. */
+export const NOTHING_BESIDE: OpenBeside = () => Promise.resolve(null);
+
+/** What was fetched of a file and of those beside it, which share one limit. */
+export interface Spent {
+  readBytes: number;
+  reads: number;
+}
+
 /** Something about the file itself is wrong, so that nothing more is to be had of it. */
 export const malformed = (detail: string): Fault => new Fault("MALFORMED", { op: "inspect", detail });
 /** It may be right, but it is more than is looked at. */
@@ -32,20 +48,19 @@ export function wholeNumber(value: number | bigint, what: string): number {
 }
 
 /** Faults of `read`: MALFORMED past the end of the file, TOO_MUCH_INSIDE past the limits, TRUNCATED, those of `source`. */
-export function boundSource(source: ByteSource): BoundedSource {
+export function boundSource(source: ByteSource, spent: Spent = { readBytes: 0, reads: 0 }): BoundedSource {
   const chunks: { offset: number; bytes: Uint8Array }[] = [];
   const sizeBytes = wholeNumber(source.sizeBytes, "the size of the file");
-  let [readBytes, reads] = [0, 0];
   return {
     sizeBytes,
     get readBytes() {
-      return readBytes;
+      return spent.readBytes;
     },
     get reads() {
-      return reads;
+      return spent.reads;
     },
     get leftBytes() {
-      return INSPECT_LIMITS.readBytes - readBytes;
+      return INSPECT_LIMITS.readBytes - spent.readBytes;
     },
     read: async (offset, length) => {
       wholeNumber(offset, "an offset");
@@ -57,20 +72,32 @@ export function boundSource(source: ByteSource): BoundedSource {
         (chunk) => offset >= chunk.offset && offset + length <= chunk.offset + chunk.bytes.length,
       );
       if (known !== undefined) return known.bytes.subarray(offset - known.offset, offset - known.offset + length);
-      if (length > INSPECT_LIMITS.readBytes - readBytes) {
+      if (length > INSPECT_LIMITS.readBytes - spent.readBytes) {
         throw tooMuch(
           `${length} bytes at ${offset} are more than is read of one file (${INSPECT_LIMITS.readBytes} bytes)`,
         );
       }
-      if (reads >= INSPECT_LIMITS.reads) throw tooMuch(`it lies in more than ${INSPECT_LIMITS.reads} pieces`);
-      reads++;
-      readBytes += length;
+      if (spent.reads >= INSPECT_LIMITS.reads) throw tooMuch(`it lies in more than ${INSPECT_LIMITS.reads} pieces`);
+      spent.reads++;
+      spent.readBytes += length;
       const bytes = await source.read(offset, length);
       if (bytes.length !== length)
         throw new Fault("TRUNCATED", { op: "inspect", detail: `${bytes.length} of ${length} bytes came` });
       chunks.push({ offset, bytes });
       return bytes;
     },
+  };
+}
+
+/** Files beside another one, within the limits that all of them share. */
+export type BoundedBeside = (relative: string) => Promise<BoundedSource | null>;
+
+/** A path that leaves the folder, or could on some disk, is no file of it. */
+export function readBeside(beside: OpenBeside, spent: Spent): BoundedBeside {
+  return async (relative) => {
+    if (whyPathRefused(relative) !== null) return null;
+    const source = await beside(relative);
+    return source === null ? null : boundSource(source, spent);
   };
 }
 

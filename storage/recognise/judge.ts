@@ -1,13 +1,13 @@
-import { lastNumber, TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import { lastNumber, SEEN, TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { hasShard, type Unit } from "./unit.ts";
 
 /** What the words of small files say, where they were read. Keys that are not there are null. */
 export interface Told {
-  /** Trackers by key. */
+  /** Trackers, and what Orbax says of a commit, by key. */
   readonly texts: ReadonlyMap<string, string | null>;
-  /** Names of data files that a `.metadata` lists, by its key. */
+  /** Names of data files that a `.metadata` or a `_METADATA` lists, by its key. */
   readonly lists: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -75,6 +75,8 @@ function findFlaw(unit: Unit, told: Told): Judgement | null {
     return incomplete(framework, `${visibleStart(lacking, 200)}.metadata is missing, which is written last`);
   const listed = findUnlisted(unit, told);
   if (listed !== null) return incomplete(framework, `${visibleStart(listed, 200)} is missing, which .metadata lists`);
+  const orbax = findOrbaxFlaw(unit, told);
+  if (orbax !== null) return incomplete(framework, orbax);
   const gap = findGap(unit.ranks);
   return gap === null || unit.isBlurred
     ? null
@@ -87,6 +89,18 @@ function findUnlisted(unit: Unit, told: Told): string | null {
     const names = told.lists.get(`${unit.place}${folder}.metadata`) ?? [];
     const missing = names.find((name) => !unit.dcpFiles.has(folder + name));
     if (missing !== undefined) return folder + missing;
+  }
+  return null;
+}
+
+function findOrbaxFlaw(unit: Unit, told: Told): string | null {
+  if (unit.isOrbaxBlurred) return null;
+  const bare = [...unit.orbaxItems].find((folder) => !unit.orbaxTrees.has(folder));
+  if (bare !== undefined) return `${visibleStart(bare, 200)}_METADATA is missing`;
+  for (const folder of unit.orbaxTrees) {
+    const names = told.lists.get(`${unit.place}${folder}_METADATA`) ?? [];
+    const missing = names.find((name) => SEEN.orbaxNamed.test(name) && !unit.orbaxFiles.has(folder + name));
+    if (missing !== undefined) return `${visibleStart(folder + missing, 200)} is missing, which its index names`;
   }
   return null;
 }
@@ -119,9 +133,7 @@ function judgeWhole(unit: Unit, told: Told): Judgement {
         : "its .metadata is there, which is written last; what it lists was not compared",
     );
   }
-  if (has.has("orbax")) return complete(framework, "its commit file is there, which is written last");
-  if (has.has("orbaxData"))
-    return unknown(framework, "it has no commit file; some stores and versions of Orbax make none");
+  if (framework === "orbax") return judgeOrbax(unit, told);
   if (unit.shards.size > 0) return complete(framework, `all ${shardCount(unit)} shards are there`);
   if (has.has("index") && !has.has("weights"))
     return incomplete(framework, "its index names shards, and none of them is there");
@@ -132,6 +144,42 @@ function judgeWhole(unit: Unit, told: Told): Judgement {
     );
   if (has.has("weights")) return unknown(framework, "its weights are there; nothing says what else belongs to it");
   return unknown(framework, "nothing in it tells whether it is whole");
+}
+
+/** Where `_CHECKPOINT_METADATA` of a whole step lies. */
+export const commitKeyOf = ({ place }: Pick<Unit, "place">): string => `${place}_CHECKPOINT_METADATA`;
+
+/** What its items say of themselves is not said of the whole. */
+function judgeOrbax(unit: Unit, told: Told): Judgement {
+  const { has, place, orbaxTrees } = unit;
+  const isCompared =
+    !unit.isOrbaxBlurred && [...orbaxTrees].every((folder) => told.lists.has(`${place}${folder}_METADATA`));
+  const rest =
+    isCompared && orbaxTrees.size > 0
+      ? "and so is every file that its index names"
+      : "what its index names was not compared";
+  if (has.has("orbaxDone")) return complete("orbax", `its commit file is there, which is written last; ${rest}`);
+  if (has.has("orbaxStep")) {
+    const text = told.texts.get(commitKeyOf(unit));
+    const commit = text === undefined || text === null ? "unsaid" : commitIn(text);
+    if (commit === "not yet")
+      return incomplete("orbax", "it says itself that it was not committed, and has no commit file");
+    if (commit === "committed") return complete("orbax", `it says itself when it was committed; ${rest}`);
+    return unknown("orbax", "it has no commit file, and its _CHECKPOINT_METADATA was not read");
+  }
+  if (has.has("orbax")) return unknown("orbax", "what is in it was committed; nothing says whether that is all of it");
+  return unknown("orbax", "it has no commit file; some stores and versions of Orbax make none");
+}
+
+/** `commit_timestamp_nsecs` is null until all was written. */
+function commitIn(text: string): "committed" | "not yet" | "unsaid" {
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (typeof parsed !== "object" || parsed === null || !("commit_timestamp_nsecs" in parsed)) return "unsaid";
+    return parsed.commit_timestamp_nsecs === null ? "not yet" : "committed";
+  } catch {
+    return "unsaid";
+  }
 }
 
 function judgeTrainer(unit: Unit): Judgement {

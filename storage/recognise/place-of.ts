@@ -19,8 +19,14 @@ const STRONG =
 const DIGITS = /^(\d{1,12})(?=$|\.orbax-checkpoint-tmp)/;
 /** A model in a folder, not at a step. */
 const MODEL_FILE =
-  /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|_CHECKPOINT_METADATA|trainer_state\.json|training_args\.bin|(optimizer|scheduler|scaler)\.pt|rng_state(_\d+)?\.pth)$/;
+  /^((model|adapter_model)\.safetensors|(pytorch_model|adapter_model)\.bin|consolidated\.\d+\.pth|[^/]+\.index\.json|\.metadata|__\d+_\d+\.distcp|trainer_state\.json|training_args\.bin|(optimizer|scheduler|scaler)\.pt|rng_state(_\d+)?\.pth)$/;
+/** What Orbax lays into a folder, and below it. */
+const ORBAX =
+  /^(?:.*?\/)??(?=(?:ocdbt\.process_\d+\/.+|d\/[0-9a-f]{32}|array_metadatas\/process_\d+|_METADATA|_sharding|manifest\.ocdbt|commit_success\.txt|_CHECKPOINT_METADATA)$)/;
 const WEIGHTS = /\.(ckpt|pt|pth|safetensors|gguf|npz)$/i;
+
+/** The folder that a folder lies in. */
+const above = (folder: string): string => folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
 
 /** Null for what belongs to no checkpoint. */
 export function placeOf(key: string): Place | null {
@@ -42,11 +48,13 @@ export function placeOf(key: string): Place | null {
       relative: segments.slice(at + 1).join("/"),
     };
   }
+  const orbax = ORBAX.exec(key)?.[0];
+  if (orbax !== undefined)
+    return { place: orbax, run: above(orbax), kind: "folder", step: null, relative: key.slice(orbax.length) };
   const name = segments.at(-1) ?? "";
   const folder = key.slice(0, key.length - name.length);
   if (MODEL_FILE.test(name) || shardOf(name) !== null) {
-    const up = folder.slice(0, folder.slice(0, -1).lastIndexOf("/") + 1);
-    return { place: folder, run: up, kind: "folder", step: null, relative: name };
+    return { place: folder, run: above(folder), kind: "folder", step: null, relative: name };
   }
   if (!WEIGHTS.test(name) && stepOf(name, "file") === null) return null;
   return { place: key, run: folder, kind: "file", step: stepOf(name, "file"), relative: name };

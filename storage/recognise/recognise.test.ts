@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readArchive } from "../testing/real-files.ts";
+import { inspectFile } from "../inspect/inspect-file.ts";
+import { sourceOfBytes } from "../inspect/source.ts";
+import { besideIn, readArchive } from "../testing/real-files.ts";
 import { createRecogniser } from "./recognise.ts";
 
 interface Words {
@@ -143,12 +145,22 @@ describe("other frameworks", () => {
     });
   });
 
-  it("Orbax is whole with its commit file, half under the name it writes under, and else nobody knows", () => {
-    expect(only(["r/1000/_CHECKPOINT_METADATA", "r/1000/default/_METADATA"])).toMatchObject({
+  it("Orbax is whole with its commit file or by its own word, half under the name it writes under, and else nobody knows", () => {
+    const step = ["r/1000/_CHECKPOINT_METADATA", "r/1000/default/_METADATA"];
+    const key = "r/1000/_CHECKPOINT_METADATA";
+    expect(only([...step, "r/1000/commit_success.txt"])).toMatchObject({
       step: 1000,
       framework: "orbax",
       verdict: "assumed complete",
     });
+    expect(only(step)).toMatchObject({ framework: "orbax", verdict: "unknown" });
+    expect(only(step, { texts: { [key]: '{"commit_timestamp_nsecs": 17}' } })?.verdict).toBe("assumed complete");
+    expect(only(step, { texts: { [key]: '{"commit_timestamp_nsecs": null}' } })).toMatchObject({
+      verdict: "incomplete",
+      reason: expect.stringContaining("not committed"),
+    });
+    // Of one item it is said, not of the step.
+    expect(only(["r/1000/default/commit_success.txt", "r/1000/default/_METADATA"])?.verdict).toBe("unknown");
     expect(only(["r/1000/default/_METADATA", "r/1000/default/manifest.ocdbt"])).toMatchObject({
       framework: "orbax",
       verdict: "unknown",
@@ -158,6 +170,42 @@ describe("other frameworks", () => {
       framework: "orbax",
       verdict: "incomplete",
     });
+    expect(only(["r/1000/commit_success.txt", "r/1000/default/_sharding"])).toMatchObject({
+      verdict: "incomplete",
+      reason: "default/_METADATA is missing",
+    });
+  });
+
+  it("of Orbax everything is there that its index names, or what is missing is said", () => {
+    const data = `d/${"ab".repeat(16)}`;
+    const keys = ["_CHECKPOINT_METADATA", "commit_success.txt", "s/_METADATA", "s/manifest.ocdbt", `s/${data}`].map(
+      (name) => `r/5/${name}`,
+    );
+    const lists = { "r/5/s/_METADATA": ["manifest.ocdbt", data] };
+    expect(only(keys)?.reason).toContain("was not compared");
+    expect(only(keys, { lists })).toMatchObject({
+      verdict: "assumed complete",
+      reason: expect.stringContaining("every file that its index names"),
+    });
+    expect(only(keys.slice(0, -1), { lists })).toMatchObject({
+      verdict: "incomplete",
+      reason: `s/${data} is missing, which its index names`,
+    });
+  });
+
+  it("what Orbax wrote at no step is one checkpoint, and a folder called d is none", () => {
+    const { runs, others } = recognise([
+      "models/final/_CHECKPOINT_METADATA",
+      "models/final/commit_success.txt",
+      "models/final/state/_METADATA",
+      `models/final/state/d/${"0f".repeat(16)}`,
+      "models/final/state/ocdbt.process_0/manifest.ocdbt",
+      `cache/d/${"0f".repeat(16)}`,
+    ]);
+    expect(
+      runs.map(({ place, steps }) => [place, steps.map((one) => [one.place, one.step, one.framework, one.files])]),
+    ).toEqual([["models/", [["models/final/", null, "orbax", 5]]]]);
+    expect(others).toBe(1);
   });
 
   it("Megatron and DeepSpeed name the newest finished step in a file beside", () => {
@@ -184,8 +232,8 @@ describe("other frameworks", () => {
     const recogniser = createRecogniser(null);
     for (const key of [...megatron, ...deepspeed]) recogniser.add({ key, sizeBytes: 1, modifiedAt: 1 });
     expect(recogniser.wanted()).toEqual([
-      { key: tracker, kind: "tracker" },
-      { key: "d/latest", kind: "tracker" },
+      { key: tracker, kind: "text" },
+      { key: "d/latest", kind: "text" },
     ]);
   });
 
@@ -245,6 +293,49 @@ it("finds in real checkpoints what their libraries wrote", () => {
     "transformers-shards/step_2/": [2, "safetensors", "assumed complete"],
     "transformers-trainer-2-ranks/checkpoint-4/": [4, "transformers", "assumed complete"],
     "transformers-trainer/checkpoint-4/": [4, "transformers", "assumed complete"],
+  });
+});
+
+it("finds in what Orbax wrote what is whole and what was killed", async () => {
+  const files = readArchive("orbax-checkpoints");
+  const recogniser = createRecogniser(null);
+  for (const [key, bytes] of files) recogniser.add({ key, sizeBytes: bytes.length, modifiedAt: 1 });
+  for (const { key, kind } of recogniser.wanted()) {
+    const bytes = files.get(key);
+    if (kind === "text") recogniser.tellText(key, bytes?.toString("utf8") ?? null);
+    else if (bytes !== undefined) {
+      const { names, fault } = await inspectFile(key, sourceOfBytes(bytes), besideIn(files, key));
+      expect([key, fault]).toEqual([key, null]);
+      recogniser.tellList(key, names);
+    }
+  }
+  const steps = recogniser.end().runs.flatMap((run) => run.steps);
+  expect(new Set(steps.map(({ framework }) => framework))).toEqual(new Set(["orbax"]));
+  const verdicts = Object.fromEntries(steps.map(({ place, step, verdict }) => [place, `${step} ${verdict}`]));
+  expect(verdicts).toEqual({
+    "standard/2/": "2 assumed complete",
+    "pytree/step_2/": "2 assumed complete",
+    "spread/step_2/": "2 assumed complete",
+    "dtypes/2/": "2 assumed complete",
+    "zarr/step_2/": "2 assumed complete",
+    "zarr3/step_2/": "2 assumed complete",
+    "ocdbt-zarr3/step_2/": "2 assumed complete",
+    "manager/4/": "4 assumed complete",
+    "manager/6/": "6 assumed complete",
+    "manager-named/ckpt_00000003/": "3 assumed complete",
+    "commit-file/2/": "2 assumed complete",
+    "killed-early/2/": "2 assumed complete",
+    "killed-early/3.orbax-checkpoint-tmp/": "3 incomplete",
+    "killed-late/2/": "2 assumed complete",
+    "killed-late/3.orbax-checkpoint-tmp/": "3 incomplete",
+    "commit-file-killed-early/2/": "2 assumed complete",
+    "commit-file-killed-early/3/": "3 incomplete",
+    "commit-file-killed-late/2/": "2 assumed complete",
+    "commit-file-killed-late/3/": "3 incomplete",
+    "older-pytree/step_2/": "2 assumed complete",
+    "older-manager/4/": "4 assumed complete",
+    "older-manager/6/": "6 assumed complete",
+    "older-commit-file/2/": "2 assumed complete",
   });
 });
 

@@ -1,6 +1,6 @@
 import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { Recognised, RecognisedRun } from "#protocol/recognise.ts";
-import { judgeUnit, type Told } from "./judge.ts";
+import { commitKeyOf, judgeUnit, type Told } from "./judge.ts";
 import { isOwnKey } from "./is-own-key.ts";
 import { placeOf } from "./place-of.ts";
 import { addToUnit, createUnit, type Room, type Unit } from "./unit.ts";
@@ -16,7 +16,8 @@ export interface ListedKey {
 /** A small object whose words decide about checkpoints. */
 export interface Wanted {
   readonly key: string;
-  readonly kind: "tracker" | "dcp-metadata";
+  /** A text; or what names other files, looked into. */
+  readonly kind: "text" | "list";
 }
 
 /**
@@ -91,7 +92,7 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
     end: () => {
       const told: Told = { texts, lists };
       const runs = new Map<string, RecognisedRun>();
-      for (const unit of units.values()) {
+      for (const unit of foldItems(units)) {
         const step = judgeUnit(unit, told);
         // A folder that is numbered and holds nothing of a checkpoint is somebody's filing.
         if (step.framework === null && !isNamed(unit)) {
@@ -111,20 +112,40 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
   };
 }
 
-/** Something beside a number speaks for it: its own name, or a file in it. */
-const isNamed = ({ place, has, kind }: Unit): boolean => kind === "file" || has.size > 0 || !/(^|\/)\d+\/$/.test(place);
+/** Something beside a number, or beside a folder called `d`, speaks for it: its own name, or a file in it. */
+const isNamed = ({ place, has, kind, orbaxFiles }: Unit): boolean =>
+  kind === "file" || has.size > 0 || (orbaxFiles.size === 0 && !/(^|\/)\d+\/$/.test(place));
+
+/** The items of a checkpoint of Orbax that has no step lie in folders of their own: they are counted with it, not beside it. */
+function foldItems(units: ReadonlyMap<string, Unit>): Unit[] {
+  const kept: Unit[] = [];
+  for (const unit of units.values()) {
+    const whole = unit.step === null && unit.kind === "folder" ? units.get(unit.run) : undefined;
+    if (whole?.step !== null || !whole.has.has("orbaxStep")) {
+      kept.push(unit);
+      continue;
+    }
+    whole.files += unit.files;
+    whole.sizeBytes += unit.sizeBytes;
+    whole.newestAt = Math.max(whole.newestAt, unit.newestAt);
+  }
+  return kept;
+}
 
 function wantedBy(units: Iterable<Unit>): Wanted[] {
-  const trackers = new Set<string>();
-  const metadata: { key: string; newestAt: number }[] = [];
+  const texts = new Set<string>();
+  const lists: { key: string; newestAt: number }[] = [];
   for (const unit of units) {
-    if (unit.has.has("megatron")) trackers.add(unit.run + TRACKERS.megatron);
-    else if (unit.has.has("deepspeed") && !unit.has.has("trainer")) trackers.add(unit.run + TRACKERS.deepspeed);
+    if (unit.has.has("megatron")) texts.add(unit.run + TRACKERS.megatron);
+    else if (unit.has.has("deepspeed") && !unit.has.has("trainer")) texts.add(unit.run + TRACKERS.deepspeed);
+    if (unit.has.has("orbaxStep") && !unit.has.has("orbaxDone")) texts.add(commitKeyOf(unit));
     for (const folder of unit.dcpMetadata)
-      metadata.push({ key: `${unit.place}${folder}.metadata`, newestAt: unit.newestAt });
+      lists.push({ key: `${unit.place}${folder}.metadata`, newestAt: unit.newestAt });
+    // Without an index each of its arrays is described by itself, which takes too many requests here.
+    for (const folder of unit.orbaxTrees)
+      if (unit.orbaxFiles.has(`${folder}manifest.ocdbt`))
+        lists.push({ key: `${unit.place}${folder}_METADATA`, newestAt: unit.newestAt });
   }
-  const newest = metadata
-    .sort((a, b) => b.newestAt - a.newestAt)
-    .map(({ key }): Wanted => ({ key, kind: "dcp-metadata" }));
-  return [...[...trackers].map((key): Wanted => ({ key, kind: "tracker" })), ...newest];
+  const newest = lists.sort((a, b) => b.newestAt - a.newestAt).map(({ key }): Wanted => ({ key, kind: "list" }));
+  return [...[...texts].map((key): Wanted => ({ key, kind: "text" })), ...newest];
 }

@@ -21,6 +21,12 @@ export interface Unit {
   readonly dcpData: Set<string>;
   readonly dcpMetadata: Set<string>;
   readonly dcpFiles: Set<string>;
+  /** Of Orbax: folders that have to have a `_METADATA`, those that have one, and the files that it may name. */
+  readonly orbaxItems: Set<string>;
+  readonly orbaxTrees: Set<string>;
+  readonly orbaxFiles: Set<string>;
+  /** Not all of its files are remembered: what its index names cannot be compared. */
+  isOrbaxBlurred: boolean;
   /** Numbers of ranks that each wrote their piece. */
   readonly ranks: Set<number>;
   /** More went by than is remembered: what is missing cannot be told any more. */
@@ -39,6 +45,8 @@ export type Trait =
   | "deepspeed"
   | "dcp"
   | "orbax"
+  | "orbaxDone"
+  | "orbaxStep"
   | "orbaxData"
   | "lightning"
   | "accelerate";
@@ -52,6 +60,7 @@ interface ShardSet {
 const MOST_SETS = 16;
 const MOST_FOLDERS = 64;
 const MOST_DCP_FILES = 4_096;
+const MOST_ORBAX_FILES = 16_384;
 const MOST_RANKS = 65_536;
 
 export const createUnit = (about: Pick<Unit, "place" | "run" | "kind" | "step">): Unit => ({
@@ -67,6 +76,10 @@ export const createUnit = (about: Pick<Unit, "place" | "run" | "kind" | "step">)
   dcpData: new Set(),
   dcpMetadata: new Set(),
   dcpFiles: new Set(),
+  orbaxItems: new Set(),
+  orbaxTrees: new Set(),
+  orbaxFiles: new Set(),
+  isOrbaxBlurred: false,
   ranks: new Set(),
   isBlurred: false,
 });
@@ -94,6 +107,8 @@ const TRAITS: readonly (readonly [Trait, RegExp])[] = [
   ["deepspeed", SEEN.deepspeed],
   ["dcp", SEEN.dcp],
   ["orbax", SEEN.orbax],
+  ["orbaxDone", /^commit_success\.txt$/],
+  ["orbaxStep", /^_CHECKPOINT_METADATA$/],
   ["orbaxData", /(^|\/)(_METADATA|_sharding|manifest\.ocdbt|ocdbt\.process_\d+\/)/],
   ["lightning", /^epoch=\d+-step=\d+/],
   ["accelerate", /^random_states_\d+\.pkl$/],
@@ -117,6 +132,7 @@ export function addToUnit(
   for (const [trait, pattern] of TRAITS) if (pattern.test(relative)) unit.has.add(trait);
   addShard(unit, relative, room);
   addDcp(unit, { relative, sizeBytes }, room);
+  addOrbax(unit, { relative, sizeBytes }, room);
   const rank = /(?:zero_pp_rank_|mp_rank_)(\d{1,5})/.exec(relative)?.[1];
   if (rank !== undefined) {
     if (room.names > 0 && unit.ranks.size < MOST_RANKS) {
@@ -163,4 +179,20 @@ function addDcp(unit: Unit, object: { relative: string; sizeBytes: number }, roo
   }
   if (/(^|\/)\.metadata$/.test(relative) && sizeBytes > 0 && unit.dcpMetadata.size < MOST_FOLDERS)
     unit.dcpMetadata.add(folder);
+}
+
+function addOrbax(unit: Unit, object: { relative: string; sizeBytes: number }, room: Room): void {
+  const { relative, sizeBytes } = object;
+  const item = /^(.*\/)?(?:_sharding|array_metadatas\/process_\d+)$/.exec(relative);
+  const tree = /^(.*\/)?_METADATA$/.exec(relative);
+  if (item !== null && unit.orbaxItems.size < MOST_FOLDERS) unit.orbaxItems.add(item[1] ?? "");
+  if (tree !== null && sizeBytes > 0) {
+    if (unit.orbaxTrees.size < MOST_FOLDERS) unit.orbaxTrees.add(tree[1] ?? "");
+    else unit.isOrbaxBlurred = true;
+  }
+  if (!SEEN.orbaxNamed.test(relative)) return;
+  if (unit.orbaxFiles.size < MOST_ORBAX_FILES && room.names > 0) {
+    room.names--;
+    unit.orbaxFiles.add(relative);
+  } else unit.isOrbaxBlurred = true;
 }

@@ -1,7 +1,8 @@
 import { isFault } from "#protocol/fault.ts";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import type { FileInspection } from "#protocol/inspect.ts";
-import { inspectFile } from "../inspect/inspect-file.ts";
+import { inspectFile, readsBeside } from "../inspect/inspect-file.ts";
+import { type ByteSource, sourceOfBytes } from "../inspect/source.ts";
 import { ARCHIVES, readArchive } from "./real-files.ts";
 
 /**
@@ -35,13 +36,29 @@ const MOST_SEED_BYTES = 64 * 1024;
 interface Seed {
   path: string;
   bytes: Buffer;
+  /** What lies in its folder and is read with it, by its path from there. */
+  beside: ReadonlyMap<string, Buffer>;
 }
+
+/** Pieces of what an index beside them describes. */
+const HAS_NO_FORMAT = /\.distcp$|(^|\/)d\/[0-9a-f]{32}$|(^|\/)(c|\d+)([./]\d+)*$|commit_success\.txt$/;
 
 /** The real files that are bent; those without a format of their own add nothing. */
 export const readSeeds = (): Seed[] =>
-  ARCHIVES.flatMap((archive) => [...readArchive(archive)].map(([path, bytes]) => ({ path, bytes }))).filter(
-    ({ path, bytes }) => bytes.length > 0 && bytes.length <= MOST_SEED_BYTES && !path.endsWith(".distcp"),
+  ARCHIVES.flatMap((archive) => {
+    const files = [...readArchive(archive)];
+    return files.map(([path, bytes]) => ({ path, bytes, beside: besideOf(path, files) }));
+  }).filter(({ path, bytes }) => bytes.length > 0 && bytes.length <= MOST_SEED_BYTES && !HAS_NO_FORMAT.test(path));
+
+function besideOf(path: string, files: readonly (readonly [string, Buffer])[]): ReadonlyMap<string, Buffer> {
+  if (!readsBeside(path)) return new Map();
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  return new Map(
+    files
+      .filter(([other]) => other.startsWith(folder))
+      .map(([other, bytes]) => [other.slice(folder.length), bytes] as const),
   );
+}
 
 const NUMBERS = [
   0n,
@@ -125,6 +142,7 @@ export interface HostileFile {
   bytes: Buffer;
   /** So long it is said to be; behind its bytes lie zeros. */
   sizeBytes: number;
+  beside: ReadonlyMap<string, Buffer>;
 }
 
 /** The hostile file of a seed. */
@@ -132,14 +150,28 @@ export function makeHostile(seed: number, seeds: readonly Seed[]): HostileFile {
   const random = createSeeded(seed);
   const pick = <T>(items: readonly T[], otherwise: T): T => items[random.below(items.length)] ?? otherwise;
   if (random.next() < 0.15) return makeGarbage(random);
-  const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1) });
-  let bytes: Buffer = Buffer.from(base.bytes);
+  const base = pick<Seed>(seeds, { path: "", bytes: Buffer.alloc(1), beside: new Map() });
+  // What lies beside it is bent as often as itself.
+  const [besides, bent] =
+    base.beside.size > 0 && random.next() < 0.5
+      ? pick([...base.beside], ["", base.bytes] as [string, Buffer])
+      : (["", base.bytes] as const);
+  let bytes: Buffer = Buffer.from(bent);
   for (let times = 1 + random.below(random.next() < 0.2 ? 64 : 5); times > 0 && bytes.length > 0; times--) {
     bytes = bend(bytes, { random, other: pick<Seed>(seeds, base).bytes });
   }
+  if (besides !== "") {
+    const { path, bytes: whole } = base;
+    return { path, bytes: whole, sizeBytes: whole.length, beside: new Map([...base.beside, [besides, bytes]]) };
+  }
   const path = random.next() < 0.05 ? pick(NAMES, "a") : base.path;
   const isLong = random.next() < 0.05;
-  return { path, bytes, sizeBytes: isLong ? bytes.length + random.below(2 ** (8 + random.below(40))) : bytes.length };
+  return {
+    path,
+    bytes,
+    sizeBytes: isLong ? bytes.length + random.below(2 ** (8 + random.below(40))) : bytes.length,
+    beside: base.beside,
+  };
 }
 
 function makeGarbage(random: Seeded): HostileFile {
@@ -151,7 +183,7 @@ function makeGarbage(random: Seeded): HostileFile {
     else pieces.push(Buffer.from(Array.from({ length: random.below(16) }, () => random.below(256))));
   }
   const bytes = Buffer.concat(pieces);
-  return { path: NAMES[random.below(NAMES.length)] ?? "a", bytes, sizeBytes: bytes.length };
+  return { path: NAMES[random.below(NAMES.length)] ?? "a", bytes, sizeBytes: bytes.length, beside: new Map() };
 }
 
 function numberBytes(random: Seeded): Buffer {
@@ -219,10 +251,10 @@ function bend(bytes: Buffer, about: { random: Seeded; other: Buffer }): Buffer {
 export async function tryHostile(file: HostileFile): Promise<{ problem: string | null; found: FileInspection | null }> {
   let [read, reads] = [0, 0];
   let problem: string | null = null;
-  const { bytes, sizeBytes } = file;
+  const { bytes, sizeBytes, beside } = file;
   try {
-    const found = await inspectFile(file.path, {
-      sizeBytes,
+    const watched = (source: ByteSource): ByteSource => ({
+      sizeBytes: source.sizeBytes,
       read: (offset, length) => {
         read += length;
         reads++;
@@ -231,14 +263,22 @@ export async function tryHostile(file: HostileFile): Promise<{ problem: string |
           Number.isSafeInteger(length) &&
           offset >= 0 &&
           length > 0 &&
-          offset + length <= sizeBytes;
-        if (!isInside) problem = `${length} bytes at ${offset} were asked for; the file has ${sizeBytes}`;
+          offset + length <= source.sizeBytes;
+        if (!isInside) problem = `${length} bytes at ${offset} were asked for; the file has ${source.sizeBytes}`;
+        return source.read(offset, length);
+      },
+    });
+    const padded: ByteSource = {
+      sizeBytes,
+      read: (offset, length) => {
         const there = bytes.subarray(offset, offset + length);
         if (there.length === length || problem !== null) return Promise.resolve(there);
-        const padded = Buffer.alloc(length);
-        there.copy(padded);
-        return Promise.resolve(padded);
+        return Promise.resolve(Buffer.concat([there, Buffer.alloc(length - there.length)]));
       },
+    };
+    const found = await inspectFile(file.path, watched(padded), (relative) => {
+      const other = beside.get(relative);
+      return Promise.resolve(other === undefined ? null : watched(sourceOfBytes(other)));
     });
     if (read > INSPECT_LIMITS.readBytes) problem = `${read} bytes were read`;
     if (reads > INSPECT_LIMITS.reads) problem = `${reads} reads were made`;

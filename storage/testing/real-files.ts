@@ -2,13 +2,14 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type OpenBeside, sourceOfBytes } from "../inspect/source.ts";
 
 /**
  * For tests: the files that the real libraries wrote, and what these libraries find in them
- * (`clients/python/make_fixtures.py`, `clients/python/make_inspect_fixtures.py`).
+ * (`make_fixtures.py`, `make_inspect_fixtures.py` and `make_orbax_fixtures.py` in `clients/python`).
  */
 const FIXTURES = join(import.meta.dirname, "../../e2e/stage/fixtures");
-export const ARCHIVES = ["real-checkpoints", "inspect-formats"] as const;
+export const ARCHIVES = ["real-checkpoints", "inspect-formats", "orbax-checkpoints"] as const;
 export type Archive = (typeof ARCHIVES)[number];
 
 interface TrueTensor {
@@ -28,8 +29,21 @@ export interface Truth {
   points?: { step: number; loss: number | null; learningRate: number | null }[];
 }
 
-export const readTruth = (): Record<Archive, Record<string, Truth>> =>
-  JSON.parse(readFileSync(join(FIXTURES, "inspect-truth.json"), "utf8")) as Record<Archive, Record<string, Truth>>;
+type Truths = Record<string, Truth>;
+const readJson = (name: string): unknown => JSON.parse(readFileSync(join(FIXTURES, name), "utf8"));
+
+export const readTruth = (): Record<Archive, Truths> => ({
+  ...(readJson("inspect-truth.json") as Record<"real-checkpoints" | "inspect-formats", Truths>),
+  "orbax-checkpoints": readJson("orbax-truth.json") as Truths,
+});
+
+/** Files of an archive, as they lie beside one of them. */
+export const besideIn =
+  (files: ReadonlyMap<string, Buffer>, path: string): OpenBeside =>
+  (relative) => {
+    const bytes = files.get(path.slice(0, path.lastIndexOf("/") + 1) + relative);
+    return Promise.resolve(bytes === undefined ? null : sourceOfBytes(bytes));
+  };
 
 /** Every file of an archive by its path. */
 export function readArchive(archive: Archive): Map<string, Buffer> {

@@ -1,24 +1,19 @@
-import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import type { Manifest } from "#protocol/checkpoint.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
 import { systemClock } from "../engine/clock.ts";
-import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { openCommandMemory, type CommandMemory } from "../link/command-memory.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openOutbox, type Outbox } from "../link/outbox.ts";
+import { manifestOf, storeFile } from "../restore/stage-stored.ts";
 import { createChecker, type Checker } from "./checker.ts";
 
 const MIB = 1024 * 1024;
-const model = randomBytes(4 * MIB);
-const key = "runs/llama/e000001/aaaaaaaaaaaa/model.safetensors";
 let store: TrialStore;
 let manifest: Manifest;
 let state: string;
@@ -29,37 +24,8 @@ let told: Manifest;
 
 beforeAll(async () => {
   store = await openTrialStore();
-  const operation = { op: "put", key, sizeBytes: model.length, crc32: crc32Hex(model), nonce: "n" } as const;
-  const { etag } = await callStore(
-    store.engine(),
-    { operation, signal: new AbortController().signal, body: model },
-    readPut,
-  );
-  const extents = [0, 1, 2, 3].map((at) => {
-    const crc32 = crc32Hex(model.subarray(at * MIB, (at + 1) * MIB));
-    return { key, offset: at * MIB, length: MIB, crc32, etag };
-  });
-  manifest = manifestSchema.parse({
-    format: "tidemark.checkpoint",
-    version: 1,
-    id: "checkpoint-id-1",
-    run: "llama",
-    step: 500,
-    writerEpoch: 1,
-    parent: null,
-    attempt: "aaaaaaaaaaaa",
-    node: { id: "node-id-1", name: "gpu-1" },
-    framework: null,
-    metrics: {},
-    capturedAt: 1,
-    sizeBytes: model.length,
-    homes: [{ profileId: "profile-id-1", bucket: "trial", prefix: "" }],
-    transform: { kind: "none" },
-    files: [
-      { path: "deep/model.safetensors", sizeBytes: model.length, mtimeMs: 1, sha256: null, extents },
-      { path: "empty.txt", sizeBytes: 0, mtimeMs: 1, sha256: null, extents: [] },
-    ],
-  });
+  const key = "runs/llama/e000001/aaaaaaaaaaaa/model.safetensors";
+  manifest = manifestOf(await storeFile(store, { key, sizeBytes: 4 * MIB, pieceBytes: MIB }));
 });
 beforeEach(async () => {
   state = await mkdtemp(join(tmpdir(), "tidemark-check-"));
@@ -149,7 +115,7 @@ test("says which bytes of which file are damaged, after all the others were read
 test("an object that is gone is damage; a store that does not answer is not", async () => {
   await store.arm({ op: "GetObject", times: 2, action: { kind: "error", status: 503, code: "SlowDown" } });
   told = structuredClone(manifest);
-  for (const extent of told.files[0]?.extents ?? []) extent.key = `${key}.gone`;
+  for (const extent of told.files[0]?.extents ?? []) extent.key += ".gone";
   await memory.accept(order("verify"), 1);
   await live(isOver);
   expect(ended()).toMatchObject([

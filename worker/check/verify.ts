@@ -1,18 +1,20 @@
 import { join } from "node:path";
-import type { ExtentSums, StoredFile, StoredManifest } from "#protocol/adopted.ts";
+import type { ExtentSums, StoredManifest } from "#protocol/adopted.ts";
 import { isDamage, MOST_RANGES, type DamagedRange, type DamageReport } from "#protocol/damage.ts";
-import { storedBytes } from "#protocol/packing.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
+import { crc32Hex } from "#storage/crc32.ts";
 import type { Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/for-each.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import { receivePieces, type Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { signAhead } from "../engine/sign-ahead.ts";
+import { createTally, type PartState, type Tally } from "../engine/tally.ts";
+import { itemsOf, planSpans, type Item, type Span } from "./plan-spans.ts";
 
 /**
- * Reads a checkpoint back, every extent of every file, and compares it with the manifest: CRC32, and ETag where the store's
- * are comparable. Nothing of it is kept. Bytes that are wrong are fetched twice more before they count as damaged; damage
+ * Reads a checkpoint back, every extent of every file, small files that lie together in one request, and compares it with the
+ * manifest: CRC32, and ETag where the store's are comparable. Nothing of it is kept. Bytes that are wrong are fetched twice more before they count as damaged; damage
  * in one place does not end it, so that one look tells all. What was right is in a journal: a killed one goes on from there.
  */
 export interface VerifyJob {
@@ -35,19 +37,20 @@ interface Verified {
   sums: ExtentSums;
 }
 
-const EXTENTS_AT_A_TIME = 2;
+const SPANS_AT_A_TIME = 2;
+const SIGNED_AT_A_TIME = 64;
+/** As for a restore: wrong bytes are fetched again twice. */
+const MOST_MISMATCHES = 2;
 
 export const verifyJournalOf = (job: Pick<VerifyJob, "journals" | "transferId">): string =>
   join(job.journals, `${job.transferId}.jsonl`);
 
-interface Item {
-  file: StoredFile;
-  fileIndex: number;
-  partIndex: number;
-  /** As it lies in the object. */
-  piece: Piece;
-  /** Of the file. */
-  bytes: number;
+interface Verifying {
+  job: VerifyJob;
+  memory: ReceiveMemory;
+  patience: Patience;
+  tally: Tally;
+  sums: Map<Piece, string>;
 }
 
 /** No damage: all of it is as it was committed. `sums` are those of the pieces that were read, by file. Faults: those of the hub and the store that say nothing about the bytes, CANCELLED. */
@@ -64,13 +67,36 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> 
   const items = itemsOf(manifest);
   const sums = new Map<Piece, string>();
   const left = manifest.files.map(({ extents }) => extents.length);
+  const settle = ({ fileIndex }: Item) => {
+    left[fileIndex] = (left[fileIndex] ?? 1) - 1;
+    if (left[fileIndex] === 0) tally.fileDone();
+  };
   for (const count of left) if (count === 0) tally.fileDone();
+  const isKnown = (item: Item): boolean => {
+    const { file, piece } = item;
+    const known = memory.sumOf(file.path, piece);
+    if (known === null || (piece.crc32 !== null && known !== piece.crc32)) return false;
+    sums.set(piece, known);
+    tally.part(partOf(item), "kept");
+    settle(item);
+    return true;
+  };
+  const spans = planSpans(
+    manifest,
+    items.filter((item) => !isKnown(item)),
+  );
+  const signed = signAhead(
+    engine,
+    spans.map(({ piece }) => piece),
+    SIGNED_AT_A_TIME,
+  );
   try {
-    await forEachOf(items, EXTENTS_AT_A_TIME, async (item) => {
-      const range = await readOne(engine, job, { item, memory, patience, tally, sums });
-      if (range !== null) found.push(range);
-      left[item.fileIndex] = (left[item.fileIndex] ?? 1) - 1;
-      if (left[item.fileIndex] === 0) tally.fileDone();
+    await forEachOf(spans, SPANS_AT_A_TIME, async (span) => {
+      await job.turn();
+      await signed.of(span.piece);
+      found.push(...(await readSpan(engine, span, { job, memory, patience, tally, sums })));
+      signed.done(span.piece);
+      span.items.forEach(settle);
     });
   } catch (error) {
     await memory.close();
@@ -93,76 +119,118 @@ function sumsOf(manifest: StoredManifest, items: readonly Item[], sums: Readonly
   );
 }
 
-function itemsOf(manifest: StoredManifest): Item[] {
-  return manifest.files.flatMap((file, fileIndex) => {
-    let fileOffset = 0;
-    return file.extents.map((extent, partIndex) => {
-      const { key, length: bytes, etag } = extent;
-      // What is compressed is compared as it lies there: its own sum says as much as that of what it unpacks to.
-      const { offset, length, crc32 } = storedBytes(extent);
-      const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
-      fileOffset += bytes;
-      return { file, fileIndex, partIndex, piece, bytes };
-    });
-  });
-}
+const partOf = ({ fileIndex, partIndex, bytes, piece }: Item) => ({
+  fileIndex,
+  partIndex,
+  length: bytes,
+  movedBytes: piece.length,
+});
 
-/** The range when it is damaged. */
-async function readOne(
-  engine: Engine,
-  job: VerifyJob,
-  about: { item: Item; memory: ReceiveMemory; patience: Patience; tally: Tally; sums: Map<Piece, string> },
-): Promise<DamagedRange | null> {
-  const { item, memory, patience, tally, sums } = about;
-  const { file, piece } = item;
-  const at = { fileIndex: item.fileIndex, partIndex: item.partIndex, length: item.bytes, movedBytes: piece.length };
-  const known = memory.sumOf(file.path, piece);
-  if (known !== null && (piece.crc32 === null || known === piece.crc32)) {
-    sums.set(piece, known);
-    tally.part(at, "kept");
-    return null;
-  }
-  await job.turn();
+/** Returns the ranges that are damaged. */
+async function readSpan(engine: Engine, span: Span, about: Verifying): Promise<DamagedRange[]> {
+  const { job, tally } = about;
   const { clock } = engine.retrier;
   const startedAt = clock.now();
-  let range: DamagedRange | null = null;
   let movedBytes = 0;
+  const onMoved = (bytes: number) => {
+    movedBytes += bytes;
+    tally.moved(bytes);
+  };
+  let damaged: DamagedRange[] = [];
   try {
-    await receivePieces(engine, {
-      fd: null,
-      path: file.path,
-      pieces: [piece],
-      signal: job.signal,
-      patience,
-      onMoved: (bytes) => {
-        movedBytes += bytes;
-        tally.moved(bytes);
-      },
-      onPiece: (_, state) => tally.part(at, state),
-      onDone: async (_, crc32) => {
-        sums.set(piece, crc32);
-        await memory.done(file.path, piece, crc32);
-      },
-      onPartly: async () => undefined,
-      onWrong: async () => undefined,
-      onRetry: tally.retried,
-    });
-    tally.part(at, "done");
+    const wrong = await (span.items.length === 1 ? readOne : readMany)(engine, span, { ...about, onMoved });
+    damaged = wrong.map((item) => damagedOf(item, mismatchOf(item.piece)));
+    for (const item of span.items) tally.part(partOf(item), wrong.includes(item) ? "kept" : "done");
+    // What was read of damaged files, and what was fetched for nothing between two: not on its way any more.
+    const right = span.items.reduce((sum, item) => sum + (wrong.includes(item) ? 0 : item.piece.length), 0);
+    tally.moved(right - movedBytes);
   } catch (error) {
     if (job.signal.aborted || !isFault(error) || !isDamage(error.code)) throw error;
-    range = {
-      path: file.path,
-      from: piece.fileOffset,
-      to: piece.fileOffset + item.bytes - 1,
-      fault: error.toData(),
-    };
+    damaged = span.items.map((item) => damagedOf(item, error));
     // It was read, and counts as such.
     tally.moved(-movedBytes);
-    tally.part(at, "kept");
+    for (const item of span.items) tally.part(partOf(item), "kept");
   }
   await job.rest(clock.now() - startedAt);
-  return range;
+  return damaged;
 }
+
+type Reading = Verifying & { onMoved(bytes: number): void };
+
+const partsOf = ({ job, patience, tally, onMoved }: Reading, { items }: Span) => ({
+  path: items[0]?.file.path ?? "",
+  signal: job.signal,
+  patience,
+  onMoved,
+  onPiece: (_: Piece, state: PartState) => {
+    for (const item of items) if (state === "moving" || state === "waiting") tally.part(partOf(item), state);
+  },
+  onPartly: async () => undefined,
+  onWrong: async () => undefined,
+  onRetry: tally.retried,
+});
+
+/** Counted and summed, and nothing is kept. Returns nothing: what is wrong is a fault here. */
+async function readOne(engine: Engine, span: Span, about: Reading): Promise<readonly Item[]> {
+  const { memory, sums } = about;
+  const { piece, items } = span;
+  await receivePieces(engine, {
+    ...partsOf(about, span),
+    fd: null,
+    pieces: [piece],
+    onDone: async (_, crc32) => {
+      const [item] = items;
+      if (item === undefined) return;
+      sums.set(item.piece, crc32);
+      await memory.done(item.file.path, item.piece, crc32);
+    },
+  });
+  return [];
+}
+
+/** In memory, where each is held to its own sum. Returns those that are wrong after all tries. */
+async function readMany(engine: Engine, span: Span, about: Reading): Promise<readonly Item[]> {
+  const { memory, sums, onMoved, tally } = about;
+  const { piece, items } = span;
+  const bytes = Buffer.allocUnsafeSlow(piece.length);
+  let wrong = items;
+  for (let mismatches = 0; wrong.length > 0 && mismatches <= MOST_MISMATCHES; mismatches++) {
+    if (mismatches > 0) {
+      onMoved(-piece.length);
+      tally.retried(mismatchOf(wrong[0]?.piece ?? piece));
+    }
+    await receivePieces(engine, {
+      ...partsOf(about, span),
+      fd: bytes,
+      mostLanes: 1,
+      pieces: [piece],
+      onDone: async () => undefined,
+    });
+    const sumOf = ({ piece: own }: Item): string => {
+      const from = own.objectOffset - piece.objectOffset;
+      return crc32Hex(bytes.subarray(from, from + own.length));
+    };
+    const isRight = new Set(items.filter((item) => sumOf(item) === item.piece.crc32));
+    wrong = items.filter((item) => !isRight.has(item));
+    await Promise.all(
+      [...isRight].map(({ file, piece: own }) => {
+        sums.set(own, own.crc32 ?? "");
+        return memory.done(file.path, own, own.crc32 ?? "");
+      }),
+    );
+  }
+  return wrong;
+}
+
+const mismatchOf = ({ key, objectOffset }: Piece): Fault =>
+  new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: key, detail: `at byte ${objectOffset}` });
+
+const damagedOf = ({ file, piece, bytes }: Item, fault: Fault): DamagedRange => ({
+  path: file.path,
+  from: piece.fileOffset,
+  to: piece.fileOffset + bytes - 1,
+  fault: fault.toData(),
+});
 
 /** Neighbours are one range; in the order of the manifest. */
 function reportOf(manifest: StoredManifest, found: readonly DamagedRange[]): DamageReport | null {

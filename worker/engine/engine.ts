@@ -8,6 +8,7 @@ import { createGate, type Gate, type Wants } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
 import { createKnownStore, type KnownStore, type LearningSource } from "./known-store.ts";
+import { createLinkRoom } from "./link-room.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
@@ -93,7 +94,7 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const meter = createMeter(clock.now);
   const gate = createGate(first);
-  const hedges = createHedges({ clock, gate, meter });
+  const hedges = createHedges({ clock, gate, meter, room: createLinkRoom({ clock, wire }) });
   const helm = createHelm({
     clock,
     gate,

@@ -1,31 +1,7 @@
+import { forEachOf } from "#protocol/for-each-of.ts";
+
 /** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */
 export const MOST_LANES = 96;
-
-/**
- * Runs `work` for every item, at most `width` at a time, in order. Waits for those under way when one fails, and then
- * throws the first failure: what the others acknowledge in the meantime is kept.
- */
-export async function forEachOf<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  let next = 0;
-  const failures: unknown[] = [];
-  const lane = async () => {
-    while (next < items.length && failures.length === 0) {
-      const item = items[next++];
-      if (item === undefined) continue;
-      try {
-        await work(item);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-  if (failures.length > 0) throw failures[0];
-}
 
 /**
  * Files side by side: many small ones at a time, because each costs a round trip and next to no bytes, and beside them

@@ -14,11 +14,11 @@ afterEach(() => {
 });
 
 /** Flights that end when they are told to. */
-function createTrial(options: { width?: number; mayRepeat?: boolean; isSmall?: boolean } = {}) {
-  const { mayRepeat = true, isSmall = false } = options;
+function createTrial(options: { width?: number; mayRepeat?: boolean; isSmall?: boolean; isFull?: boolean } = {}) {
+  const { mayRepeat = true, isSmall = false, isFull = false } = options;
   const gate = createGate(options.width ?? 4);
   const meter = { totalBytes: 0 };
-  const hedges = createHedges({ clock, gate, meter });
+  const hedges = createHedges({ clock, gate, meter, room: { isFree: () => !isFull } });
   interface Try {
     name: string;
     isHedge: boolean;
@@ -193,6 +193,34 @@ test("a part whose rest would take longer than all of it on the empty link is se
   expect(tries.map(({ name, isHedge }) => [name, isHedge]).slice(4)).toEqual([["part 3", true]]);
   tries[4]?.end("second");
   expect(await Promise.all(flights)).toEqual(["done", "done", "done", "second"]);
+});
+
+test("on a full link no part is sent for nothing: what is late or slow there takes from the others", async () => {
+  const late = createTrial({ isFull: true });
+  await late.landSome(1_000);
+  const slow = late.fly("slow");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(late.tries).toHaveLength(1);
+  late.tries[0]?.end("done");
+  await slow;
+
+  const beside = createTrial({ width: 8, isFull: true });
+  const flights = Array.from({ length: 6 }, (_, index) => beside.fly(`part ${index}`, 1_000));
+  for (const [index, one] of beside.tries.entries()) one.onMoved(index === 5 ? 40 : 400);
+  await vi.advanceTimersByTimeAsync(4_000);
+  expect(beside.tries).toHaveLength(6);
+  for (const one of beside.tries) one.end("done");
+  await Promise.all(flights);
+});
+
+test("a small file is sent again on a full link too: it is little, and its packet is lost", async () => {
+  const { fly, tries, landSome } = createTrial({ width: 5, isSmall: true, isFull: true });
+  await landSome(200);
+  const flown = fly("a");
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(tries).toHaveLength(2);
+  tries[1]?.end("done");
+  await flown;
 });
 
 test("of too many parts on a slow link those that moved least make room, and the others go on", async () => {

@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
+import type { LinkRoom } from "./link-room.ts";
 import type { Meter } from "./meter.ts";
 
 /**
@@ -10,6 +11,9 @@ import type { Meter } from "./meter.ts";
  * when nothing is waiting any more, a part is sent a second time beside the first try: when it has been on its way far
  * longer than its siblings took, or when the link stands half empty and what is left of it would take longer than the
  * whole of it on that link. Whichever is acknowledged first counts, and the other is dropped.
+ *
+ * Both send bytes for nothing, so both need a link that has room for them: on a full one they take it from the rest. Only small
+ * files are sent again without asking.
  */
 export interface Hedges {
   /**
@@ -79,8 +83,13 @@ interface Flying {
 
 const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
-export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Meter, "totalBytes"> }): Hedges {
-  const { clock, gate, meter } = parts;
+export function createHedges(parts: {
+  clock: Clock;
+  gate: Gate;
+  meter: Pick<Meter, "totalBytes">;
+  room: LinkRoom;
+}): Hedges {
+  const { clock, gate, meter, room } = parts;
   const flying = new Set<Flying>();
   let landed: { lengthBytes: number; tookMs: number }[] = [];
   let timer: NodeJS.Timeout | null = null;
@@ -109,10 +118,10 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
     const rateOf = ({ movedBytes, startedAt }: Flying) => movedBytes / (now - startedAt);
     const rates = shown.map(rateOf).sort((a, b) => a - b);
     const slow = (rates[Math.floor(rates.length / 2)] ?? 0) * SLOW_SHARE;
-    for (const flight of shown) {
-      const isEarly = flight.movedBytes < flight.lengthBytes * GONE_SHARE;
-      if (isEarly && !flight.wasBegunAnew && rateOf(flight) < slow) flight.beginAnew();
-    }
+    const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
+    const behind = shown.filter((flight) => isEarly(flight) && !flight.wasBegunAnew && rateOf(flight) < slow);
+    if (behind.length === 0 || !room.isFree()) return;
+    for (const flight of behind) flight.beginAnew();
   };
   const look = () => {
     if (flying.size === 0) {
@@ -124,26 +133,28 @@ export function createHedges(parts: { clock: Clock; gate: Gate; meter: Pick<Mete
     beginSlowAnew(now);
     const bytesPerSecond = rateOfLink(now);
     if (gate.waiting > 0 || gate.held >= gate.width) return;
-    const hasRoom = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
+    const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
+    // Asked ahead: the answer takes round trips, and these are the last ones.
+    if (seemsFree) room.isFree();
     let latest: Flying | null = null;
-    let room = gate.width - gate.held;
+    let spare = gate.width - gate.held;
     for (const flight of flying) {
       if (flight.isHedged || !flight.mayRepeat()) continue;
       const ageMs = now - flight.startedAt;
       const usual = usualMs(flight.lengthBytes);
       if (flight.isSmall) {
-        if (usual === null || ageMs <= usual * SMALL_LATE_FACTOR + SMALL_LATE_MS || room === 0) continue;
-        room--;
+        if (usual === null || ageMs <= usual * SMALL_LATE_FACTOR + SMALL_LATE_MS || spare === 0) continue;
+        spare--;
         flight.hedge();
         continue;
       }
       const isLate = usual !== null && ageMs > usual * LATE_FACTOR + LATE_MS;
       const leftMs = ((flight.lengthBytes - flight.movedBytes) * ageMs) / Math.max(1, flight.movedBytes);
       const againMs = AGAIN_MS + (flight.lengthBytes / (bestRate * AGAIN_SHARE)) * 1000;
-      if (!isLate && !(hasRoom && leftMs > againMs)) continue;
+      if (!isLate && !(seemsFree && leftMs > againMs)) continue;
       if (latest === null || flight.startedAt < latest.startedAt) latest = flight;
     }
-    latest?.hedge();
+    if (latest !== null && room.isFree()) latest.hedge();
   };
 
   return {

@@ -11,7 +11,7 @@ export function measuredOf(
 ): Measured | null {
   const pace = tally?.pace() ?? null;
   if (tally === null || pace === null) return null;
-  const { sentBytes, tookMs, steady } = pace;
+  const { sentBytes, tookMs, steady, burst } = pace;
   const rttMs = about.engine?.wire.rttMs() ?? null;
   return {
     engine: OWN_ENGINE,
@@ -22,6 +22,7 @@ export function measuredOf(
     isSteady: steady?.isSteady ?? false,
     parts: tally.partsTotal,
     partBytes: about.partBytes,
+    burst,
     rttMs: rttMs === null ? null : Math.min(MOST_RTT_MS, rttMs),
   };
 }

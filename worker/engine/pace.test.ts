@@ -31,3 +31,14 @@ test("a short one has a time and no steady rate, one without a byte neither", ()
   expect(run(() => 1, 400)).toMatchObject({ tookMs: 400, steady: null });
   expect(createPace(() => 1).read()).toBeNull();
 });
+
+test("bytes that were handed over in a moment took as long as the store did to acknowledge them", () => {
+  let nowMs = 7_000;
+  const pace = createPace(() => nowMs);
+  pace.moved(1_000);
+  nowMs += 20;
+  pace.moved(1_000);
+  nowMs += 3_000;
+  pace.arrived();
+  expect(pace.read()).toMatchObject({ sentBytes: 2_000, tookMs: 3_020 });
+});

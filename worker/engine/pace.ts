@@ -1,13 +1,16 @@
+import { burstOf, type Burst } from "./burst-of.ts";
 import { steadyRate, type Reading, type SteadyRate } from "../probe/steady.ts";
 
 /**
- * How a transfer moved, from its first byte to its last: enough readings to find its steady rate, however long it takes. When
- * there are too many, every other one goes and the next are taken half as often.
+ * How a transfer moved, from its first byte to when the last of it was acknowledged: enough readings to find its steady rate,
+ * however long it takes. When there are too many, every other one goes and the next are taken half as often.
  */
 export interface Pace {
   moved(bytes: number): void;
+  /** A part is there: it was not while only the kernel had its bytes. */
+  arrived(): void;
   /** Null while nothing has moved. */
-  read(): { sentBytes: number; tookMs: number; steady: SteadyRate | null } | null;
+  read(): { sentBytes: number; tookMs: number; steady: SteadyRate | null; burst: Burst | null } | null;
 }
 
 const LEAST_GAP_MS = 100;
@@ -21,6 +24,7 @@ export function createPace(now: () => number): Pace {
   let gapMs = LEAST_GAP_MS;
   let bytes = 0;
   let lastAt = 0;
+  let arrivedAt = 0;
   return {
     moved: (more) => {
       lastAt = now();
@@ -32,13 +36,17 @@ export function createPace(now: () => number): Pace {
       readings = readings.filter((_, index) => index % 2 === 0);
       gapMs *= 2;
     },
+    arrived: () => {
+      arrivedAt = now();
+    },
     read: () => {
       const first = readings[0];
       if (first === undefined) return null;
-      const tookMs = lastAt - first.atMs;
-      const windowMs = Math.max(LEAST_WINDOW_MS, gapMs, Math.ceil(tookMs / MOST_WINDOWS));
-      const steady = steadyRate([...readings, { atMs: Math.max(lastAt, first.atMs + 1), bytes }], windowMs);
-      return { sentBytes: bytes, tookMs, steady };
+      const movedMs = lastAt - first.atMs;
+      const windowMs = Math.max(LEAST_WINDOW_MS, gapMs, Math.ceil(movedMs / MOST_WINDOWS));
+      const all = [...readings, { atMs: Math.max(lastAt, first.atMs + 1), bytes }];
+      const tookMs = Math.max(lastAt, arrivedAt) - first.atMs;
+      return { sentBytes: bytes, tookMs, steady: steadyRate(all, windowMs), burst: burstOf(all) };
     },
   };
 }

@@ -27,7 +27,7 @@ let readsToDoLater = 0;
  * another thread; in another thread for a while after one had to wait for a disk.
  * Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter).
  */
-function readFully(slice: PartSlice, into: Buffer, position: number): void | Promise<void> {
+export function readFully(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, position: number): void | Promise<void> {
   if (readsToDoLater > 0) {
     readsToDoLater--;
     return readFullyLater(slice, into, position);
@@ -45,7 +45,7 @@ function readFully(slice: PartSlice, into: Buffer, position: number): void | Pro
   if (performance.now() - startedAt > SLOW_READ_MS) readsToDoLater = READS_LATER;
 }
 
-async function readFullyLater(slice: PartSlice, into: Buffer, position: number): Promise<void> {
+async function readFullyLater(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, position: number): Promise<void> {
   for (let filled = 0; filled < into.length;) {
     const at = position + filled;
     const bytesRead = await new Promise<number>((resolve, reject) => {
@@ -59,7 +59,7 @@ async function readFullyLater(slice: PartSlice, into: Buffer, position: number):
   }
 }
 
-const shorter = ({ path }: PartSlice) =>
+const shorter = ({ path }: Pick<PartSlice, "path">) =>
   new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "it became shorter" });
 
 /** Reads a part in order for sending; may start over at 0. */

@@ -1,7 +1,6 @@
 import { writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault, isFault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
 import { checkRange } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { diskFault } from "./disk-fault.ts";
@@ -12,6 +11,8 @@ import type { Lane } from "./limiter.ts";
 import { createPins, type Pins } from "./pins.ts";
 import { waitForRoom } from "./reserve.ts";
 import { withRetry, type Patience } from "./retry.ts";
+import { openSegments, storedLength, storedOffset, type SealedPiece } from "./sealed-piece.ts";
+import { operationOf, signAhead } from "./sign-ahead.ts";
 import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
 import type { PartState } from "./tally.ts";
 
@@ -33,6 +34,10 @@ export interface Piece {
   etag: string | null;
   /** Epoch ms by the store's clock, where a HEAD or a listing told it. */
   modifiedAtMs?: number | null;
+  /** What lies in the object is encrypted: all other numbers, and `crc32`, are of the file's own bytes. */
+  sealed?: SealedPiece;
+  /** Of a sealed piece: it is fetched in whole segments. */
+  stepBytes?: number;
 }
 
 export interface ReceiveJob {
@@ -67,6 +72,7 @@ const MOST_MISMATCHES = 2;
 const SMALL_BYTES = 8 * 1024 * 1024;
 const LEAST_BYTES_PER_LANE = 512 * 1024;
 const LOOK_AGAIN_MS = 60;
+const SIGNED_AT_A_TIME = 32;
 
 /**
  * Fetches all pieces, as many requests at a time as the engine's gate lets through.
@@ -82,7 +88,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
   const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
-  const signed = createSigned(engine, job.pieces);
+  const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
   const idle = createIdle(engine, () => queue.isDone || failures.length > 0);
 
   const lane = async () => {
@@ -119,38 +125,6 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   }
   if (failures.length > 0) throw failures[0];
 }
-
-const SIGNED_AT_A_TIME = 32;
-
-/**
- * One signature serves all spans of a piece, because the range is not signed; and those of the next pieces are asked for
- * together, because each question may be a round trip to the hub.
- */
-function createSigned(engine: Engine, pieces: readonly Piece[]) {
-  const numbers = new Map(pieces.map((piece, index) => [piece, index]));
-  const batches = new Map<number, Promise<unknown>>();
-  return {
-    /** Best effort: what cannot be signed now is signed, or fails, when it is sent. */
-    of: (piece: Piece): Promise<unknown> => {
-      const batch = Math.floor((numbers.get(piece) ?? 0) / SIGNED_AT_A_TIME);
-      const from = batch * SIGNED_AT_A_TIME;
-      const operations = () => pieces.slice(from, from + SIGNED_AT_A_TIME).map((one) => operationOf(engine, one));
-      const asked = batches.get(batch) ?? engine.signatures.prepare(operations()).catch(() => undefined);
-      batches.set(batch, asked);
-      return asked;
-    },
-    done: (piece: Piece) => engine.signatures.forget(operationOf(engine, piece)),
-  };
-}
-
-/** The signed request for a piece, of which any range may be asked under it. */
-export const operationOf = (engine: Engine, piece: Piece): Extract<Operation, { op: "get" }> => ({
-  op: "get",
-  key: piece.key,
-  offset: piece.objectOffset,
-  length: piece.length,
-  etag: engine.traits.trustEtag ? piece.etag : null,
-});
 
 /** Those for whom there is nothing to fetch: one of them looks again now and then, whether somebody has become slow. */
 function createIdle(engine: Engine, isOver: () => boolean) {
@@ -204,7 +178,7 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
   if (of.mismatches >= MOST_MISMATCHES) throw fault;
   await job.onWrong(piece);
   job.onMoved(-queue.startOver(of));
-  job.onPiece(piece, "waiting");
+  job.onPiece(piece, "again");
   job.onRetry(fault);
   return false;
 }
@@ -233,14 +207,30 @@ async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise
   await withRetry(engine.retrier, { signal, patience, onRetry }, async () => {
     job.onPiece(piece, "moving");
     try {
-      await fetchRest(engine, job, { span, lane });
+      await fetchOpening(engine, job, { span, lane });
     } catch (error) {
       if (leftOf(span) <= 0) return;
       if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forget(job, span);
-      if (isStillAlone(span.of)) job.onPiece(piece, "waiting");
+      if (isStillAlone(span.of)) job.onPiece(piece, signal.aborted ? "waiting" : "again");
       throw error;
     }
   });
+}
+
+/** What does not open may have been changed on its way: like wrong bytes it is fetched again twice. What did open stays. */
+async function fetchOpening(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
+  const { of } = about.span;
+  for (;;) {
+    try {
+      await fetchRest(engine, job, about);
+      return;
+    } catch (error) {
+      const isBroken = isFault(error) && error.code === "SEAL_BROKEN";
+      if (!isBroken || of.mismatches >= MOST_MISMATCHES) throw error;
+      of.mismatches++;
+      job.onRetry(error);
+    }
+  }
 }
 
 const leftOf = (span: PieceSpan): number => span.to - span.from - span.received;
@@ -256,10 +246,17 @@ function forget(job: ReceiveJob, span: PieceSpan): void {
 async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
   const { span, lane } = about;
   const { piece } = span.of;
-  const length = leftOf(span);
-  if (length <= 0) return;
-  const offset = piece.objectOffset + span.from + span.received;
+  if (leftOf(span) <= 0) return;
+  const length = storedLength(piece, leftOf(span));
+  const offset = piece.objectOffset + storedOffset(piece, span.from + span.received);
   const operation = operationOf(engine, piece);
+  const take = (own: Buffer) => {
+    writeAll(job, own, piece.fileOffset + span.from + span.received);
+    span.crc = crc32(own, span.crc);
+    span.received += own.length;
+    job.onMoved(own.length);
+  };
+  const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
   const sink: Sink = {
     head: (answer) => {
       checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
@@ -267,7 +264,6 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
     },
     bytes: (chunk) => {
-      const wanted = leftOf(span);
       if (chunk.length > length - received) {
         throw new Fault("UNEXPECTED_ANSWER", {
           op: "GetObject",
@@ -276,13 +272,10 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
         });
       }
       received += chunk.length;
-      const own = chunk.length > wanted ? chunk.subarray(0, Math.max(0, wanted)) : chunk;
-      writeAll(job, own, piece.fileOffset + span.from + span.received);
-      span.crc = crc32(own, span.crc);
-      span.received += own.length;
+      if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
+      else opening(chunk);
       span.movedAt = engine.retrier.clock.now();
       engine.meter.add(chunk.length);
-      job.onMoved(own.length);
       job.patience.progressed();
       if (leftOf(span) <= 0 && received < length) return "enough";
       const unpaid = chunk.length - lane.tryTake(chunk.length);

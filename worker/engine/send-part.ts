@@ -108,7 +108,7 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
         });
         return { ...result, isSure: result.isSure && tries === 1 };
       } catch (error) {
-        job.watch.onPart(part, "waiting");
+        job.watch.onPart(part, isFault(error) && error.code === "CANCELLED" ? "waiting" : "again");
         throw error;
       }
     });

@@ -349,10 +349,11 @@ describe("what goes along with bytes", () => {
 
   test("refused for every part under way, all of them go again without, and that is said", async () => {
     const { engine, said } = engineOfMd5();
+    // All four are on their way before the first is refused: none of them has to be read first, and no answer is quick.
+    await store.arm({ op: "UploadPart", times: 4, action: { kind: "delay", ms: 2000 } });
     await store.arm({ op: "UploadPart", times: 4, action: { kind: "error", status: 501, code: "NotImplemented" } });
     const key = freshKey();
     const { job, retries } = await prepare({ key });
-    // All four are on their way before the first is refused: none of them has to be read first.
     const sums = new Map(
       job.plan.parts.map(({ partNumber, offset, length }) => {
         const bytes = content.subarray(offset, offset + length);

@@ -1,12 +1,13 @@
 import type { Extent } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import type { Operation } from "#protocol/operations.ts";
 import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
 import { callSummed } from "./call-summed.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
-import { forEachOf, MOST_LANES } from "./for-each.ts";
+import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendJob } from "./send-job.ts";
 import { sendPart, sumAhead } from "./send-part.ts";

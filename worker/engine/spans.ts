@@ -6,6 +6,8 @@ import { combineCrc32 } from "#storage/combine-crc32.ts";
  * towards the end, so that all connections end at about the same time. When nothing is left to hand out, half of what
  * the slowest connection still has to do is given to an idle one, or all of it when that connection has fallen silent.
  *
+ * What is fetched in steps (`stepBytes` of a piece) is cut between two of them, and counts as received step by step.
+ *
  * Only bookkeeping: no I/O, no clock of its own.
  */
 export interface Span<P> {
@@ -69,7 +71,7 @@ export interface KnownSpan {
 }
 
 /** `known`: for pieces that were begun, what is there already: spans that do not overlap, in order, less than the piece. */
-export function createSpanQueue<P extends { length: number }>(
+export function createSpanQueue<P extends { length: number; stepBytes?: number }>(
   pieces: readonly P[],
   known: ReadonlyMap<P, readonly KnownSpan[]> = new Map(),
 ): SpanQueue<P> {
@@ -91,7 +93,8 @@ export function createSpanQueue<P extends { length: number }>(
     const gap = of?.gaps[0];
     if (of === undefined || gap === undefined) return null;
     const share = about.width === 1 ? of.length : waitingBytes / (SPANS_PER_CONNECTION * about.width);
-    const wished = Math.max(LEAST_SPAN_BYTES, Math.ceil(share / ALIGN_BYTES) * ALIGN_BYTES);
+    const align = of.piece.stepBytes ?? ALIGN_BYTES;
+    const wished = Math.ceil(Math.max(LEAST_SPAN_BYTES, share) / align) * align;
     const rest = gap.to - gap.from;
     // A crumb at the end would cost a request.
     const length = rest < wished * 1.5 ? rest : wished;
@@ -127,8 +130,11 @@ export function createSpanQueue<P extends { length: number }>(
     // What it can do itself until another connection could bring the rest; of that a share for each that is idle.
     const own = Math.ceil((left * KEPT_ROUND_TRIPS * rttMs) / longestMs);
     const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
-    slowest.to = to - given;
-    return begin(of, { from: to - given, to, now, takeovers: 0 });
+    const { stepBytes = 1 } = of.piece;
+    const cut = Math.ceil((to - given) / stepBytes) * stepBytes;
+    if (cut >= to) return null;
+    slowest.to = cut;
+    return begin(of, { from: cut, to, now, takeovers: 0 });
   };
   const takeOver = (span: Span<P>, now: number): Span<P> => {
     const { of, to, takeovers } = span;

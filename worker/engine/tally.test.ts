@@ -26,6 +26,18 @@ test("a part kept from an earlier try is sure without having moved", () => {
   expect([tally.bytesDone, tally.bytesSure, tally.sentBytes]).toEqual([100, 100, 0]);
 });
 
+test("a transfer has taken until its last part was acknowledged, and nothing for what was kept", () => {
+  let nowMs = 0;
+  const tally = createTally([file], () => nowMs);
+  tally.part(part(0), "moving");
+  tally.moved(100);
+  nowMs = 2_000;
+  tally.part(part(0), "done");
+  nowMs = 5_000;
+  tally.part(part(1), "kept");
+  expect(tally.pace()).toMatchObject({ sentBytes: 100, tookMs: 2_000 });
+});
+
 test("a thousand parts are shown in at most 240 pieces", () => {
   const tally = createTally([{ path: "a", sizeBytes: 1000, partCount: 1000 }], () => 0);
   for (let index = 0; index < 500; index++) tally.part({ fileIndex: 0, partIndex: index, length: 1 }, "done");
@@ -33,4 +45,20 @@ test("a thousand parts are shown in at most 240 pieces", () => {
   expect(pieces).toHaveLength(240);
   expect(pieces.startsWith("#".repeat(119))).toBe(true);
   expect(pieces.endsWith(".".repeat(119))).toBe(true);
+});
+
+test("a part that came to nothing is told of until it is there, in the piece it belongs to", () => {
+  const tally = createTally([{ path: "a", sizeBytes: 480, partCount: 480 }], () => 0);
+  const at = (partIndex: number) => ({ fileIndex: 0, partIndex, length: 1 });
+  for (const index of [10, 11, 40]) tally.part(at(index), "moving");
+  tally.part(at(40), "waiting");
+  expect(tally.triedAgain()).toEqual([]);
+  tally.part(at(11), "again");
+  tally.part(at(40), "again");
+  expect(tally.triedAgain()).toEqual([5, 20]);
+  tally.part(at(11), "moving");
+  expect(tally.triedAgain()).toEqual([5, 20]);
+  tally.part(at(11), "done");
+  expect(tally.triedAgain()).toEqual([20]);
+  expect(tally.pieces()).toHaveLength(240);
 });

@@ -27,14 +27,16 @@ export interface Tally {
   idleMs(): number;
   /** `.` waiting, `>` moving, `#` sure: one character per piece. */
   pieces(): string;
+  /** Positions in `pieces()` of those that hold a part which came to nothing before and is not there yet. */
+  triedAgain(): number[];
   moved(bytes: number): void;
   part(at: PartAt, state: PartState): void;
   fileDone(how?: "verified" | "unverified"): void;
   retried(fault: Fault): void;
 }
 
-/** `kept`: it was there already from an earlier try, so nothing has to move. */
-export type PartState = "moving" | "waiting" | "done" | "kept";
+/** `kept`: it was there already from an earlier try, so nothing has to move; `again`: a try came to nothing. */
+export type PartState = "moving" | "waiting" | "again" | "done" | "kept";
 
 interface PartAt {
   fileIndex: number;
@@ -71,6 +73,7 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
     partCount += file.partCount;
   }
   const states = new Uint8Array(partCount);
+  const failed = new Set<number>();
   const bytesTotal = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   /** Handed to the network and not yet acknowledged. */
   let flyingBytes = 0;
@@ -126,6 +129,7 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
       }
       return Array.from(least, (state, piece) => (state === DONE ? "#" : most[piece] === WAITING ? "." : ">")).join("");
     },
+    triedAgain: () => [...new Set([...failed].map((index) => pieceOfPart(index, partCount)))].sort((a, b) => a - b),
     moved: (bytes) => {
       flyingBytes += bytes;
       if (bytes > 0) {
@@ -141,8 +145,13 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
       const wasDone = states[index] === DONE;
       if (wasDone && !isDone) bytesSure -= length;
       if (!wasDone && isDone) bytesSure += length;
-      if (!wasDone && state === "done") flyingBytes -= movedBytes;
+      if (!wasDone && state === "done") {
+        flyingBytes -= movedBytes;
+        pace.arrived();
+      }
       states[index] = isDone ? DONE : state === "moving" ? MOVING : WAITING;
+      if (isDone) failed.delete(index);
+      else if (state === "again") failed.add(index);
       if (state === "moving") currentPath = files[fileIndex]?.path ?? null;
     },
     fileDone: (how = "verified") => {

@@ -1,13 +1,11 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import * as z from "zod";
 import { PRESETS } from "#storage/providers.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import type { StoreAccess } from "#storage/signing.ts";
+import { CONTROL, TEST_CREDENTIAL, spawnStore } from "#storage/testing/spawn-store.ts";
 import { systemClock } from "./clock.ts";
 import { createEngine, type Engine } from "./engine.ts";
 import { createRetrier } from "./retry.ts";
@@ -32,8 +30,6 @@ export interface TrialStore {
   close(): Promise<void>;
 }
 
-const root = join(import.meta.dirname, "../..");
-const ready = z.object({ endpoint: z.string() });
 const counters = z.object({
   targets: z.array(
     z.object({
@@ -44,30 +40,15 @@ const counters = z.object({
     }),
   ),
 });
-const credential = { accessKeyId: "trial", secretAccessKey: "trial-secret-0123" };
-const CONTROL = "trial-control";
+const credential = TEST_CREDENTIAL;
 
 export async function openTrialStore(): Promise<TrialStore> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-trial-"));
-  const flags = ["--data", join(folder, "store"), "--port", "0", "--bucket", "trial", "--control", CONTROL];
-  const child = spawn(process.execPath, [join(root, "store/main.ts"), ...flags], {
-    env: { ...process.env, TIDEMARK_STORE_ACCESS_KEY: "trial", TIDEMARK_STORE_SECRET_KEY: "trial-secret-0123" },
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [line]: unknown[] = await once(createInterface({ input: child.stdout }), "line");
-  const { endpoint } = ready.parse(JSON.parse(String(line)));
+  const spawned = await spawnStore(join(folder, "store"), ["--bucket", "trial", "--control", CONTROL]);
+  const { endpoint, control } = spawned;
   const traits = { ...PRESETS.minio.traits, minPartBytes: 5 * 1024 * 1024, conditionalWrites: true };
   const access: StoreAccess = { endpoint, region: "us-east-1", bucket: "trial", addressing: "path", traits };
   const engines: Engine[] = [];
-  const control = async (method: string, path: string, body?: unknown): Promise<unknown> => {
-    const answer = await fetch(`${endpoint}/_control${path}`, {
-      method,
-      headers: { authorization: `Bearer ${CONTROL}` },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`);
-    return answer.json();
-  };
   return {
     access,
     folder,
@@ -90,9 +71,7 @@ export async function openTrialStore(): Promise<TrialStore> {
     },
     close: async () => {
       for (const engine of engines) await engine.close();
-      const ended = once(child, "exit");
-      child.kill("SIGKILL");
-      await ended;
+      await spawned.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -89,7 +89,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
     start: (id) => write({ t: "started", id }),
     end: (id) => write({ t: "ended", id }),
     restores: () => [...taken.values()].filter((item) => item.command.kind === "restore"),
-    checks: () => [...taken.values()].filter(({ command: { kind } }) => kind === "verify" || kind === "drill"),
+    checks: () => [...taken.values()].filter(({ command: { kind } }) => ["verify", "drill", "copy"].includes(kind)),
     open: () => [...taken.values()].filter((item) => !item.ended),
     close: journal.close,
   };

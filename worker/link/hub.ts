@@ -23,7 +23,7 @@ type HubClient = ReturnType<typeof createClient>;
 const CALL_MS = 30_000;
 /** A commit lists, writes and reads back; an announcement may name fifty thousand files. */
 const SLOW_MS = 180_000;
-const SLOW: ReadonlySet<string> = new Set(["commit", "announce", "readCheckpoint", "tellSums"]);
+const SLOW: ReadonlySet<string> = new Set(["commit", "commitCopy", "announce", "readCheckpoint", "tellSums"]);
 
 function createClient(base: string, credential: () => string | null) {
   const url = `${base}/api/trpc`;

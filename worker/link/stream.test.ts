@@ -24,6 +24,7 @@ function createTrial() {
       bootId: "boot-0001",
       clock: systemClock,
       signal: stop.signal,
+      withinMs: () => undefined,
       beforeOpen,
       onMessage: () => undefined,
       onLost: () => undefined,

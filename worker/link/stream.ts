@@ -1,11 +1,12 @@
 import { isFault, type Fault } from "#protocol/fault.ts";
 import { nodeMessage, type NodeMessage } from "#protocol/commands.ts";
+import { returnWaitMs } from "#protocol/return-wait.ts";
 import type { Clock } from "../engine/clock.ts";
 import { hubFault, type Hub } from "./hub.ts";
 
 /**
  * The one live stream from the hub. It is opened again for ever, after a wait with full jitter, so that a hub that
- * restarts is not met by its whole fleet in the same second. Ends only with the signal or with a fault that says this
+ * restarts is not met by its whole fleet in the same second: the larger the fleet, the longer the wait. Ends only with the signal or with a fault that says this
  * node is not wanted.
  */
 export interface Listening {
@@ -14,6 +15,8 @@ export interface Listening {
   bootId: string;
   clock: Clock;
   signal: AbortSignal;
+  /** Over how long the fleet comes back, as the hub said last. */
+  withinMs(): number | undefined;
   /** Before each opening: says hello again. Throws when the hub is away. */
   beforeOpen(): Promise<void>;
   onMessage(message: NodeMessage): void;
@@ -21,7 +24,8 @@ export interface Listening {
   onLost(error: unknown): void;
 }
 
-const MAX_WAIT_MS = 15_000;
+/** A stream that was open so long was no failure. */
+const GOOD_MS = 15_000;
 const FATAL: ReadonlySet<string> = new Set(["NODE_UNKNOWN", "NODE_REVOKED", "PROTOCOL_MISMATCH"]);
 
 /** Whether the hub does not want this node at all: nothing can go on. */
@@ -38,14 +42,14 @@ export async function listen(listening: Listening): Promise<void> {
       if (signal.aborted) return;
       const openedAt = clock.now();
       await openOnce(listening);
-      if (clock.now() - openedAt > MAX_WAIT_MS) tries = 0;
+      if (clock.now() - openedAt > GOOD_MS) tries = 0;
     } catch (error) {
       if (isFatal(error)) throw error;
       if (!signal.aborted) listening.onLost(error);
     }
     if (signal.aborted) return;
-    const most = Math.min(MAX_WAIT_MS, 500 * 2 ** Math.min(tries++, 10));
-    await clock.sleep(50 + clock.random() * most, signal).catch(() => undefined);
+    const waitMs = returnWaitMs(tries++, { withinMs: listening.withinMs(), random: () => clock.random() });
+    await clock.sleep(waitMs, signal).catch(() => undefined);
   }
 }
 

@@ -46,7 +46,7 @@ export interface Taking {
 }
 
 /** These take their time: the ones after them do not wait. */
-const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview"]);
+const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview", "bench"]);
 
 /** What becomes of an order that was begun when the worker was killed. */
 const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
@@ -61,6 +61,9 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   flush: "again",
   drain: "again",
   preview: "again",
+  // The hub says which cases are left, and for one that is over there are none.
+  bench: "again",
+  "bench-end": "again",
   // The worker has ended, which is what was asked for.
   stop: "done",
   probe: "failed",

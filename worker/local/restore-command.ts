@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import * as z from "zod";
 import type { PreviewAnswer, RestoreAnswer } from "#protocol/local.ts";
 import { rankOf, type RankOf } from "#protocol/restoring.ts";
+import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { readGlob } from "../verbs/glob.ts";
@@ -21,6 +22,11 @@ function readRank(text: string): RankOf {
   throw usage(`--rank ${text}`, "a rank looks like 0/8: which one, counted from 0, and how many there are");
 }
 
+function readPattern(text: string): void {
+  const compiled = compileTensorPattern(text);
+  if ("reason" in compiled) throw usage(`--tensors ${text}`, compiled.reason);
+}
+
 /** `tidemark restore RUN[@STEP] DIR`, by the worker of this machine. Faults: BAD_INPUT, NO_WORKER, those of a restore. */
 export async function restoreRun({ config, operands, terminal, signal, home }: Verb): Promise<number> {
   const [what, path, extra] = operands;
@@ -29,12 +35,15 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
   }
   const only = config.list("only");
   for (const glob of only) readGlob("only", glob);
+  const tensors = config.list("tensors");
+  for (const pattern of tensors) readPattern(pattern);
   const rank = config.text("rank");
   const wanted = {
     ...readRunAtStep(what, "tidemark restore RUN[@STEP] DIR"),
     path: resolve(path),
     only,
     ...(rank === null ? {} : { rank: readRank(rank) }),
+    ...(tensors.length === 0 ? {} : { tensors }),
     fallback: !config.isOn("no-fallback"),
   };
   const state = await stateFolder(config.text("state"), home);
@@ -54,7 +63,13 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
 function previewText({ run, step, path, preview }: PreviewAnswer): string {
   const number = (name: string) => (typeof preview[name] === "number" ? preview[name] : 0);
   const files = number("files");
-  const what = `${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(number("bytes"))}`;
+  const tensors = number("tensors");
+  const cut =
+    tensors === 0
+      ? ""
+      : `${formatCount(tensors)} ${tensors === 1 ? "tensor" : "tensors"} (${formatBytes(number("tensorBytes"))}) in `;
+  const moved = `${formatBytes(number("bytes"))}${tensors === 0 ? "" : " to move"}`;
+  const what = `${cut}${formatCount(files)} ${files === 1 ? "file" : "files"}, ${moved}`;
   const there =
     number("thereFiles") > 0
       ? ` ${String(preview["there"])} with ${formatCount(number("thereFiles"))} files (${formatBytes(number("thereBytes"))}) is there now.`

@@ -1,11 +1,11 @@
 import type * as z from "zod";
-import { storedManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local.ts";
 import type { RunName } from "#protocol/names.ts";
 import { filesOfRank } from "#protocol/rank-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { previewRestore } from "../restore/preview-restore.ts";
+import { parseManifest } from "../restore/restore.ts";
 import { restoreNewest } from "../restore/restore-newest.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { whichRun } from "./which-run.ts";
@@ -29,11 +29,13 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });
   if (input.dryRun) {
     const { checkpointId, step } = found;
-    const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found) };
+    const { tensors = null } = input;
+    const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found), tensors };
     return { run, step, path: input.path, checkpointId, preview: await previewRestore(agent, wanted) };
   }
   const mayFallBack = input.fallback && input.step === undefined;
-  const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack });
+  const parts = input.tensors === undefined ? {} : { tensors: input.tensors };
+  const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack, ...parts });
   const { checkpointId, step, path } = restored;
   const passedOver = checkpointId === found.checkpointId ? null : found.step;
   return { run, step, path, checkpointId, passedOver };
@@ -50,7 +52,7 @@ async function chosenOf(
   const answer = await hub.ask("readCheckpoint", (client, signal) =>
     client.node.readCheckpoint.query({ checkpointId }, { signal }),
   );
-  const all = storedManifest.parse(answer.manifest).files.map(({ path }) => path);
+  const all = parseManifest({ checkpointId }, answer.manifest).files.map(({ path }) => path);
   const ranked = rank === undefined ? all : filesOfRank(all, rank);
   const chosen = fits.length === 0 ? ranked : ranked.filter((path) => fits.some((one) => one(path)));
   if (chosen.length > 0) return chosen;

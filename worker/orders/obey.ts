@@ -4,6 +4,7 @@ import type { Effect, Order } from "../link/take-command.ts";
 import { previewRestore } from "../restore/preview-restore.ts";
 import { flush } from "../local/flush.ts";
 import { isUnsafe } from "../upload/backlog.ts";
+import { benchNow } from "./bench-now.ts";
 import { drainNode } from "./drain-node.ts";
 import { hold } from "./hold.ts";
 import { limit } from "./limit.ts";
@@ -42,6 +43,11 @@ export async function obey(agent: Agent, order: Order): Promise<Effect> {
     }
     case "preview":
       return telling(await previewRestore(agent, order));
+    case "bench":
+      return telling(await benchNow(agent, order.turnId));
+    case "bench-end":
+      agent.turns.get(order.turnId)?.abort();
+      return telling(null);
     case "probe":
       return telling(await probeNow(agent, order.id));
     case "drain":
@@ -56,6 +62,7 @@ export async function obey(agent: Agent, order: Order): Promise<Effect> {
 async function steer(agent: Agent, order: Extract<Order, { transferId: string }>): Promise<void> {
   const { transferId, kind } = order;
   if (agent.ledger.byTransfer(transferId) !== undefined) await agent.uploader.steer(transferId, kind);
+  else if (agent.copier.has(transferId)) await agent.copier.steer(transferId, kind);
   else if (agent.checker.has(transferId)) await agent.checker.steer(transferId, kind);
   else await agent.restorer.steer(transferId, kind);
 }

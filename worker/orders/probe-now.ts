@@ -1,5 +1,6 @@
 import type { CommandDetail } from "#protocol/commands.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { askedOf } from "../probe/asked-of.ts";
 import { askTarget, probeNodeLink } from "../probe/node-link.ts";
 import { reportOf } from "../probe/probe.ts";
 
@@ -14,8 +15,8 @@ export async function probeNow(agent: Agent, commandId: string): Promise<Command
   const wasBusy = isBusy();
   const target = await askTarget(hub, platform.machineId);
   const engine = { connections, memoryBytes, idleMs };
-  const found = await probeNodeLink(hub, target, { ...probeWishes, engine, signal });
-  const { thresholds } = probeWishes;
+  const thresholds = askedOf(probeWishes.thresholds, target.thresholds);
+  const found = await probeNodeLink(hub, target, { ...probeWishes, thresholds, engine, signal });
   const report = { ...reportOf(found, { machineId: platform.machineId, thresholds }), id: commandId };
   await hub.ask("probed", (client, limit) => client.node.probed.mutate(report, { signal: limit }));
   const { outcome, reason, rttMs, up, down } = report;

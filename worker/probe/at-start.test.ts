@@ -1,14 +1,21 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { decide } from "#protocol/decide-link.ts";
 import { Fault } from "#protocol/fault.ts";
-import type { MachineMemory, ProbeReport, ProbeTarget, ReallocateAnswer } from "#protocol/probe.ts";
-import { parseRate } from "#protocol/units.ts";
+import {
+  NO_THRESHOLDS,
+  type LinkThresholds,
+  type MachineMemory,
+  type ProbeReport,
+  type ProbeTarget,
+  type ReallocateAnswer,
+} from "#protocol/probe.ts";
+import { parseRate } from "#protocol/read-units.ts";
 import { traitsOf } from "#storage/providers.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import { startFakeImds, type FakeImds } from "../host/fake-imds.ts";
 import { createImds } from "../host/imds.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { probeAtStart } from "./at-start.ts";
-import { decide } from "./decide.ts";
 import type { ProbeResult } from "./probe.ts";
 
 let imds: FakeImds;
@@ -17,17 +24,16 @@ beforeEach(async () => {
 });
 afterEach(() => imds.close());
 
-const thresholds = { up: parseRate("20Mbit"), down: parseRate("50Mbit") };
+const thresholds = { up: parseRate("20Mbit"), down: parseRate("50Mbit"), rttMs: null };
 
-function resultOf(up: string): ProbeResult {
+function resultOf(up: string, thresholds: LinkThresholds): ProbeResult {
   const outcome = (text: string) => ({
     rate: { bytesPerSecond: parseRate(text), isSteady: true, rampMs: 500, movedBytes: 1, connections: 8 },
   });
-  const measured = { up: outcome(up), down: outcome("90Mbit"), clockSkewMs: 0 };
+  const measured = { up: outcome(up), down: outcome("90Mbit"), rttMs: 30, clockSkewMs: 0 };
   return {
     ...measured,
     id: "probe-0001",
-    rttMs: 30,
     verdict: decide(measured, thresholds),
     attempts: 1,
     tookMs: 20_000,
@@ -48,13 +54,15 @@ interface World {
   machineId?: string | null;
   answer?: ReallocateAnswer;
   isAsked?: boolean;
+  /** By the fleet; absent where the hub is too old to ask. */
+  asks?: LinkThresholds;
   /** Calls that the hub does not answer. */
   silent?: readonly string[];
 }
 
 /** A worker that starts; resolves to how it went. */
 async function start(world: World) {
-  const { up = "30Mbit", machine = null, machineId = "machine-1", silent = [] } = world;
+  const { up = "30Mbit", machine = null, machineId = "machine-1", silent = [], asks } = world;
   const said: string[] = [];
   const reports: ProbeReport[] = [];
   const questions: unknown[] = [];
@@ -73,7 +81,7 @@ async function start(world: World) {
   const hub = createFakeHub({
     probeTarget: (): ProbeTarget => {
       hush("probeTarget");
-      return { nodeId: "node-0001", store, machine, hubTimeMs: 0 };
+      return { nodeId: "node-0001", store, machine, hubTimeMs: 0, ...(asks !== undefined && { thresholds: asks }) };
     },
     probed: (report: ProbeReport) => {
       hush("probed");
@@ -91,7 +99,7 @@ async function start(world: World) {
     hub,
     imds: createImds(imds.url),
     machineId,
-    thresholds: world.isAsked === false ? { up: null, down: null } : thresholds,
+    thresholds: world.isAsked === false ? NO_THRESHOLDS : thresholds,
     clock,
     signal: new AbortController().signal,
     talk: {
@@ -102,9 +110,9 @@ async function start(world: World) {
       stays: (why) => said.push(`stays: ${why}`),
       trouble: ({ code }) => said.push(code),
     },
-    measure: async () => {
+    measure: async (_target, wanted) => {
       measured++;
-      return resultOf(up);
+      return resultOf(up, wanted);
     },
   });
   const ended = starting.then(
@@ -124,9 +132,21 @@ async function start(world: World) {
 
 const reallocations = () => imds.asked.filter(({ path }) => path === "/v1/reallocate");
 
-test("nothing is asked or measured when nothing is asked for", async () => {
-  const { fault, asked, measured } = await start({ isAsked: false });
-  expect([fault, asked, measured]).toEqual([null, [], 0]);
+test("nothing is measured or said when neither the flags nor the fleet ask for anything", async () => {
+  for (const world of [{}, { asks: NO_THRESHOLDS }, { silent: ["probeTarget"] }]) {
+    const { fault, asked, said, measured } = await start({ isAsked: false, ...world });
+    expect([fault, asked, said, measured]).toEqual([null, ["probeTarget"], [], 0]);
+  }
+});
+
+test("what the flags leave open the fleet's thresholds count for", async () => {
+  const asks = { up: parseRate("40Mbit"), down: null, rttMs: 200 };
+  const open = await start({ isAsked: false, asks, answer: { allowed: false, reason: "no" } });
+  expect(open.reports).toEqual([expect.objectContaining({ outcome: "reject", thresholds: asks })]);
+  const own = await start({ asks });
+  expect(own.reports).toEqual([
+    expect.objectContaining({ outcome: "accept", thresholds: { ...thresholds, rttMs: 200 } }),
+  ]);
 });
 
 test("a good link is told to the hub, and the worker goes on", async () => {

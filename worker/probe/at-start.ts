@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
-import type { LinkThresholds, MachineMemory, ProbeTarget } from "#protocol/probe.ts";
+import type { LinkThresholds, ProbeTarget } from "#protocol/probe.ts";
+import { recall } from "#protocol/recall-machine.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Imds } from "../host/imds.ts";
 import type { Hub } from "../link/hub.ts";
 import { isFatal } from "../link/stream.ts";
-import { decide, type Verdict } from "./decide.ts";
+import { askedOf, isNothing } from "./asked-of.ts";
 import { askTarget } from "./node-link.ts";
 import { reportOf, type ProbeResult } from "./probe.ts";
 import type { ProbeTalk } from "./talk.ts";
@@ -21,20 +22,25 @@ export interface StartParts {
   hub: Hub;
   imds: Imds;
   machineId: string | null;
+  /** Of this worker's own flags; what they leave open the hub's count for. */
   thresholds: LinkThresholds;
   clock: Clock;
   signal: AbortSignal;
   talk: ProbeTalk;
-  measure(target: ProbeTarget): Promise<ProbeResult>;
+  measure(target: ProbeTarget, thresholds: LinkThresholds): Promise<ProbeResult>;
 }
 
 const TRIES = 3;
 
 /** Faults: LINK_TOO_SLOW: this worker has to end; NODE_UNKNOWN, NODE_REVOKED, CANCELLED. */
 export async function probeAtStart(parts: StartParts): Promise<void> {
-  const { thresholds, talk } = parts;
-  if (thresholds.up === null && thresholds.down === null) return;
-  const target = await insist(parts, () => askTarget(parts.hub, parts.machineId)).catch(unlessOver(parts));
+  const { talk } = parts;
+  const isAskedHere = !isNothing(parts.thresholds);
+  const ask = () => askTarget(parts.hub, parts.machineId);
+  // Who asks for nothing only looks whether the fleet does, and waits for nobody.
+  const target = await (isAskedHere ? insist(parts, ask) : ask()).catch(unlessOver(parts));
+  const thresholds = target instanceof Fault ? parts.thresholds : askedOf(parts.thresholds, target.thresholds);
+  if (isNothing(thresholds)) return;
   if (target instanceof Fault || target.store === null) {
     const why = target instanceof Fault ? sentenceOf(target.toData()) : "The hub has no bucket for this node.";
     return talk.notMeasured(why);
@@ -46,25 +52,15 @@ export async function probeAtStart(parts: StartParts): Promise<void> {
     return reject(parts, { reason: `${known.reason}, as it was found before`, probeId: null });
   }
   talk.measuring(thresholds);
-  const result = await parts.measure(target);
+  const result = await parts.measure(target, thresholds);
   talk.measured(result);
-  const report = reportOf(result, parts);
+  const report = reportOf(result, { machineId: parts.machineId, thresholds });
   const told = await insist(parts, () =>
     parts.hub.ask("probed", (client, signal) => client.node.probed.mutate(report, { signal })),
   ).catch(unlessOver(parts));
   if (told instanceof Fault) talk.trouble(told);
   const { outcome, reason } = result.verdict;
   if (outcome === "reject") await reject(parts, { reason, probeId: result.id });
-}
-
-/** What the hub remembers counts as long as it leads to the same: by what is asked for now. */
-function recall(machine: MachineMemory | null, thresholds: LinkThresholds): Verdict | null {
-  if (machine === null) return null;
-  const { up, down, verdict } = machine;
-  if ((thresholds.up !== null && up === null) || (thresholds.down !== null && down === null)) return null;
-  const rate = (bytesPerSecond: number | null) => ({ rate: { bytesPerSecond: bytesPerSecond ?? 0, isSteady: true } });
-  const now = decide({ up: rate(up), down: rate(down), clockSkewMs: null }, thresholds);
-  return now.outcome === (verdict === "good" ? "accept" : "reject") ? now : null;
 }
 
 async function reject(parts: StartParts, about: { reason: string; probeId: string | null }): Promise<void> {

@@ -17,6 +17,12 @@ export const PROBE_FLAGS = {
     value: "RATE",
     says: "The least the link must do down, for example 50Mbit (recommended), like --min-up.",
   },
+  "max-rtt": {
+    kind: "duration",
+    commands: PROBING,
+    value: "TIME",
+    says: "The longest round trip to the store, for example 150ms, like --min-up. What no flag says, the hub may ask for.",
+  },
   attempts: {
     kind: "count",
     commands: PROBING,

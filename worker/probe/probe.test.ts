@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
-import { parseRate } from "#protocol/units.ts";
+import { parseRate } from "#protocol/read-units.ts";
 import { createFakeClock } from "../engine/fake-clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { LinkRate } from "./box.ts";
@@ -32,7 +32,7 @@ function link(results: { up: (LinkRate | Fault)[]; down: (LinkRate | Fault)[] },
     engines: { up: engine, down: engine },
     newKey: () => `key-${made++}`,
     endpoint: "https://store",
-    thresholds: { up: parseRate("20Mbit"), down: parseRate("50Mbit") },
+    thresholds: { up: parseRate("20Mbit"), down: parseRate("50Mbit"), rttMs: null },
     boxMs: 10,
     mostAttempts: 3,
     clock,

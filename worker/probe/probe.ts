@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { decide, type Verdict } from "#protocol/decide-link.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
 import { OWN_ENGINE } from "#protocol/measured.ts";
 import type { LinkThresholds, ProbeReport } from "#protocol/probe.ts";
@@ -7,7 +8,6 @@ import { throwIfAborted, type Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { probeRtt, type RttProbe } from "../limits/rtt-probe.ts";
 import type { LinkRate } from "./box.ts";
-import { decide, type Verdict } from "./decide.ts";
 import { measureDown, measureUp, type Measuring } from "./measure.ts";
 
 /** Between this machine and one bucket. */
@@ -64,7 +64,7 @@ export async function probeLink(parts: ProbeParts): Promise<ProbeResult> {
     throwIfAborted(signal);
     const clockSkewMs = certainSkew(state.clock);
     const { up, down } = state;
-    const verdict = decide({ up, down, clockSkewMs }, thresholds);
+    const verdict = decide({ up, down, rttMs, clockSkewMs }, thresholds);
     if (attempts >= mostAttempts || (isEnough(up, thresholds.up) && isEnough(down, thresholds.down))) {
       return { id: randomUUID(), rttMs, clockSkewMs, up, down, verdict, attempts, tookMs: clock.now() - startedAt };
     }

@@ -1,8 +1,8 @@
+import type { Verdict } from "#protocol/decide-link.ts";
 import { sentenceOf, type Fault } from "#protocol/fault.ts";
 import type { LinkThresholds } from "#protocol/probe.ts";
 import { formatRate } from "#protocol/units.ts";
 import type { Terminal } from "../terminal.ts";
-import type { Verdict } from "./decide.ts";
 import type { ProbeResult } from "./probe.ts";
 import { probeFacts, probeLines } from "./words.ts";
 
@@ -21,8 +21,12 @@ export interface ProbeTalk {
 export function createProbeTalk(terminal: Terminal): ProbeTalk {
   return {
     measuring: (thresholds) => {
-      const { up, down } = thresholds;
-      const asked = [up === null ? null : `${formatRate(up)} up`, down === null ? null : `${formatRate(down)} down`];
+      const { up, down, rttMs } = thresholds;
+      const asked = [
+        up === null ? null : `${formatRate(up)} up`,
+        down === null ? null : `${formatRate(down)} down`,
+        rttMs === null ? null : `a round trip of ${Math.round(rttMs)} ms at most`,
+      ];
       const text = `Measuring the link to the store; it must do ${asked.filter((one) => one !== null).join(" and ")}.`;
       terminal.say(text, { type: "probing", thresholds });
     },

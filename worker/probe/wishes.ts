@@ -11,7 +11,7 @@ export interface ProbeWishes {
 
 /** @throws Fault BAD_INPUT */
 export const readProbeWishes = (config: Config): ProbeWishes => ({
-  thresholds: { up: config.rate("min-up"), down: config.rate("min-down") },
+  thresholds: { up: config.rate("min-up"), down: config.rate("min-down"), rttMs: config.durationMs("max-rtt") || null },
   boxMs: config.durationMs("probe-time"),
   mostAttempts: config.count("attempts"),
 });

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { constants } from "node:fs";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { crc32Hex } from "#storage/crc32.ts";
-import { forEachOf } from "../engine/for-each.ts";
 import type { BatchFile } from "./receive-batch.ts";
 
 const LOOKED_AT_A_TIME = 16;

@@ -20,6 +20,12 @@ export const RESTORE_FLAGS = {
     value: "R/N",
     says: "Only what rank R of N loads, counted from 0: its own shards and what all ranks share. Refused where the files do not tell whose they are.",
   },
+  tensors: {
+    kind: "list",
+    commands: ["restore"],
+    value: "PATTERN",
+    says: "Only the tensors of its safetensors files whose names fit, such as 'model.embed_tokens.*' or 'model.layers.0.' for all below; may be given several times. Each file is cut to them and stays a safetensors file; other files are not taken.",
+  },
   "no-fallback": {
     kind: "switch",
     commands: ["restore"],

@@ -16,13 +16,12 @@ const extent = (offset: number, change: object = {}) => ({
 const inPack = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ extents: [extent(index * bytes.length)] }));
 
-test("fifty thousand files in packs are a hundred ranges, each with the sum of all its bytes", () => {
+test("fifty thousand files in packs are a hundred ranges", () => {
   const { batches, alone } = planBatches(inPack(50_000));
   expect(alone).toEqual([]);
   expect(batches).toHaveLength(Math.ceil((50_000 * bytes.length) / PACK_READ_BYTES));
   expect(batches.every(({ length }) => length <= PACK_READ_BYTES)).toBe(true);
-  const [first] = batches;
-  expect(first?.crc32).toBe(crc32Hex(Buffer.alloc(first?.length ?? 0, 7)));
+  expect(batches.flatMap(({ members }) => members.map(({ index }) => index))).toEqual([...Array(50_000).keys()]);
 });
 
 test("a file that lies in an object by itself, or in several pieces, is fetched by itself", () => {
@@ -38,7 +37,7 @@ test("of some files of a pack the near ones are read together with what lies bet
   const every = (step: number) => new Set(files.keys().filter((index) => index % step !== 0));
   const near = planBatches(files, every(10));
   expect(near.batches).toHaveLength(2);
-  expect(near.batches[0]?.crc32).toBe(null);
+  expect(near.batches[0]?.length).toBeGreaterThan((near.batches[0]?.members.length ?? 0) * bytes.length);
   expect(planBatches(files, every(100)).alone).toHaveLength(10);
   const only = planBatches(files, every(1_000));
   expect([only.batches, only.alone]).toEqual([[], [0]]);
@@ -48,5 +47,5 @@ test("of frames the bytes that lie there count, and one by itself is unpacked al
   const stored = { length: 100, crc32: "0000000a" };
   const { batches, alone } = planBatches([{ extents: [extent(50, { stored })] }]);
   expect(alone).toEqual([]);
-  expect(batches).toMatchObject([{ offset: 50, length: 100, crc32: "0000000a" }]);
+  expect(batches).toMatchObject([{ offset: 50, length: 100 }]);
 });

@@ -1,7 +1,6 @@
 import type { StoredFile } from "#protocol/adopted.ts";
 import type { Extent } from "#protocol/checkpoint.ts";
 import { MOST_PACKED_FILE_BYTES, PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
-import { combineCrc32 } from "#storage/combine-crc32.ts";
 
 /**
  * Which small files are fetched together. Files that lie near each other in one object are read in one range, also when
@@ -13,8 +12,6 @@ export interface Batch {
   /** In the object. */
   offset: number;
   length: number;
-  /** Of the whole range; null when bytes are in it that nobody asked for. */
-  crc32: string | null;
   members: readonly BatchMember[];
 }
 
@@ -82,11 +79,9 @@ function joinNeighbours(members: BatchMember[]): BatchMember[][] {
 function batchOf(members: readonly BatchMember[]): Batch {
   const { key = "", etag = "", offset = 0 } = members[0]?.extent ?? {};
   let end = offset;
-  let crc32: string | null = "00000000";
   for (const { extent } of members) {
-    const { offset: from, length, crc32: sum } = storedBytes(extent);
-    crc32 = crc32 === null || from !== end ? null : combineCrc32(crc32, sum, length);
+    const { offset: from, length } = storedBytes(extent);
     end = Math.max(end, from + length);
   }
-  return { key, etag, offset, length: end - offset, crc32, members };
+  return { key, etag, offset, length: end - offset, members };
 }

@@ -6,7 +6,11 @@ import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { assertFree } from "./assert-free.ts";
 import { assertPlace } from "./assert-place.ts";
+import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
+import type { Engine } from "../engine/engine.ts";
+import { createPatience } from "../engine/retry.ts";
 import { chooseFiles } from "./choose-files.ts";
+import { planTensors } from "./plan-tensors.ts";
 import { readManifest } from "./restore.ts";
 import { assertRoom, readRoom } from "./room.ts";
 import { placeUnder, readTarget } from "./safe-place.ts";
@@ -17,6 +21,7 @@ export interface Preview {
   step: number;
   targetPath: string;
   files?: string[] | null | undefined;
+  tensors?: string[] | null | undefined;
 }
 
 const LONGEST_MS = 30_000;
@@ -30,24 +35,60 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
   if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
   const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
   const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };
-  const manifest = chooseFiles(await readManifest(engine, about), wanted.files);
-  const facts: CommandDetail = { files: manifest.files.length, bytes: manifest.sizeBytes, verdict: "ok", says: "" };
+  const whole = await readManifest(engine, about);
+  const facts: CommandDetail = { files: 0, bytes: 0, verdict: "ok", says: "" };
   try {
+    const { files: landing, bytes: moved, room, tensors } = await amountsOf(engine, whole, { wanted, signal });
+    Object.assign(facts, { files: landing.length, bytes: moved }, tensors);
     const target = readTarget(wanted.targetPath);
     const { files, bytes, kind } = await lookThere(target);
     Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
     await assertPlace(target, agent.places);
-    for (const { path } of manifest.files) placeUnder(target, path);
-    if (wanted.files != null) await assertFree(target, manifest.files);
+    for (const { path } of landing) placeUnder(target, path);
+    if (wanted.files != null || tensors !== null) await assertFree(target, landing);
     const parent = await nearestFolder(dirname(target));
     facts["freeBytes"] = (await readRoom(parent)).freeBytes;
-    await assertRoom(parent, manifest.sizeBytes);
+    await assertRoom(parent, room);
   } catch (error) {
     if (!isFault(error)) throw error;
     facts["verdict"] = error.code;
     facts["says"] = sentenceOf(error.toData()).slice(0, 1024);
   }
   return facts;
+}
+
+interface Amounts {
+  files: StoredFile[];
+  /** What moves. */
+  bytes: number;
+  /** What is needed of the disk at some time. */
+  room: number;
+  /** Null: whole files. */
+  tensors: { tensors: number; tensorBytes: number; writtenBytes: number } | null;
+}
+
+async function amountsOf(
+  engine: Engine,
+  whole: StoredManifest,
+  { wanted, signal }: { wanted: Preview; signal: AbortSignal },
+): Promise<Amounts> {
+  if (wanted.tensors == null) {
+    const { files, sizeBytes } = chooseFiles(whole, wanted.files);
+    return { files, bytes: sizeBytes, room: sizeBytes, tensors: null };
+  }
+  const patience = createPatience(engine.retrier.clock);
+  const plan = await planTensors(engine, whole, {
+    patterns: wanted.tensors,
+    files: wanted.files ?? null,
+    watch: { signal, patience, onRetry: () => undefined, onWrong: () => undefined },
+  });
+  const { tensors, tensorBytes, movedBytes, landedBytes } = plan;
+  return {
+    files: [...plan.shards, ...plan.indexes].map(({ file }) => file),
+    bytes: movedBytes,
+    room: movedBytes + landedBytes,
+    tensors: { tensors, tensorBytes, writtenBytes: landedBytes },
+  };
 }
 
 async function lookThere(target: string): Promise<{ kind: string; files: number; bytes: number }> {

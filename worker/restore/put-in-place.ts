@@ -13,12 +13,14 @@ export interface Places {
   staging: string;
   /** Where an existing target waits until the new one is in place. */
   aside: string;
+  /** Where pieces wait to be cut. */
+  parts: string;
 }
 
 /** Names beside the target, on the same disk, hidden, and the same after a restart. */
 export function placesOf(target: string, transferId: string): Places {
   const beside = (word: string) => join(dirname(target), `.${basename(target)}.${word}-${transferId.slice(0, 12)}`);
-  return { target, staging: beside("restoring"), aside: beside("replaced") };
+  return { target, staging: beside("restoring"), aside: beside("replaced"), parts: beside("parts") };
 }
 
 /** Faults: WRITE_FAILED, NO_SPACE. */
@@ -52,6 +54,7 @@ export async function mendPlaces({ target, aside }: Places): Promise<void> {
 export async function clearPlaces(places: Places): Promise<void> {
   await mendPlaces(places);
   await rm(places.staging, { recursive: true, force: true });
+  await rm(places.parts, { recursive: true, force: true });
 }
 
 /** Gives a file the date it had. */

@@ -1,11 +1,13 @@
 import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { isFault } from "#protocol/fault.ts";
+import { unseal } from "#storage/sealing/unseal.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { unframe } from "#storage/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
-import { forEachOf } from "../engine/for-each.ts";
-import { operationOf, receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
+import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
 import { waitForRoom } from "../engine/reserve.ts";
+import { signAhead } from "../engine/sign-ahead.ts";
 import type { PartState } from "../engine/tally.ts";
 import type { Batch, BatchMember } from "./plan-batches.ts";
 import { writeSmall } from "./write-small.ts";
@@ -24,6 +26,8 @@ export interface BatchFile {
   file: StoredFile;
   /** A temporary place, whose folder is there. */
   place: string;
+  /** Of an encrypted one. */
+  fileKey?: Buffer;
 }
 
 const MOST_AT_A_TIME = 16;
@@ -42,34 +46,31 @@ export async function receiveBatches(
   about: { files: readonly BatchFile[]; watch: BatchWatch },
 ): Promise<void> {
   const width = Math.max(1, Math.min(MOST_AT_A_TIME, Math.floor(engine.memoryBytes / 2 / PACK_READ_BYTES)));
-  const signed = new Map<number, Promise<unknown>>();
+  const pieces = batches.map(pieceOf);
+  const signed = signAhead(engine, pieces, SIGNED_AT_A_TIME);
   const spare: Buffer[] = [];
   await forEachOf([...batches.entries()], width, async ([index, batch]) => {
-    const group = Math.floor(index / SIGNED_AT_A_TIME);
-    const from = group * SIGNED_AT_A_TIME;
-    // Best effort, as for large files: one question to the hub in place of many.
-    const operations = () =>
-      batches.slice(from, from + SIGNED_AT_A_TIME).map((one) => operationOf(engine, pieceOf(one)));
-    const asked = signed.get(group) ?? engine.signatures.prepare(operations()).catch(() => undefined);
-    signed.set(group, asked);
-    await asked;
+    const piece = pieces[index] ?? pieceOf(batch);
+    await signed.of(piece);
     const memory = batch.length > PACK_READ_BYTES ? Buffer.allocUnsafeSlow(batch.length) : (spare.pop() ?? makeSpare());
     // While there are others, nobody is idle who could take over from a slow connection.
     const mostLanes = batches.length - index > width ? 1 : LANES_AT_THE_END;
     await receiveBatch(engine, batch, { ...about, mostLanes, bytes: memory.subarray(0, batch.length) });
+    signed.done(piece);
     if (memory.length === PACK_READ_BYTES) spare.push(memory);
   });
 }
 
 const makeSpare = (): Buffer => Buffer.allocUnsafeSlow(PACK_READ_BYTES);
 
-const pieceOf = ({ key, etag, offset, length, crc32 }: Batch): Piece => ({
+/** The range as one piece of a file in memory. A sum of all of it would only say that one of its files is wrong. */
+export const pieceOf = ({ key, etag, offset, length }: Batch): Piece => ({
   key,
   etag,
   objectOffset: offset,
   fileOffset: 0,
   length,
-  crc32,
+  crc32: null,
 });
 
 interface Placing {
@@ -117,13 +118,13 @@ async function fetchBatch(engine: Engine, batch: Batch, about: Fetching): Promis
       await place(engine, { ...about, batch, path });
       break;
     } catch (error) {
-      if (!isFault(error) || error.code !== "CHECKSUM_MISMATCH" || mismatches >= MOST_MISMATCHES) throw error;
+      const isWrong = isFault(error) && (error.code === "CHECKSUM_MISMATCH" || error.code === "SEAL_BROKEN");
+      if (!isWrong || mismatches >= MOST_MISMATCHES) throw error;
       watch.onMoved(-batch.length);
       watch.onRetry(error);
-      say("waiting");
+      say("again");
     }
   }
-  engine.signatures.forget(operationOf(engine, pieceOf(batch)));
   // What was fetched for nothing between two files.
   const wanted = batch.members.reduce((sum, { extent }) => sum + storedBytes(extent).length, 0);
   watch.onMoved(wanted - batch.length);
@@ -139,14 +140,17 @@ async function place(engine: Engine, about: Fetching & { batch: Batch; path: str
       const { index, extent } = member;
       const { offset, length } = storedBytes(extent);
       const from = offset - batch.offset;
-      const { file, place } = files[index] ?? {};
+      const { file, place, fileKey } = files[index] ?? {};
+      const stored = bytes.subarray(from, from + length);
       return {
         place: place ?? "",
         mtimeMs: file?.mtimeMs ?? 0,
-        bytes: await unframe(bytes.subarray(from, from + length), extent).catch((error: unknown) => {
-          wrong.push(member);
-          throw error;
-        }),
+        bytes: await (fileKey === undefined ? unframe(stored, extent) : unseal(stored, extent, fileKey)).catch(
+          (error: unknown) => {
+            wrong.push(member);
+            throw error;
+          },
+        ),
       };
     }),
   );

@@ -24,6 +24,7 @@ export async function restoreNewest(
     found: Found;
     pathOf(step: number): string;
     filesOf?(found: Found): Promise<string[] | null>;
+    tensors?: string[];
     mayFallBack: boolean;
   },
 ): Promise<Found & { path: string }> {
@@ -39,6 +40,7 @@ export async function restoreNewest(
         step,
         targetPath: path,
         ...(files === null ? {} : { files }),
+        ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
       });
       return { ...found, path };
     } catch (error) {

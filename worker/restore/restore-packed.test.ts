@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
-import { runName } from "#protocol/names.ts";
 import { DEFAULT_PACKING, type Packing } from "#protocol/packing.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
@@ -12,14 +11,13 @@ import type { Tally } from "../engine/tally.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import type { Capture } from "../upload/capture.ts";
-import { lookAt } from "../upload/look.ts";
-import { takeSnapshot } from "../upload/snapshot.ts";
 import { sendCapture } from "../upload/upload.ts";
 import { restore, type RestoreJob } from "./restore.ts";
+import { takeFolder } from "./stage-capture.ts";
+import { restoreJobOf, STAGED_DATE_MS } from "./stage-stored.ts";
 
 const FILES = 300;
 const BIG_BYTES = 1_000_000;
-const DATE_MS = 1_700_000_000_000;
 let store: TrialStore;
 let folder: string;
 let contents: Map<string, Buffer>;
@@ -43,28 +41,8 @@ afterEach(async () => {
 });
 afterAll(() => store.close());
 
-async function takeAll(packing: Packing, parts?: { partBytes: number; minPartBytes: number }): Promise<Capture> {
-  const path = join(folder, "checkpoint-500");
-  for (const [name, bytes] of contents) {
-    await mkdir(dirname(join(path, name)), { recursive: true });
-    await writeFile(join(path, name), bytes);
-    await utimes(join(path, name), DATE_MS / 1000, DATE_MS / 1000);
-  }
-  const look = await lookAt({ path, kind: "folder" });
-  if (look === null) throw new Error("the checkpoint is gone");
-  return takeSnapshot({
-    candidate: { path, name: "checkpoint-500", step: 500, kind: "folder" },
-    look,
-    run: runName.parse("llama"),
-    epoch: null,
-    captures: join(folder, "captures"),
-    traits: { ...store.access.traits, ...(parts !== undefined && { minPartBytes: parts.minPartBytes }) },
-    partBytes: parts?.partBytes ?? null,
-    packing,
-    startedBy: "queue",
-    wallNow: Date.now,
-  });
-}
+const takeAll = (packing: Packing, parts?: { partBytes: number; minPartBytes: number }): Promise<Capture> =>
+  takeFolder(contents, { folder, store, packing, partBytes: null, ...parts });
 
 async function save(
   capture: Capture,
@@ -87,20 +65,7 @@ async function save(
 
 const target = () => join(folder, "out", "checkpoint-500");
 const restoreJob = (manifest: Manifest, change: Partial<RestoreJob> = {}): RestoreJob => ({
-  command: {
-    kind: "restore",
-    id: "command-id-1",
-    transferId: "transfer-id-1",
-    checkpointId: manifest.id,
-    run: manifest.run,
-    step: manifest.step,
-    targetPath: target(),
-  },
-  hub: createFakeHub({ readCheckpoint: () => ({ manifest, sha256: "" }) }),
-  journals: join(folder, "journals"),
-  signal: new AbortController().signal,
-  onStart: () => undefined,
-  beforePlaced: async () => undefined,
+  ...restoreJobOf(manifest, { folder, target: target(), given: manifest }),
   ...change,
 });
 
@@ -108,7 +73,7 @@ async function expectRestored(): Promise<void> {
   for (const [name, bytes] of contents) {
     const place = join(target(), name);
     expect((await readFile(place)).equals(bytes)).toBe(true);
-    expect((await stat(place)).mtimeMs).toBe(DATE_MS);
+    expect((await stat(place)).mtimeMs).toBe(STAGED_DATE_MS);
   }
   const found = await readdir(target(), { recursive: true, withFileTypes: true });
   expect(found.filter((entry) => entry.isFile())).toHaveLength(contents.size);

@@ -1,23 +1,20 @@
-import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
-import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint.ts";
+import type { Manifest } from "#protocol/checkpoint.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
 import { filePath } from "#protocol/names.ts";
-import { readPut } from "#storage/answers.ts";
-import { crc32Hex } from "#storage/crc32.ts";
-import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { mendPlaces, placesOf } from "./put-in-place.ts";
-import { clearRestore, restore, type RestoreCommand, type RestoreJob } from "./restore.ts";
+import { clearRestore, restore, type RestoreJob } from "./restore.ts";
+import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "./stage-stored.ts";
 
 const MIB = 1024 * 1024;
-const model = randomBytes(6 * MIB);
 let store: TrialStore;
+let model: Buffer;
 let manifest: Manifest;
 let folder: string;
 let target: string;
@@ -25,34 +22,9 @@ let target: string;
 beforeAll(async () => {
   store = await openTrialStore();
   const key = "runs/llama/e000001/aaaaaaaaaaaa/model.safetensors";
-  const operation = { op: "put", key, sizeBytes: model.length, crc32: crc32Hex(model), nonce: "n" } as const;
-  const signal = new AbortController().signal;
-  const { etag } = await callStore(store.engine(), { operation, signal, body: model }, readPut);
-  const extents = [0, 2 * MIB, 4 * MIB].map((offset) => {
-    const crc32 = crc32Hex(model.subarray(offset, offset + 2 * MIB));
-    return { key, offset, length: 2 * MIB, crc32, etag };
-  });
-  manifest = manifestSchema.parse({
-    format: "tidemark.checkpoint",
-    version: 1,
-    id: "checkpoint-id-1",
-    run: "llama",
-    step: 500,
-    writerEpoch: 1,
-    parent: null,
-    attempt: "aaaaaaaaaaaa",
-    node: { id: "node-id-1", name: "gpu-1" },
-    framework: null,
-    metrics: {},
-    capturedAt: 1,
-    sizeBytes: model.length,
-    homes: [{ profileId: "profile-id-1", bucket: "trial", prefix: "" }],
-    transform: { kind: "none" },
-    files: [
-      { path: "deep/model.safetensors", sizeBytes: model.length, mtimeMs: 1_700_000_000_000, sha256: null, extents },
-      { path: "empty.txt", sizeBytes: 0, mtimeMs: 1_700_000_000_000, sha256: null, extents: [] },
-    ],
-  });
+  const stored = await storeFile(store, { key, sizeBytes: 6 * MIB, pieceBytes: 2 * MIB });
+  model = stored.bytes;
+  manifest = manifestOf(stored);
 });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-restore-"));
@@ -68,25 +40,9 @@ function jobOf(
   change: Partial<RestoreJob> & { given?: unknown; targetPath?: string; files?: string[] } = {},
 ): RestoreJob {
   const { given, targetPath, files, ...rest } = change;
-  const command: RestoreCommand = {
-    kind: "restore",
-    id: "command-id-1",
-    transferId: "transfer-id-1",
-    checkpointId: manifest.id,
-    run: manifest.run,
-    step: manifest.step,
-    targetPath: targetPath ?? target,
-    ...(files === undefined ? {} : { files: files.map((path) => filePath.parse(path)) }),
-  };
-  return {
-    command,
-    hub: createFakeHub({ readCheckpoint: () => ({ manifest: given ?? manifest, sha256: "" }) }),
-    journals: join(folder, "journals"),
-    signal: new AbortController().signal,
-    onStart: () => undefined,
-    beforePlaced: async () => undefined,
-    ...rest,
-  };
+  const job = restoreJobOf(manifest, { folder, target: targetPath ?? target, given: given ?? manifest });
+  const chosen = files === undefined ? {} : { files: files.map((path) => filePath.parse(path)) };
+  return { ...job, command: { ...job.command, ...chosen }, ...rest };
 }
 
 const below = async (path: string) => (await readdir(path, { recursive: true })).toSorted();
@@ -94,7 +50,7 @@ const below = async (path: string) => (await readdir(path, { recursive: true }))
 test("arrives complete, with its dates, and leaves nothing beside it", async () => {
   await restore(store.engine(), jobOf());
   expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
-  expect((await stat(join(target, "deep/model.safetensors"))).mtimeMs).toBe(1_700_000_000_000);
+  expect((await stat(join(target, "deep/model.safetensors"))).mtimeMs).toBe(STAGED_DATE_MS);
   expect((await stat(join(target, "empty.txt"))).size).toBe(0);
   expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
   expect(await readdir(join(folder, "journals"))).toEqual([]);
@@ -106,13 +62,7 @@ test("stopped in the middle nothing has the final name, and the next try fetches
   const slow = store.engine({ connections: 1 });
   const stopped = restore(slow, {
     ...jobOf({ signal: stop.signal }),
-    onStart: (tally) => {
-      const look = setInterval(() => {
-        if (tally.bytesSure < 2 * MIB) return;
-        clearInterval(look);
-        stop.abort();
-      }, 5);
-    },
+    onStart: stopOnceSure(stop, 2 * MIB),
   });
   await expect(stopped).rejects.toMatchObject({ code: "CANCELLED" });
   await expect(stat(target)).rejects.toMatchObject({ code: "ENOENT" });

@@ -4,6 +4,10 @@ import { storedManifest, type StoredFile, type StoredManifest } from "#protocol/
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
+import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import type { CopyOffer } from "#protocol/homes.ts";
+import type { Clock } from "../engine/clock.ts";
 import { jitter } from "../engine/breaker.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -18,9 +22,11 @@ import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
 import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
+import { restoreTensors } from "./restore-tensors.ts";
 import { assertRoom } from "./room.ts";
 import { makeParents, placeUnder, readTarget } from "./safe-place.ts";
 import { tellSums } from "./tell-sums.ts";
+import { unlock } from "./unlock.ts";
 
 /**
  * A checkpoint from the bucket to a folder: complete, verified byte for byte against its manifest, in one rename, or not
@@ -31,6 +37,8 @@ export type RestoreCommand = Extract<Command, { kind: "restore" }>;
 export interface RestoreJob {
   command: RestoreCommand;
   hub: Hub;
+  /** The home whose copy is read; left out: the one that the checkpoint's row names. */
+  profileId?: string;
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
@@ -47,7 +55,7 @@ const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
 
 /**
- * Faults: CHECKPOINT_INCOMPLETE, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE, CHECKSUM_MISMATCH, OBJECT_CHANGED, those of
+ * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE, CHECKSUM_MISMATCH, OBJECT_CHANGED, those of
  * the hub and the store, CANCELLED.
  */
 export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
@@ -57,9 +65,17 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
   await mendPlaces(places);
   await job.mayPlace?.(target);
-  const whole = await readManifest(engine, job);
+  const { manifest: whole, key } = await unlock(engine, job, await readManifest(engine, job));
+  if (command.tensors != null) {
+    await prepareFolder(target);
+    return restoreTensors(engine, job, { whole, places, journal: journalOf(job) });
+  }
   const manifest = chooseFiles(whole, command.files);
-  const files = manifest.files.map((file) => ({ file, place: placeUnder(places.staging, file.path) }));
+  const files = manifest.files.map((file) => ({
+    file,
+    place: placeUnder(places.staging, file.path),
+    ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
+  }));
   await prepareFolder(target);
   if (command.files != null) await assertFree(target, manifest.files);
   const tally = createTally(
@@ -85,9 +101,10 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
         tally,
         onDamage: (damage) => job.onDamage?.(damage),
       }),
-      forEachFile(alone, isSmall, async ([fileIndex, { file, place }]) => {
+      forEachFile(alone, isSmall, async ([fileIndex, placed]) => {
+        const { file, place } = placed;
         await makeParents(staging, place);
-        const received = receiveOne(engine, job, { file, place, fileIndex, memory, patience, tally });
+        const received = receiveOne(engine, job, { ...placed, fileIndex, memory, patience, tally });
         const found = await received.catch((error: unknown) => {
           const damage = damageOf(error, file);
           if (damage !== null) job.onDamage?.(damage);
@@ -128,16 +145,32 @@ export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">
 /** Waits for a hub that is away: what was asked for is carried out. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub. */
 export async function readManifest(
   engine: Engine,
-  job: Pick<RestoreJob, "hub" | "signal"> & { command: Pick<RestoreCommand, "checkpointId"> },
+  job: Pick<RestoreJob, "hub" | "signal" | "profileId"> & { command: Pick<RestoreCommand, "checkpointId"> },
 ): Promise<StoredManifest> {
-  const { command, signal } = job;
-  const { clock } = engine.retrier;
+  const { command, profileId } = job;
+  const home = profileId === undefined ? {} : { profileId };
+  const { manifest } = await askCheckpoint(engine.retrier.clock, {
+    ...job,
+    checkpointId: command.checkpointId,
+    ...home,
+  });
+  return parseManifest(command, manifest);
+}
+
+/** What the hub says of a checkpoint. Waits for a hub that is away. Faults: those of the hub. */
+export async function askCheckpoint(
+  clock: Clock,
+  about: Pick<RestoreJob, "hub" | "signal" | "profileId"> & { checkpointId: string },
+): Promise<{ manifest: unknown; copies: readonly CopyOffer[] }> {
+  const { hub, signal, checkpointId, profileId } = about;
+  const wanted = { checkpointId, ...(profileId === undefined ? {} : { profileId }) };
   for (let tries = 0; ; tries++) {
     try {
-      const answer = await job.hub.ask("readCheckpoint", (client, limit) =>
-        client.node.readCheckpoint.query({ checkpointId: command.checkpointId }, { signal: limit }),
+      const { manifest, copies } = await hub.ask("readCheckpoint", (client, limit) =>
+        client.node.readCheckpoint.query(wanted, { signal: limit }),
       );
-      return parseManifest(command, answer.manifest);
+      // A hub that knows nothing of homes says none.
+      return { manifest, copies: copies ?? [] };
     } catch (error) {
       if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
       await clock.sleep(200 + jitter(clock, tries), signal);
@@ -145,8 +178,8 @@ export async function readManifest(
   }
 }
 
-/** The hub parsed it too; names are checked again where they touch the disk. */
-function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): StoredManifest {
+/** The hub parsed it too; names are checked again where they touch the disk. Faults: HOSTILE_NAME, CHECKPOINT_INCOMPLETE. */
+export function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): StoredManifest {
   const parsed = storedManifest.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
@@ -171,12 +204,16 @@ async function prepareFolder(target: string): Promise<void> {
 interface Placed {
   file: StoredFile;
   place: string;
+  /** Of an encrypted one. */
+  fileKey?: Buffer;
 }
 
-const piecesOf = (file: StoredFile): Piece[] => {
+const piecesOf = ({ file, fileKey }: Pick<Placed, "file" | "fileKey">): Piece[] => {
   let fileOffset = 0;
+  const sealed =
+    fileKey === undefined ? {} : { sealed: { fileKey, plainBytes: file.sizeBytes }, stepBytes: SEGMENT_PLAIN_BYTES };
   return file.extents.map(({ key, offset, length, crc32, etag }) => {
-    const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag };
+    const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag, ...sealed };
     fileOffset += length;
     return piece;
   });
@@ -188,9 +225,10 @@ async function stagedBytes(
   { memory, split }: { memory: ReceiveMemory; split: SplitFiles },
 ): Promise<number> {
   let total = 0;
-  for (const [index, { file, place }] of files.entries()) {
+  for (const [index, { file, place, fileKey }] of files.entries()) {
     if (split.staged.has(index)) total += file.sizeBytes;
-    for (const piece of piecesOf(file)) if (memory.sumOf(place, piece) !== null) total += piece.length;
+    for (const piece of piecesOf({ file, ...(fileKey !== undefined && { fileKey }) }))
+      if (memory.sumOf(place, piece) !== null) total += piece.length;
   }
   return total;
 }
@@ -201,7 +239,7 @@ async function receiveOne(
   about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; tally: Tally },
 ): Promise<string[]> {
   const { file, place, fileIndex, memory, patience, tally } = about;
-  const pieces = piecesOf(file);
+  const pieces = piecesOf(about);
   const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
   return receiveFile(
     engine,

@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { open } from "node:fs/promises";
 import { promisify } from "node:util";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { forEachOf } from "../engine/for-each.ts";
 
 /**
  * Makes files durable that were written and closed. The folder that they are in gets its final name only afterwards, so

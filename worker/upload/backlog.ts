@@ -1,12 +1,13 @@
 import type { RunBacklog, TransferProgress } from "#protocol/reports.ts";
 import type { Engine } from "../engine/engine.ts";
+import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
 import type { Training } from "../loss/training.ts";
 import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Run, Runs } from "./runs.ts";
-import type { Uploader } from "./uploader.ts";
+import type { Uploader } from "./uploader-parts.ts";
 
 /** What is not safe yet, for the report to the hub and for the last words before an exit. */
 export interface BacklogParts {
@@ -58,8 +59,6 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   };
 }
 
-const STALLED_MS = 5_000;
-
 /** The present of every upload that has not ended. */
 export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {
   const { active } = uploader;
@@ -70,7 +69,6 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
       const isActive = active?.capture.id === item.id;
       const late = uploader.uncommitted.get(item.id);
       const tally = (isActive ? active.tally : late?.tally) ?? null;
-      const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
       return {
         id: item.transferId,
         direction: "upload" as const,
@@ -78,17 +76,13 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
         checkpointId: item.id,
         run: item.run,
         step: item.step,
-        bytesDone: tally?.bytesDone ?? 0,
+        ...movementOf(tally, late === undefined ? engine : null),
         bytesTotal: item.sizeBytes,
-        filesDone: tally?.filesDone ?? 0,
         filesTotal: item.files.length,
-        currentPath: tally?.currentPath ?? null,
-        bytesPerSecond: tally === null || late !== undefined ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
         startedAt: item.startedAt,
-        connections: tally === null || late !== undefined ? 0 : (engine?.gate.held ?? 0),
         retries: item.retries + (late === undefined ? (tally?.retries ?? 0) : 0),
-        pieces: tally?.pieces() ?? "",
-        stalledMs: tally !== null && late === undefined && idleMs > STALLED_MS ? idleMs : null,
+        triedAgain: tally?.triedAgain() ?? [],
+        stalledMs: late === undefined ? stalledMsOf(tally) : null,
         fault:
           late?.fault.toData() ??
           tally?.lastFault?.toData() ??

@@ -47,6 +47,8 @@ export const capture = z.object({
   files: z.array(capturedFile),
   state: transferState,
   announced: z.boolean(),
+  /** The bucket profile it goes to, where its run has several; null: this node's own. */
+  home: id.nullable().optional(),
   /** Higher goes first; of the same, the older one. */
   priority: z.number().default(0),
   startedBy: z.enum(["queue", "start"]),

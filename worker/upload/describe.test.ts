@@ -1,6 +1,6 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeCheckpoint } from "./describe.ts";
 import { lookAt } from "./look.ts";
@@ -40,4 +40,19 @@ test("metrics are the newest values of what was measured; counters and clocks ar
 test("a state that is cut short or is something else has no metrics, and is no reason to fail", async () => {
   expect((await describe('{"log_history": [')).metrics).toEqual({});
   expect((await describe({ log_history: "none" })).metrics).toEqual({});
+});
+
+test("Orbax keeps its metrics in an item of their own", async () => {
+  const write = async (name: string, text: string) => {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), text);
+  };
+  const files = async () => (await lookAt({ path: folder, kind: "folder" }))?.files ?? [];
+  await write("_CHECKPOINT_METADATA", "{}");
+  expect(await describeCheckpoint(await files())).toEqual({ framework: "orbax", metrics: {} });
+  await write("metrics/metrics", '{"loss": 0.25, "accuracy": 0.5, "epoch": 3, "note": "text"}');
+  expect(await describeCheckpoint(await files())).toEqual({
+    framework: "orbax",
+    metrics: { loss: 0.25, accuracy: 0.5 },
+  });
 });

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import * as z from "zod";
+import { SEEN } from "#protocol/checkpoint-layouts.ts";
 import type { LookedFile } from "./look.ts";
 
 /** What the framework wrote beside the tensors, as far as it can be read cheaply. A stranger's file: every part may be missing. */
@@ -18,7 +19,11 @@ export async function describeCheckpoint(files: readonly LookedFile[]): Promise<
   if (state !== undefined) return { framework: "transformers", metrics: await metricsFrom(state) };
   const has = (pattern: RegExp) => files.some(({ relative }) => pattern.test(relative));
   if (has(/(^|\/)\.metadata$/)) return { framework: "torch-dcp", metrics: {} };
-  if (has(/(^|\/)_CHECKPOINT_METADATA$/)) return { framework: "orbax", metrics: {} };
+  if (has(SEEN.orbax) || has(/(^|\/)manifest\.ocdbt$/)) {
+    // The item that a CheckpointManager keeps them in.
+    const item = named("metrics/metrics");
+    return { framework: "orbax", metrics: item === undefined ? {} : await metricsIn(item, (parsed) => [parsed]) };
+  }
   if (has(/\.ckpt$/)) return { framework: "lightning", metrics: {} };
   if (has(/\.safetensors$/)) return { framework: "safetensors", metrics: {} };
   return { framework: null, metrics: {} };
@@ -28,13 +33,20 @@ export async function describeCheckpoint(files: readonly LookedFile[]): Promise<
 const NO_METRIC = /^(step|epoch|global_step|total_flos|(train|eval)_(runtime|.+_per_second)|num_.*|.*_time)$/;
 
 /** The newest value of every metric in the log: loss, learning rate, gradient norm, evaluation results. */
-async function metricsFrom(file: LookedFile): Promise<Record<string, number>> {
+const metricsFrom = (file: LookedFile): Promise<Record<string, number>> =>
+  metricsIn(file, (parsed) => trainerState.safeParse(parsed).data?.log_history?.slice(-50) ?? []);
+
+/** The numbers of the rows that `rowsOf` finds in a JSON file; those of later rows count. */
+async function metricsIn(
+  file: LookedFile,
+  rowsOf: (parsed: unknown) => readonly unknown[],
+): Promise<Record<string, number>> {
   if (file.identity.sizeBytes > MOST_STATE_BYTES) return {};
   try {
-    const parsed = trainerState.safeParse(JSON.parse(await readFile(file.path, "utf8")));
     const metrics: Record<string, number> = {};
-    for (const entry of parsed.data?.log_history?.slice(-50) ?? []) {
-      for (const [name, value] of Object.entries(entry)) {
+    for (const row of rowsOf(JSON.parse(await readFile(file.path, "utf8")))) {
+      if (typeof row !== "object" || row === null) continue;
+      for (const [name, value] of Object.entries(row)) {
         const fits =
           name.length <= 64 && !NO_METRIC.test(name) && (name in metrics || Object.keys(metrics).length < MOST_METRICS);
         if (fits && typeof value === "number" && Number.isFinite(value)) metrics[name] = value;

@@ -25,14 +25,19 @@ export const heldBytes = (captures: readonly Capture[]): number =>
   captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /**
- * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First those of
- * the same run, which it overtakes; then, of other runs, those that a newer waiting one overtakes anyway.
+ * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First what is safe
+ * already and only waits to be copied to another home (`spare`), then those of the same run, which it overtakes; then, of other runs, those that a newer waiting one overtakes anyway.
  * @throws Fault DISK_BUDGET when it does not fit all the same
  */
-export function makeRoom(captures: readonly Capture[], wanted: Wanted, budget: DiskBudget): Capture[] {
+export function makeRoom(
+  captures: readonly Capture[],
+  wanted: Wanted,
+  budget: DiskBudget & { spare?: readonly Capture[] },
+): Capture[] {
+  const { spare = [] } = budget;
   const going: Capture[] = [];
-  let free = budget.mostBytes - heldBytes(captures);
-  for (const item of overtaken(captures, wanted)) {
+  let free = budget.mostBytes - heldBytes(captures) - heldBytes(spare);
+  for (const item of [...spare.toSorted((a, b) => a.capturedAt - b.capturedAt), ...overtaken(captures, wanted)]) {
     if (free >= wanted.sizeBytes) break;
     going.push(item);
     free += item.sizeBytes;
@@ -53,13 +58,15 @@ export interface Disk {
 export function createDisk(parts: {
   budget: DiskBudget;
   captures(): readonly Capture[];
+  /** Safe already, and kept for the sake of further copies. */
+  spare?(): readonly Capture[];
   passOver(captures: readonly Capture[]): Promise<void>;
 }): Disk {
   let last: Promise<unknown> = Promise.resolve();
   return {
     withRoom: (wanted, copy) => {
       const work = async () => {
-        await parts.passOver(makeRoom(parts.captures(), wanted, parts.budget));
+        await parts.passOver(makeRoom(parts.captures(), wanted, { ...parts.budget, spare: parts.spare?.() ?? [] }));
         return copy();
       };
       const mine = last.then(work, work);

@@ -20,7 +20,7 @@ export interface Ledger {
   update(
     id: string,
     change: Partial<
-      Pick<Capture, "attempt" | "epoch" | "announced" | "retries" | "sentBytes" | "measured" | "priority">
+      Pick<Capture, "attempt" | "epoch" | "announced" | "home" | "retries" | "sentBytes" | "measured" | "priority">
     >,
   ): Promise<void>;
   /** A person holds the uploads of a run, or of all (`EVERY_RUN`): those that come later wait too, until they are let go. */
@@ -77,6 +77,7 @@ const line = z.discriminatedUnion("t", [
         attempt: true,
         epoch: true,
         announced: true,
+        home: true,
         retries: true,
         sentBytes: true,
         measured: true,

@@ -2,14 +2,18 @@ import { createHash } from "node:crypto";
 import type { Extent } from "#protocol/checkpoint.ts";
 import type { FilePath } from "#protocol/names.ts";
 import { packPath } from "#protocol/packing.ts";
+import { plainBytesOf, SEAL_TAG_BYTES, SEGMENT_PLAIN_BYTES, sealedBytes } from "#protocol/sealing.ts";
 import { combineCrc32 } from "#storage/combine-crc32.ts";
-import { planParts, type PartPlan } from "#storage/plan.ts";
+import { cutEvenly, planParts, type PartPlan } from "#storage/plan.ts";
+import { fileKeyOf, hiddenPathOf } from "#storage/sealing/checkpoint-key.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import type { PartSums } from "../engine/read-part.ts";
 import type { SendJob } from "../engine/send-job.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { openPackSource, type PackedFile } from "./pack-source.ts";
+import type { Seal, SealedFile } from "./seal-capture.ts";
+import { openSealedFile, openSealedPack } from "./sealed-source.ts";
 
 /** A file of a capture that lies in an object, and where. */
 interface Member {
@@ -20,6 +24,8 @@ interface Member {
   offset: number;
   /** Bytes there. */
   length: number;
+  /** What lies there in place of the file's own bytes. */
+  stored?: { length: number; crc32: string };
 }
 
 /** What is sent as one object: a file, or the pack of many. */
@@ -27,26 +33,39 @@ export interface Outgoing extends Pick<SendJob, "path" | "identity" | "plan" | "
   /** In the key. */
   name: FilePath;
   isPack: boolean;
+  isSealed: boolean;
   /** In their order in the object. */
   members: readonly Member[];
 }
 
-/** The objects of a capture, as they were decided when it was taken. Empty files need none and have none. */
-export function outgoingOf(engine: Pick<Engine, "traits">, { files }: Pick<Capture, "files">): Outgoing[] {
+/**
+ * The objects of a capture, as they were decided when it was taken. Empty files need none and have none. `seal`: what they are
+ * encrypted with; null: they go as they are.
+ */
+export function outgoingOf(
+  engine: Pick<Engine, "traits">,
+  { files }: Pick<Capture, "files">,
+  seal: Seal | null = null,
+): Outgoing[] {
   const packs = new Map<number, Member[]>();
   const outgoing: Outgoing[] = [];
   for (const [fileIndex, file] of files.entries()) {
     if (file.pack === undefined) {
-      outgoing.push(fileAlone(engine, file, fileIndex));
+      const sealed = seal?.files[fileIndex];
+      if (seal === null || sealed === undefined) outgoing.push(fileAlone(engine, file, fileIndex));
+      else outgoing.push(sealedAlone({ seal, sealed }, file, fileIndex));
       continue;
     }
     const members = packs.get(file.pack) ?? [];
     const last = members.at(-1);
     const offset = last === undefined ? 0 : last.offset + last.length;
-    members.push({ file, fileIndex, offset, length: file.frame?.length ?? file.sizeBytes });
+    const plainBytes = file.frame?.length ?? file.sizeBytes;
+    const stored = seal === null ? undefined : { length: sealedBytes(plainBytes), crc32: sealedSum(seal, fileIndex) };
+    const length = stored?.length ?? plainBytes;
+    members.push({ file, fileIndex, offset, length, ...(stored !== undefined && { stored }) });
     packs.set(file.pack, members);
   }
-  for (const [number, members] of packs) outgoing.push(packOf(number, members));
+  for (const [number, members] of packs) outgoing.push(packOf(number, members, seal));
   return outgoing;
 }
 
@@ -57,6 +76,7 @@ function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex
   return {
     name: file.path,
     isPack: false,
+    isSealed: false,
     members: [{ file, fileIndex, offset: 0, length: file.sizeBytes }],
     path: file.at,
     identity: file.identity,
@@ -65,16 +85,48 @@ function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex
   };
 }
 
+/** As it was planned when it was sealed. A journal that remembers it under another key counts no more. */
+function sealedAlone(
+  { seal, sealed }: { seal: Seal; sealed: SealedFile },
+  file: CapturedFile,
+  fileIndex: number,
+): Outgoing {
+  const length = sealedBytes(file.sizeBytes);
+  const { at: path, identity } = file;
+  const from = sealed.firstTag * SEAL_TAG_BYTES;
+  const tags = seal.tags.subarray(from, from + Math.ceil(file.sizeBytes / SEGMENT_PLAIN_BYTES) * SEAL_TAG_BYTES);
+  const fileKey = fileKeyOf(seal.key, file.path);
+  return {
+    name: seal.hideNames ? hiddenPathOf(seal.key, file.path) : file.path,
+    isPack: false,
+    isSealed: true,
+    members: [{ file, fileIndex, offset: 0, length }],
+    path,
+    identity: { ...identity, ino: `${identity.ino} ${digestOf(seal.wrapped)}` },
+    plan: { partBytes: sealed.partBytes, parts: cutEvenly(length, sealed.partBytes) },
+    knownSums: ({ partNumber }) => {
+      const sums = sealed.stored[partNumber - 1];
+      if (sums === undefined) return null;
+      const { crc32, md5 } = sums;
+      return { crc32, ...(md5 !== undefined && { md5 }) };
+    },
+    open: () => openSealedFile({ path, identity, fileKey, tags }),
+  };
+}
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
+const sealedSum = ({ files }: Seal, fileIndex: number): string => files[fileIndex]?.stored[0]?.crc32 ?? "";
+
 /** As taken when it was captured. */
 function sumsOf(file: CapturedFile, partNumber: number): PartSums | null {
   const [crc32, md5] = [file.sums[partNumber - 1], file.md5s?.[partNumber - 1]];
   return crc32 === undefined ? null : { crc32, ...(md5 === undefined ? {} : { md5 }) };
 }
 
-const storedSum = ({ file }: Member): string => file.frame?.crc32 ?? file.sums[0] ?? "";
+const storedSum = ({ file, stored }: Member): string => stored?.crc32 ?? file.frame?.crc32 ?? file.sums[0] ?? "";
 
 /** One request whatever the store: a pack is far below what any of them takes in one. */
-function packOf(number: number, members: readonly Member[]): Outgoing {
+function packOf(number: number, members: readonly Member[], seal: Seal | null): Outgoing {
   const name = packPath(number);
   const sizeBytes = members.reduce((sum, { length }) => sum + length, 0);
   const plan: PartPlan = { partBytes: sizeBytes, parts: [{ partNumber: 1, offset: 0, length: sizeBytes }] };
@@ -88,14 +140,26 @@ function packOf(number: number, members: readonly Member[]): Outgoing {
   return {
     name,
     isPack: true,
+    isSealed: seal !== null,
     members,
     path: name,
     identity: identityOfPack(packed, sizeBytes),
     plan,
     knownSums: () => ({ crc32 }),
-    open: () => Promise.resolve(openPackSource(packed)),
+    open: () => Promise.resolve(seal === null ? openPackSource(packed) : sealedPackOf(members, seal)),
   };
 }
+
+const sealedPackOf = (members: readonly Member[], seal: Seal) =>
+  openSealedPack(
+    members.map((one) => ({
+      path: one.file.at,
+      identity: one.file.identity,
+      fileKey: fileKeyOf(seal.key, one.file.path),
+      length: one.length,
+      crc32: storedSum(one),
+    })),
+  );
 
 /** What a pack is made of, in place of what file it is: a journal that remembers another composition counts no more. */
 function identityOfPack(files: readonly PackedFile[], sizeBytes: number): FileIdentity {
@@ -106,13 +170,25 @@ function identityOfPack(files: readonly PackedFile[], sizeBytes: number): FileId
   return { dev: "pack", ino: hash.digest("hex"), sizeBytes, mtimeNs: "0" };
 }
 
+/** The sums of a file's own bytes are for who has the key: here stand those of what is stored. */
+const sealedExtent = ({ key, offset, length, crc32, etag }: Extent): Extent => ({
+  key,
+  offset,
+  length: plainBytesOf(length),
+  crc32,
+  etag,
+  stored: { length, crc32 },
+});
+
 /** Where each file lies, now that its object does: by the file's index. `extents` are those of the object. */
-export function extentsOf({ isPack, members }: Outgoing, extents: readonly Extent[]): [number, Extent[]][] {
+export function extentsOf({ isPack, isSealed, members }: Outgoing, extents: readonly Extent[]): [number, Extent[]][] {
   const [whole] = extents;
+  if (isSealed && !isPack) return members.map(({ fileIndex }) => [fileIndex, extents.map(sealedExtent)]);
   if (!isPack || whole === undefined) return members.map(({ fileIndex }) => [fileIndex, [...extents]]);
   const { key, etag } = whole;
-  return members.map(({ file, fileIndex, offset }) => {
+  return members.map(({ file, fileIndex, offset, stored }) => {
     const { frame, sizeBytes: length, sums } = file;
+    if (stored !== undefined) return [fileIndex, [{ key, offset, length, crc32: stored.crc32, etag, stored }]];
     const extent = { key, offset, length, crc32: sums[0] ?? "", etag };
     return [fileIndex, [frame === undefined ? extent : { ...extent, stored: frame }]];
   });

@@ -8,6 +8,7 @@ import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts";
 import type { PartReader } from "../engine/read-part.ts";
 import type { SendSource } from "../engine/send-source.ts";
+import { fileAt, startsOf } from "./pack-places.ts";
 
 /**
  * The bytes of a pack: those of its files one behind another, read from the files themselves whenever they are needed.
@@ -41,12 +42,7 @@ interface Stretch {
 }
 
 export function openPackSource(files: readonly PackedFile[]): SendSource {
-  const starts: number[] = [];
-  let total = 0;
-  for (const { length } of files) {
-    starts.push(total);
-    total += length;
-  }
+  const starts = startsOf(files);
   let readsToDoLater = 0;
 
   /** What of `into` can be filled in one go with the bytes at `position` of the pack. */
@@ -123,17 +119,6 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
     },
     close: () => Promise.resolve(),
   };
-}
-
-/** The last of the files that begin at or before `position`. */
-function fileAt(starts: readonly number[], position: number): number {
-  let [low, high] = [0, starts.length - 1];
-  while (low < high) {
-    const middle = Math.ceil((low + high) / 2);
-    if ((starts[middle] ?? 0) <= position) low = middle;
-    else high = middle - 1;
-  }
-  return low;
 }
 
 const changed = (file: PackedFile) =>

@@ -197,13 +197,30 @@ describe("frameworks say it themselves", () => {
     expect(await judge("checkpoint-40", 40)).toBe("unsaid");
   });
 
-  test("Orbax renames what is committed", async () => {
-    await put("100/_CHECKPOINT_METADATA", "{}");
+  test("Orbax says when all of a step was committed, by a file or by its folder's name", async () => {
+    const commit = (at: number | null) => JSON.stringify({ item_handlers: {}, commit_timestamp_nsecs: at });
+    await put("100/_CHECKPOINT_METADATA", commit(null));
     await put("100/params.orbax-checkpoint-tmp-1/array", "half");
     expect(await judge("100", 100)).toBe("params.orbax-checkpoint-tmp-1/array is not committed");
     await rm(join(watched, "100/params.orbax-checkpoint-tmp-1"), { recursive: true });
     await put("100/params/array", "whole");
+    await put("100/params/commit_success.txt", "the item, not the step");
+    expect(await judge("100", 100)).toBe("commit_success.txt is missing");
+    await put("100/_CHECKPOINT_METADATA", commit(1_795_344_398_659_113));
+    // Versions that only rename write no more; others write one file more.
+    expect(await judge("100", 100)).toBe("unsaid");
+    await put("100/commit_success.txt", "now");
     expect(await judge("100", 100)).toBe("finished");
+  });
+
+  test("what Orbax says of one item is not said of a step that has several", async () => {
+    await put("200/params/_CHECKPOINT_METADATA", '{"commit_timestamp_nsecs": 7}');
+    await put("200/params/commit_success.txt", "done");
+    expect(await judge("200", 200)).toBe("unsaid");
+    await put("200/optimizer/_CHECKPOINT_METADATA", '{"commit_timestamp_nsecs": null}');
+    expect(await judge("200", 200)).toBe("optimizer/commit_success.txt is missing");
+    await put("200/optimizer/_CHECKPOINT_METADATA", '{"commit_times');
+    expect(await judge("200", 200)).toBe("optimizer/_CHECKPOINT_METADATA is cut short");
   });
 
   test("a marker by agreement ends all questions", async () => {

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { findMissingInDcp } from "./read-dcp-metadata.ts";
+import { findMissingInOrbax, readCommit } from "./read-orbax.ts";
 import type { Look, LookedFile } from "./look.ts";
 import { isWhole } from "./whole-file.ts";
 
@@ -79,7 +80,7 @@ function findMissingMetadata(look: Judged): string | null {
  * In this order: what is written last by the outermost one counts. Sources: the savers of Megatron-LM
  * (`latest_checkpointed_iteration.txt` in the finalize step), DeepSpeed (`latest`, after the barrier), PyTorch DCP
  * (`.metadata`, renamed into place by the coordinator), transformers' Trainer (`trainer_state.json`, after weights and
- * optimizer), Orbax (the folder is renamed, or `commit_success.txt` where stores cannot).
+ * optimizer), Orbax (`commit_success.txt`; older versions only rename the folder).
  */
 const FRAMEWORKS: readonly Framework[] = [
   {
@@ -122,13 +123,29 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: SEEN.orbax,
-    judge: (_, look) => {
-      const half = look.files.find(({ relative }) => SEEN.orbaxHalf.test(relative));
-      if (half === undefined) return Promise.resolve({ says: "finished" });
-      return Promise.resolve({ says: "unfinished", why: `${half.relative} is not committed` });
-    },
+    judge: (_, look) => judgeOrbax(look),
   },
 ];
+
+/**
+ * Orbax renames the folder, or writes `commit_success.txt` as the last file; newer versions do both. What it says of items
+ * inside is not said of the whole.
+ */
+async function judgeOrbax(look: Judged): Promise<Readiness> {
+  const half = look.files.find(({ relative }) => SEEN.orbaxHalf.test(relative));
+  if (half !== undefined) return { says: "unfinished", why: `${half.relative} is not committed` };
+  const isThere = (name: string) => look.files.some(({ relative }) => relative === name);
+  for (const file of look.files) {
+    if (!/(^|\/)_CHECKPOINT_METADATA$/.test(file.relative)) continue;
+    const commit = await readCommit(file);
+    if (commit === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
+    const last = file.relative.replace(/_CHECKPOINT_METADATA$/, "commit_success.txt");
+    if (commit === "not yet" && !isThere(last)) return { says: "unfinished", why: `${last} is missing` };
+  }
+  if (isThere("commit_success.txt")) return { says: "finished" };
+  const isOne = isThere("_CHECKPOINT_METADATA");
+  return { says: "unsaid", isSlow: !isOne, isWhole: isOne };
+}
 
 /** Folders in which a file matches, as prefixes. */
 const foldersOf = (look: Judged, pattern: RegExp): string[] => [
@@ -167,7 +184,10 @@ export async function readReadiness(
   look: Judged,
 ): Promise<Readiness> {
   const missing =
-    findMissingShard(look.files) ?? (await findMissingInIndex(look)) ?? (await findMissingInDcp(look.files));
+    findMissingShard(look.files) ??
+    (await findMissingInIndex(look)) ??
+    (await findMissingInDcp(look.files)) ??
+    (await findMissingInOrbax(look.files));
   if (missing !== null) return { says: "unfinished", why: missing };
   let isAllWhole = true;
   for (const file of look.files) {

@@ -1,10 +1,15 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 
 /** Removes copies that no capture in the ledger owns: a kill came between the copy and its entry. */
-export async function sweepCaptures(captures: string, ledger: Pick<Ledger, "all">): Promise<void> {
-  const owned = new Set(ledger.all().map(({ folder }) => folder));
+export async function sweepCaptures(
+  captures: string,
+  ledger: Pick<Ledger, "all">,
+  copies: readonly Pick<Capture, "folder">[] = [],
+): Promise<void> {
+  const owned = new Set([...ledger.all(), ...copies].map(({ folder }) => folder));
   for (const name of await readdir(captures).catch(() => [])) {
     const folder = join(captures, name);
     if (!owned.has(folder)) await rm(folder, { recursive: true, force: true });

@@ -2,12 +2,16 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
 import { dataKey } from "#protocol/keys.ts";
 import { nodeName, type NodeName } from "#protocol/names.ts";
 import type { Operation } from "#protocol/operations.ts";
+import { plainBytesOf } from "#protocol/sealing.ts";
+import { hiddenPathOf, sealInside } from "#storage/sealing/checkpoint-key.ts";
+import { boundOf } from "#storage/sealing/open-manifest.ts";
 import type { Engine } from "../engine/engine.ts";
-import { forEachFile, forEachOf, MOST_LANES } from "../engine/for-each.ts";
+import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { openSendJournal, type SendJournal } from "../engine/send-journal.ts";
 import { isSummedFor, type PartSums } from "../engine/read-part.ts";
@@ -17,6 +21,7 @@ import { abandonUpload, beginUpload, sendFile } from "../engine/send.ts";
 import { createTally, type Tally, type TallyFile } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Capture } from "./capture.ts";
+import { sealCapture, type Seal } from "./seal-capture.ts";
 import { extentsOf, outgoingOf, type Outgoing } from "./outgoing.ts";
 
 /**
@@ -38,13 +43,18 @@ export interface UploadJob {
 export const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
   join(journals, `${capture.transferId}.jsonl`);
 
-/** Tells the hub what was captured; may be repeated. Faults: EPOCH_OVER, HUB_UNREACHABLE. */
-export async function announce(hub: Hub, capture: Capture, writerEpoch: number): Promise<void> {
+/** Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE. */
+export async function announce(
+  hub: Hub,
+  capture: Capture,
+  about: { writerEpoch: number; sealKeyId: string | null },
+): Promise<void> {
   const { id: checkpointId, run, step, attempt, framework, capturedAt } = capture;
+  const home = capture.home == null ? {} : { profileId: capture.home };
   const files = capture.files.map(({ path, sizeBytes }) => ({ path, sizeBytes }));
   await hub.ask("announce", (client, signal) =>
     client.node.announce.mutate(
-      { checkpointId, run, writerEpoch, step, attempt, framework, capturedAt, files },
+      { checkpointId, run, ...about, step, attempt, framework, capturedAt, files, ...home },
       { signal },
     ),
   );
@@ -61,7 +71,7 @@ export async function prepareCapture(
   const journal = await openSendJournal(journalOf(job.journals, job.capture));
   try {
     const sends = await Promise.all(
-      outgoingOf(engine, job.capture).map((outgoing) =>
+      outgoingOf(engine, job.capture, await sealOf(engine, job)).map((outgoing) =>
         prepareSend(engine, job, { journal, outgoing, tally, patience }),
       ),
     );
@@ -75,7 +85,8 @@ export async function prepareCapture(
 export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manifest> {
   const { capture, signal } = job;
   const { clock } = engine.retrier;
-  const outgoing = outgoingOf(engine, capture);
+  const seal = await sealOf(engine, job);
+  const outgoing = outgoingOf(engine, capture, seal);
   const tally = createTally(tallyFiles(capture, outgoing), clock.now);
   job.onStart(tally);
   const journal = await openSendJournal(journalOf(job.journals, capture));
@@ -100,10 +111,19 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
       }
     });
     if (signal.aborted) throw new Fault("CANCELLED");
-    return manifestOf(job, files);
+    return manifestOf(job, { files, seal });
   } finally {
     await journal.close();
   }
+}
+
+/** What it is encrypted with, where its bucket wants that; made once for a capture. */
+async function sealOf(
+  { traits }: Pick<Engine, "traits">,
+  { capture, store, signal }: Pick<UploadJob, "capture" | "store" | "signal">,
+): Promise<Seal | null> {
+  const { sealing } = store;
+  return sealing == null ? null : sealCapture({ capture, sealing, traits, signal });
 }
 
 /** A file in a pack moves in one piece. */
@@ -142,8 +162,10 @@ async function prepareSend(
       onMoved: tally.moved,
       onPart: (part, state) => {
         for (const { file, fileIndex, length: movedBytes } of members) {
-          const length = isPack ? file.sizeBytes : part.length;
-          tally.part({ fileIndex, partIndex: part.partNumber - 1, length, ...(isPack && { movedBytes }) }, state);
+          const ownBytes = outgoing.isSealed ? plainBytesOf(part.length) : part.length;
+          const length = isPack ? file.sizeBytes : ownBytes;
+          const moved = isPack ? movedBytes : part.length;
+          tally.part({ fileIndex, partIndex: part.partNumber - 1, length, movedBytes: moved }, state);
         }
       },
       onRetry: tally.retried,
@@ -196,8 +218,10 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
   await engine.signatures.prepare(operations);
 }
 
-function manifestOf(job: UploadJob, files: Manifest["files"]): Manifest {
+function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"]; seal: Seal | null }): Manifest {
   const { capture, claim, store, node } = job;
+  const hasFrames = capture.files.some(({ frame }) => frame !== undefined);
+  const sealed = seal === null ? null : sealManifest(capture, { files, seal, zstd: hasFrames });
   const name: NodeName = nodeName.parse(node.name);
   return {
     format: "tidemark.checkpoint",
@@ -214,9 +238,25 @@ function manifestOf(job: UploadJob, files: Manifest["files"]): Manifest {
     capturedAt: capture.capturedAt,
     sizeBytes: capture.sizeBytes,
     homes: [{ profileId: store.profileId, bucket: store.bucket, prefix: store.prefix }],
-    transform: { kind: capture.files.some(({ frame }) => frame !== undefined) ? "zstd" : "none" },
-    files,
+    transform: sealed?.transform ?? { kind: hasFrames ? "zstd" : "none" },
+    files: sealed?.files ?? files,
   };
+}
+
+/** What stands in the manifest of a sealed checkpoint: always the same for the same capture, so that a commit can be repeated. */
+function sealManifest(
+  { id, run, step, files: captured }: Capture,
+  { files, seal, zstd }: { files: Manifest["files"]; seal: Seal; zstd: boolean },
+): Pick<Manifest, "files" | "transform"> {
+  const { keyId, key, wrapped, hideNames } = seal;
+  const shown = hideNames ? files.map((file) => ({ ...file, path: hiddenPathOf(key, file.path) })) : files;
+  const paths = hideNames ? captured.map(({ path }) => path) : null;
+  const inside = sealInside(
+    key,
+    { paths, sums: seal.files.map(({ sums }) => sums) },
+    boundOf({ id, run, step, files: shown }),
+  );
+  return { files: shown, transform: { kind: "sealed", scheme: 1, keyId, wrapped, inside, hideNames, zstd } };
 }
 
 /** Commits; the answer makes the checkpoint safe. Faults: EPOCH_OVER, HUB_UNREACHABLE, the hub's verdict on the objects. */

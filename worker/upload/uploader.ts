@@ -6,67 +6,17 @@ import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
-import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import { measuredOf } from "../engine/measured-of.ts";
-import type { Tally } from "../engine/tally.ts";
-import type { Hub } from "../link/hub.ts";
-import type { Outbox } from "../link/outbox.ts";
 import { isFatal } from "../link/stream.ts";
 import { createAhead } from "./ahead.ts";
 import type { Capture } from "./capture.ts";
 import { createLateCommits } from "./commit-late.ts";
 import { isHopeless, settleEnded } from "./settle-ended.ts";
-import { nextToUpload, supersededBy, type Ledger } from "./ledger.ts";
-import type { Runs } from "./runs.ts";
+import { nextToUpload, supersededBy } from "./ledger.ts";
 import { newAttempt } from "./snapshot.ts";
+import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 import { announce, commit, journalOf, prepareCapture, sendCapture, type UploadJob } from "./upload.ts";
-
-/**
- * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
- * one of the same run has overtaken are passed over; the one under way never is. With the hub away it sends what has its
- * signatures in hand, keeps the queue, and commits when the hub is back; nothing is lost by waiting.
- */
-export interface Uploader {
-  /** Uploads until the signal fires. Faults: NODE_UNKNOWN, NODE_REVOKED. */
-  run(): Promise<void>;
-  /** Circumstances changed (a new key, a new start): what failed because of them waits again. */
-  retryFailed(): Promise<void>;
-  /**
-   * The machine will be gone soon: what is nearest to being safe goes first, from now on. Resolves when nothing is left that
-   * could be sent.
-   */
-  drain(): Promise<void>;
-  /** Passes over these that wait; one that began meanwhile goes on. */
-  passOver(captures: readonly Capture[]): Promise<void>;
-  /** There is something new in the ledger, or the hub or a person changed something. */
-  wake(): void;
-  readonly active: { capture: Capture; tally: Tally | null; startedAt: number } | null;
-  /** Sent, every byte, and waiting for a hub that is away to commit them. By id of the capture. */
-  readonly uncommitted: ReadonlyMap<string, { tally: Tally | null; fault: Fault }>;
-  /** Why the queue does not move, when there is a reason. */
-  readonly waitingFor: Fault | null;
-  /** Faults: NOT_FOUND, CONFLICT. */
-  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
-}
-
-export interface UploaderParts {
-  ledger: Ledger;
-  runs: Runs;
-  hub: Hub;
-  outbox: Outbox;
-  clock: Clock;
-  wallNow(): number;
-  journals: string;
-  node(): { id: string; name: string };
-  /** Null until a hello told where the bytes go. */
-  bench(): { engine: Engine; store: NodeStore } | null;
-  signal: AbortSignal;
-  onEnd(capture: Capture): void;
-  onWaiting(fault: Fault): void;
-  /** All bytes of one were sent: so many over the network, in this time. */
-  onSent(sentBytes: number, tookMs: number): void;
-}
 
 /** The store does not have what was sent. */
 const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "ALREADY_EXISTS"]);
@@ -74,11 +24,19 @@ const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "O
 const FORGOTTEN: ReadonlySet<FaultCode> = new Set(["NOT_THIS_NODES", "NOT_FOUND"]);
 const MOST_RENEWALS = 2;
 
+/** It is the hub that is away, not the bucket. */
+const IS_HUB: ReadonlySet<FaultCode> = new Set(["HUB_UNREACHABLE", "HUB_NOT_TIDEMARK"]);
+
 const IDLE_MS = 10_000;
 const DRAIN_LOOK_MS = 50;
 /** These faults say that the upload should be tried again by itself, however long it takes. */
 const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
 
+/**
+ * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
+ * one of the same run has overtaken are passed over; the one under way never is. With the hub away it sends what has its
+ * signatures in hand, keeps the queue, and commits when the hub is back; nothing is lost by waiting.
+ */
 export function createUploader(given: UploaderParts): Uploader {
   // When one of the two loops ends with a fault, so does the other.
   const own = new AbortController();
@@ -122,7 +80,8 @@ export function createUploader(given: UploaderParts): Uploader {
 
   const upload = async (item: Capture, bench: { engine: Engine; store: NodeStore }) => {
     const stop = new AbortController();
-    const both = AbortSignal.any([stop.signal, signal]);
+    const watched = parts.homes?.watch(item, bench.engine) ?? null;
+    const both = AbortSignal.any([stop.signal, signal, ...(watched === null ? [] : [watched.signal])]);
     const { promise: ended, resolve: sayEnded } = Promise.withResolvers<void>();
     state.stop = { controller: stop, ended };
     await ledger.move(item.id, "running", { by: "node", at: parts.wallNow() });
@@ -140,14 +99,19 @@ export function createUploader(given: UploaderParts): Uploader {
         signal: both,
         onStart: (tally) => {
           state.active = { capture: item, tally, startedAt: clock.now() };
+          watched?.follow(tally);
         },
       };
       const manifest = await sendCapture(bench.engine, job);
+      watched?.end();
       const { tally, startedAt } = state.active;
       parts.onSent(tally?.sentBytes ?? 0, clock.now() - startedAt);
       await keepCounts(item);
       const fault = await tryToCommit(manifest, both);
-      if (fault === null) await endSafe(item);
+      if (fault === null) {
+        parts.homes?.noteBack(bench.store.profileId);
+        await endSafe(item);
+      } else if (!IS_HUB.has(fault.code) && (await moveOn(item, fault))) return;
       else {
         late.keep({ item, manifest, tally, fault });
         state.waitingFor = fault;
@@ -156,9 +120,16 @@ export function createUploader(given: UploaderParts): Uploader {
       state.tries = 0;
     } catch (error) {
       await keepCounts(item);
+      const away = watched?.away() ?? null;
+      if (away !== null && !stop.signal.aborted && !signal.aborted) {
+        if (await moveOn(item, away)) return;
+        await afterFailure(item, { error: away, stopped: false, renewed: false });
+        return;
+      }
       const renewed = await renewIfLost(item, error);
       await afterFailure(item, { error, stopped: stop.signal.aborted, renewed });
     } finally {
+      watched?.end();
       state.active = null;
       state.stop = null;
       sayEnded();
@@ -169,7 +140,7 @@ export function createUploader(given: UploaderParts): Uploader {
     const tally = state.active?.tally;
     if (tally == null || tally.sentBytes + tally.retries === 0) return;
     const partBytes = item.files.reduce((most, file) => Math.max(most, Math.min(file.partBytes, file.sizeBytes)), 0);
-    const measured = measuredOf(tally, { engine: parts.bench()?.engine ?? null, partBytes });
+    const measured = measuredOf(tally, { engine: parts.bench(item)?.engine ?? null, partBytes });
     await ledger.update(item.id, {
       sentBytes: item.sentBytes + tally.sentBytes,
       retries: item.retries + tally.retries,
@@ -214,6 +185,23 @@ export function createUploader(given: UploaderParts): Uploader {
     return true;
   };
 
+  /** Its bucket is out of reach: it goes to the next home under a new attempt. False when there is none that can be reached. */
+  const moveOn = async (item: Capture, fault: Fault): Promise<boolean> => {
+    const from = item.home ?? parts.bench()?.store.profileId ?? "";
+    const to = (await parts.homes?.elsewhere(item.run, from, fault)) ?? null;
+    if (to === null) return false;
+    await rehome(item, to);
+    if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+    bell.ring();
+    return true;
+  };
+
+  const rehome = async (item: Capture, to: string) => {
+    await ahead.drop(item.id);
+    await rm(journalOf(parts.journals, item), { force: true });
+    await ledger.update(item.id, { attempt: newAttempt(), announced: false, home: to });
+  };
+
   const afterFailure = async (item: Capture, about: { error: unknown; stopped: boolean; renewed: boolean }) => {
     if (signal.aborted) return;
     // A person wants it paused or cancelled, and moves it now.
@@ -238,8 +226,13 @@ export function createUploader(given: UploaderParts): Uploader {
       throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
     }
     if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
+    if (!item.announced && parts.homes !== undefined) {
+      const home = await parts.homes.choose(item.run, item.home ?? null);
+      if (home !== (item.home ?? null)) await ledger.update(item.id, { home });
+    }
     if (!item.announced) {
-      await announce(hub, item, claim.epoch);
+      const sealKeyId = parts.bench()?.store.sealing?.keyId ?? null;
+      await announce(hub, item, { writerEpoch: claim.epoch, sealKeyId });
       await ledger.update(item.id, { announced: true });
     }
     return claim;
@@ -261,8 +254,8 @@ export function createUploader(given: UploaderParts): Uploader {
     onRefused: fail,
     isBusy: () => state.active !== null,
     sign: async (item, stop) => {
-      const bench = parts.bench();
       const claim = await introduce(item);
+      const bench = parts.bench(item);
       if (bench === null) return;
       const { store, engine } = bench;
       await prepareCapture(engine, { capture: item, claim, store, journals: parts.journals, signal: stop });
@@ -287,7 +280,10 @@ export function createUploader(given: UploaderParts): Uploader {
     await ahead.settled(item.id);
     // A person may have had a wish for it meanwhile.
     if (item.state !== "waiting") return "again";
-    await upload(item, bench);
+    // It was to go where nothing can be reached any more.
+    const outOfReach = parts.homes?.isAway(item.run, item.home ?? bench.store.profileId) ?? null;
+    if (outOfReach !== null && (await moveOn(item, outOfReach))) return "again";
+    await upload(item, parts.bench(item) ?? bench);
     return "again";
   };
 

@@ -36,6 +36,8 @@ export interface Bound {
   bucket: string;
   /** `within`: the store copies by itself. */
   direction: "up" | "down" | "within";
+  /** Left out: what is found out of link and store is kept for the next time. */
+  memory?: "none";
 }
 
 /** Runs `work` with the means to reach a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
@@ -70,7 +72,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   const credential = readCredential(config);
   const source = createDirectSource({ access: readAccess(config, bucket), credential });
   const { traits, endpoint } = source.access;
-  const state = direction === null ? null : await findState(verb);
+  const state = direction === null || about.memory === "none" ? null : await findState(verb);
   const memory = state === null ? null : await openMemory(state, Date.now);
   const key = direction === null ? null : { endpoint, bucket, direction };
   const limits = readLimits(config);

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { completeBody, readAbort, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
@@ -7,7 +8,6 @@ import { NONCE_HEADER } from "#storage/signing.ts";
 import { encodeKey } from "#storage/sigv4.ts";
 import { parseXml, textOf } from "#storage/xml.ts";
 import { callStore } from "../engine/engine.ts";
-import { forEachOf } from "../engine/for-each.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import { askStore } from "./ask-store.ts";

@@ -1,12 +1,14 @@
-import { open } from "node:fs/promises";
-import { Fault, sentenceOf } from "#protocol/fault.ts";
+import { stat } from "node:fs/promises";
+import { Fault, isFault, sentenceOf } from "#protocol/fault.ts";
 import type { FileInspection } from "#protocol/inspect.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
 import { inspectFile } from "#storage/inspect/inspect-file.ts";
+import type { ByteSource } from "#storage/inspect/source.ts";
 import { parseAddress } from "../copy/address.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { openBeside, sourceOfFile } from "../engine/file-source.ts";
 import { withBench } from "./bench.ts";
 import { headObject } from "./head.ts";
 import { readPieces } from "./read-range.ts";
@@ -30,46 +32,43 @@ export async function inspect(verb: Verb): Promise<number> {
   return found.fault === null ? 0 : FAULTS[found.fault.code].exit;
 }
 
+/** Files stay open only as long as they are read from: a file may have many beside it. */
 async function inspectLocal(path: string): Promise<FileInspection> {
   const failed = (error: unknown): Fault =>
     codeOf(error) === "ENOENT"
       ? new Fault("NOT_FOUND", { op: "inspect", subject: path })
       : diskFault(error, { op: "inspect", subject: path, otherwise: "READ_FAILED" });
-  const handle = await open(path, "r").catch((error: unknown) => {
-    throw failed(error);
-  });
   try {
-    const stats = await handle.stat();
+    const stats = await stat(path);
     if (!stats.isFile()) throw usage(path, "it is no file; name one file of the checkpoint");
-    return await inspectFile(path, {
-      sizeBytes: stats.size,
-      read: async (offset, length) => {
-        const bytes = Buffer.alloc(length);
-        const { bytesRead } = await handle.read(bytes, 0, length, offset);
-        return bytes.subarray(0, bytesRead);
-      },
-    });
+    return await inspectFile(path, sourceOfFile(path, stats.size), (relative) => openBeside(path, relative));
   } catch (error) {
     throw failed(error);
-  } finally {
-    await handle.close();
   }
 }
 
 const inspectStored = (verb: Verb, place: StorePlace): Promise<FileInspection> =>
   withBench(verb, { bucket: place.bucket, direction: "down" }, async (bench) => {
-    const { key } = place;
     const { signal } = verb;
-    const head = await headObject(bench, { key, signal });
-    return inspectFile(key, {
-      sizeBytes: head.sizeBytes,
-      read: async (offset, length) => {
-        const pieces: Buffer[] = [];
-        for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead: 2, signal }))
-          pieces.push(piece);
-        return Buffer.concat(pieces);
-      },
-    });
+    const openKey = async (key: string): Promise<ByteSource> => {
+      const head = await headObject(bench, { key, signal });
+      return {
+        sizeBytes: head.sizeBytes,
+        read: async (offset, length) => {
+          const pieces: Buffer[] = [];
+          for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead: 2, signal }))
+            pieces.push(piece);
+          return Buffer.concat(pieces);
+        },
+      };
+    };
+    const folder = place.key.slice(0, place.key.lastIndexOf("/") + 1);
+    return inspectFile(place.key, await openKey(place.key), (relative) =>
+      openKey(folder + relative).catch((error: unknown) => {
+        if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
+        throw error;
+      }),
+    );
   });
 
 async function write(verb: Verb, found: FileInspection): Promise<void> {

@@ -1,13 +1,10 @@
-import { readListParts, type HttpAnswer } from "#storage/answers.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { childrenOf, parseXml, textOf } from "#storage/xml.ts";
+import { readListParts } from "#storage/answers.ts";
 import { callStore } from "../engine/engine.ts";
 import type { LostCreate } from "../engine/send-job.ts";
 import { abandonUpload } from "../engine/send.ts";
-import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
+import { listUploads } from "./list-uploads.ts";
 
-const OP = "ListMultipartUploads";
 /** Nobody waits longer for a store to be tidied up. */
 const LONGEST_MS = 10_000;
 /** The store's dates may be cut to seconds. */
@@ -22,15 +19,9 @@ export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: Ab
   const { engine } = bench;
   const { key, uploadId, withinMs } = lost;
   const signal = AbortSignal.any([lost.signal, AbortSignal.timeout(LONGEST_MS)]);
-  const query = [
-    ["max-uploads", "1000"],
-    ["prefix", key],
-    ["uploads", ""],
-  ] as const;
   try {
-    const uploads = await askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
-      readUploads(answer, key),
-    );
+    // Every key that begins with it is listed, and it is the first of them.
+    const uploads = (await listUploads(bench, { prefix: key, signal })).filter((upload) => upload.key === key);
     const ours = uploads.find((upload) => upload.uploadId === uploadId);
     if (ours === undefined) return;
     const [from, to] = [ours.beganAtMs - withinMs - SLACK_MS, ours.beganAtMs + SLACK_MS];
@@ -43,18 +34,4 @@ export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: Ab
   } catch {
     // What was not swept now is of no harm to the object.
   }
-}
-
-/** Those of exactly this key: every key that begins with it is listed, and it is the first of them. */
-function readUploads(answer: HttpAnswer, key: string): { uploadId: string; beganAtMs: number }[] {
-  const parsed = answer.status === 200 ? parseXml(answer.body) : null;
-  if (parsed === null || parsed.root !== "ListMultipartUploadsResult") {
-    throw faultOfAnswer({ op: OP, subject: key, answer });
-  }
-  return childrenOf(parsed.element, "Upload").flatMap((row) => {
-    const uploadId = textOf(row, "UploadId")?.trim() ?? "";
-    const beganAtMs = Date.parse(textOf(row, "Initiated")?.trim() ?? "");
-    if (textOf(row, "Key") !== key || uploadId === "" || Number.isNaN(beganAtMs)) return [];
-    return [{ uploadId, beganAtMs }];
-  });
 }

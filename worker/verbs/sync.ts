@@ -1,10 +1,10 @@
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
+import { forEachOf } from "#protocol/for-each-of.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { Address } from "../copy/address.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { forEachOf } from "../engine/for-each.ts";
 import type { Bench } from "./bench.ts";
 import { compareContent } from "./compare.ts";
 import { deleteObjects } from "./delete-objects.ts";

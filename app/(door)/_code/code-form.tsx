@@ -8,7 +8,7 @@ import { FaultNote } from "../../_hub/fault-note.tsx";
 import { statusQuery } from "../../_hub/queries.ts";
 import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
-import { Field, TextInput } from "../../_ui/field.tsx";
+import { TextField } from "../../_ui/text-field.tsx";
 import { Panel } from "../../_ui/panel.tsx";
 
 const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {
@@ -86,28 +86,23 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
               submit();
             }}
           >
-            <Field label="Password" hint={`At least ${SHORTEST} characters.`} error={wrong.password}>
-              {(ids) => (
-                <TextInput
-                  {...ids}
-                  type="password"
-                  autoComplete="new-password"
-                  value={typed.password}
-                  onChange={(event) => set({ password: event.target.value })}
-                />
-              )}
-            </Field>
-            <Field label="Once more" error={wrong.again}>
-              {(ids) => (
-                <TextInput
-                  {...ids}
-                  type="password"
-                  autoComplete="new-password"
-                  value={typed.again}
-                  onChange={(event) => set({ again: event.target.value })}
-                />
-              )}
-            </Field>
+            <TextField
+              label="Password"
+              hint={`At least ${SHORTEST} characters.`}
+              error={wrong.password}
+              type="password"
+              autoComplete="new-password"
+              value={typed.password}
+              onChange={(value) => set({ password: value })}
+            />
+            <TextField
+              label="Once more"
+              error={wrong.again}
+              type="password"
+              autoComplete="new-password"
+              value={typed.again}
+              onChange={(value) => set({ again: value })}
+            />
             {take.fault !== null && (
               <div className="py-2">
                 <FaultNote fault={take.fault} />

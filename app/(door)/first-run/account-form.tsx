@@ -5,7 +5,7 @@ import { hub } from "../../_hub/client.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
-import { Field, TextInput } from "../../_ui/field.tsx";
+import { TextField } from "../../_ui/text-field.tsx";
 import type { AccountErrors } from "./account-errors.ts";
 
 /** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
@@ -35,37 +35,31 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
         void submit();
       }}
     >
-      <Field
+      <TextField
         label="Setup code"
         hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
         error={wrong.code}
-      >
-        {(ids) => (
-          <TextInput {...ids} kind="code" value={typed.code} onChange={(event) => set({ code: event.target.value })} />
-        )}
-      </Field>
-      <Field label="E-mail" error={wrong.email}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            type="email"
-            autoComplete="username"
-            value={typed.email}
-            onChange={(event) => set({ email: event.target.value })}
-          />
-        )}
-      </Field>
-      <Field label="Password" hint="At least 12 characters." error={wrong.password}>
-        {(ids) => (
-          <TextInput
-            {...ids}
-            type="password"
-            autoComplete="new-password"
-            value={typed.password}
-            onChange={(event) => set({ password: event.target.value })}
-          />
-        )}
-      </Field>
+        kind="code"
+        value={typed.code}
+        onChange={(value) => set({ code: value })}
+      />
+      <TextField
+        label="E-mail"
+        error={wrong.email}
+        type="email"
+        autoComplete="username"
+        value={typed.email}
+        onChange={(value) => set({ email: value })}
+      />
+      <TextField
+        label="Password"
+        hint="At least 12 characters."
+        error={wrong.password}
+        type="password"
+        autoComplete="new-password"
+        value={typed.password}
+        onChange={(value) => set({ password: value })}
+      />
       {setup.fault !== null && (
         <div className="py-2">
           <FaultNote fault={setup.fault} />

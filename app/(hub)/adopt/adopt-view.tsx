@@ -9,7 +9,7 @@ import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { profilesQuery } from "../../_hub/queries.ts";
-import { PlainSelect } from "../../_inspect/plain-select.tsx";
+import { PlainSelect } from "../../_ui/plain-select.tsx";
 import { Warnings } from "../../_inspect/warnings.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
 import { Banner } from "../../_ui/banner.tsx";

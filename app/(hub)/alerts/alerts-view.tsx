@@ -1,10 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/units.ts";
-import { ChannelsPanel } from "../../_alerts/channels-panel.tsx";
 import { FiringPanel } from "../../_alerts/firing-panel.tsx";
-import { HistoryPanel } from "../../_alerts/history-panel.tsx";
-import { RulesPanel } from "../../_alerts/rules-panel.tsx";
 import { useAddressWord } from "../../_hub/address.ts";
 import { hub } from "../../_hub/client.ts";
 import { useWhyNot } from "../../_hub/person.tsx";
@@ -14,6 +11,9 @@ import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { onDemand } from "../../_ui/on-demand.tsx";
 import { Tabs } from "../../_ui/tabs.tsx";
 
+const ChannelsPanel = onDemand(() => import("../../_alerts/channels-panel.tsx").then((module) => module.ChannelsPanel));
+const HistoryPanel = onDemand(() => import("../../_alerts/history-panel.tsx").then((module) => module.HistoryPanel));
+const RulesPanel = onDemand(() => import("../../_alerts/rules-panel.tsx").then((module) => module.RulesPanel));
 const RuleDialog = onDemand(() => import("../../_alerts/rule-dialog.tsx").then((module) => module.RuleDialog));
 const ChannelDialog = onDemand(() => import("../../_alerts/channel-dialog.tsx").then((module) => module.ChannelDialog));
 const RemoveDialog = onDemand(() => import("../../_alerts/remove-dialog.tsx").then((module) => module.RemoveDialog));

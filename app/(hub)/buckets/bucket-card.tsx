@@ -1,6 +1,6 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
 import { UploadButton } from "../../_browser-transfers/upload-button.tsx";
 import { TestResult } from "../../_buckets/test-result.tsx";
@@ -14,16 +14,18 @@ import { Copy } from "../../_ui/copy.tsx";
 import { Panel } from "../../_ui/panel.tsx";
 import { Tag } from "../../_ui/tag.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
+import { formatBytes } from "../../_ui/sizes.ts";
 
 interface BucketCardProps {
   view: ProfileView;
   onCors: () => void;
+  onSealing: () => void;
   onEdit: () => void;
   onRemove: () => void;
 }
 
 /** One bucket profile: where it is, what lies in it, whether it works. */
-export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) {
+export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: BucketCardProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");
   const { profile } = view;
@@ -74,6 +76,9 @@ export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) 
           >
             CORS…
           </Button>
+          <Button size="small" aria-label={`Encryption of ${profile.name}`} onClick={onSealing}>
+            Encryption…
+          </Button>
           <Button
             size="small"
             disabled={whyNot !== null}
@@ -95,7 +100,7 @@ export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) 
         </span>
       }
     >
-      <dl className="nums grid gap-x-6 gap-y-3 px-4 py-3 sm:grid-cols-2 lg:grid-cols-[minmax(0,2fr)_minmax(0,2fr)_auto_auto_auto] lg:gap-x-10">
+      <dl className="nums grid gap-x-6 gap-y-3 px-4 py-3 sm:grid-cols-2 lg:grid-cols-[minmax(0,2fr)_minmax(0,2fr)_repeat(4,auto)] lg:gap-x-10">
         <div className="min-w-0">
           <dt className="text-12 text-faint">Address</dt>
           <dd className="flex items-center gap-1">
@@ -113,6 +118,12 @@ export function BucketCard({ view, onCors, onEdit, onRemove }: BucketCardProps) 
           <dt className="text-12 text-faint">Key</dt>
           <dd className="font-mono text-12 leading-[26px]">…{visibleText(view.accessKeyHint)}</dd>
         </div>
+        {view.sealing !== "off" && (
+          <div>
+            <dt className="text-12 text-faint">New checkpoints</dt>
+            <dd className="leading-[26px]">encrypted{view.sealing === "names" && ", names too"}</dd>
+          </div>
+        )}
         <div>
           <dt className="text-12 text-faint">Used by</dt>
           <dd className="leading-[26px]">

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { faultOf } from "../../_hub/fault-of.ts";
@@ -12,9 +12,13 @@ import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { BucketCard } from "./bucket-card.tsx";
 import { onDemand } from "../../_ui/on-demand.tsx";
+import { formatBytes } from "../../_ui/sizes.ts";
 
 const ProfileDialog = onDemand(() => import("./profile-dialog.tsx").then((module) => module.ProfileDialog));
 const CorsDialog = onDemand(() => import("../../_buckets/cors-dialog.tsx").then((module) => module.CorsDialog));
+const SealingDialog = onDemand(() =>
+  import("../../_buckets/sealing-dialog.tsx").then((module) => module.SealingDialog),
+);
 const RemoveDialog = onDemand(() => import("./remove-dialog.tsx").then((module) => module.RemoveDialog));
 
 /** The buckets nodes save into. Which dialog is open stands in the address. */
@@ -24,10 +28,12 @@ export function BucketsView() {
   const [editing, setEditing] = useAddressWord("edit", "");
   const [removing, setRemoving] = useAddressWord("remove", "");
   const [letting, setLetting] = useAddressWord("cors", "");
+  const [sealing, setSealing] = useAddressWord("encryption", "");
   const whyNot = useWhyNot("admin");
   const all = profiles.data ?? [];
   const edited = all.find((profile) => profile.id === editing);
   const opened = all.find((profile) => profile.id === letting);
+  const sealed = all.find((profile) => profile.id === sealing);
   const removed = all.find((profile) => profile.id === removing);
   const stored = all.reduce((sum, profile) => sum + profile.storedBytes, 0);
   const add = (
@@ -66,6 +72,7 @@ export function BucketsView() {
             key={profile.id}
             view={profile}
             onCors={() => setLetting(profile.id)}
+            onSealing={() => setSealing(profile.id)}
             onEdit={() => setEditing(profile.id)}
             onRemove={() => setRemoving(profile.id)}
           />
@@ -78,6 +85,7 @@ export function BucketsView() {
       {opened !== undefined && whyNot === null && (
         <CorsDialog key={opened.id} view={opened} onClose={() => setLetting("")} />
       )}
+      {sealed !== undefined && <SealingDialog key={sealed.id} view={sealed} onClose={() => setSealing("")} />}
       {removed !== undefined && whyNot === null && <RemoveDialog view={removed} onClose={() => setRemoving("")} />}
     </>
   );

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { useSearchParams } from "next/navigation";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { useAddressWords } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
@@ -17,6 +17,7 @@ import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
+import { formatBytes } from "../../_ui/sizes.ts";
 
 const nameOf = ({ run, step }: Pick<CheckpointView, "run" | "step">): string =>
   `${visibleText(run)} step ${formatCount(step)}`;

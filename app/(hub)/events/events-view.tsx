@@ -5,14 +5,13 @@ import { EventEntry } from "../../_events/event-entry.tsx";
 import { EVENT_KINDS, EVENT_LABELS } from "../../_events/event-kinds.ts";
 import { useFoundEvents } from "../../_events/use-found-events.ts";
 import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
+import { Listed } from "../../_hub/listed.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/button.tsx";
-import { TextInput } from "../../_ui/field.tsx";
+import { DayRange } from "../../_ui/day-range.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
-import { Select } from "../../_ui/select.tsx";
-import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { PlainSelect } from "../../_ui/plain-select.tsx";
+import { longDay } from "../../_ui/times.ts";
 
 const KIND_CHOICES = [
   { value: "any", label: "All kinds" },
@@ -21,8 +20,7 @@ const KIND_CHOICES = [
     .sort((a, b) => (a.label < b.label ? -1 : 1)),
 ];
 
-const dayOf = (event: EventRow): string =>
-  new Date(event.at).toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long", year: "numeric" });
+const dayOf = (event: EventRow): string => longDay(event.at);
 
 /** Everything that has happened, with what programs said last, found by kind, node, run, day and words. */
 export function EventsView() {
@@ -51,64 +49,38 @@ export function EventsView() {
           <SearchField label="Node" width="short" value={node} onChange={setNode} placeholder="Node" />
           <SearchField label="Run" width="short" value={run} onChange={setRun} placeholder="Run" />
           <div className="w-full sm:w-40">
-            <Select label="Kind" value={shown} choices={KIND_CHOICES} onChange={setKind} />
+            <PlainSelect label="Kind" value={shown} placeholder="Kind" choices={KIND_CHOICES} onChange={setKind} />
           </div>
-          <div className="flex w-full items-center gap-2 text-soft sm:w-auto">
-            <TextInput
-              type="date"
-              aria-label="From day"
-              className="min-w-0 flex-1"
-              value={fromDay}
-              max={toDay === "" ? undefined : toDay}
-              onChange={(event) => setFromDay(event.target.value)}
-            />
-            to
-            <TextInput
-              type="date"
-              aria-label="To day"
-              className="min-w-0 flex-1"
-              value={toDay}
-              min={fromDay === "" ? undefined : fromDay}
-              onChange={(event) => setToDay(event.target.value)}
-            />
-          </div>
+          <DayRange
+            labels={["From day", "To day"]}
+            fromDay={fromDay}
+            toDay={toDay}
+            onChange={(some) => ("fromDay" in some ? setFromDay(some.fromDay) : setToDay(some.toDay))}
+          />
           {isFiltered && (
             <Button look="quiet" size="small" onClick={() => clear({})}>
               Clear
             </Button>
           )}
         </div>
-        {rows === null && query.isError ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(query.error)} onRetry={() => void query.refetch()} />
-          </div>
-        ) : rows === null ? (
-          <SkeletonRows rows={10} label="Loading events" />
-        ) : rows.length === 0 ? (
-          <Empty
-            title={isFiltered ? "No event fits" : "Nothing has happened yet"}
-            action={isFiltered ? <Button onClick={() => clear({})}>Show all events</Button> : undefined}
-          >
-            {isFiltered
-              ? "Nothing of the last 90 days fits all of these filters."
-              : "Nodes that join, checkpoints that become safe, restores and failures are written down here."}
-          </Empty>
-        ) : (
-          <EventDays rows={rows} />
-        )}
-        {query.hasNextPage && (
-          <div className="flex items-center gap-3 border-t border-line px-3 py-2">
-            <Button
-              look="quiet"
-              size="small"
-              disabled={query.isFetchingNextPage}
-              onClick={() => void query.fetchNextPage()}
+        <Listed
+          query={query}
+          rows={rows}
+          loading={{ label: "Loading events", rows: 10 }}
+          empty={
+            <Empty
+              title={isFiltered ? "No event fits" : "Nothing has happened yet"}
+              action={isFiltered ? <Button onClick={() => clear({})}>Show all events</Button> : undefined}
             >
-              {query.isFetchingNextPage ? "Loading" : "Earlier"}
-            </Button>
-            <span className="nums text-12 text-faint">{formatCount(rows?.length ?? 0)} shown</span>
-          </div>
-        )}
+              {isFiltered
+                ? "Nothing of the last 90 days fits all of these filters."
+                : "Nodes that join, checkpoints that become safe, restores and failures are written down here."}
+            </Empty>
+          }
+          note={query.hasNextPage ? `${formatCount(rows?.length ?? 0)} shown` : undefined}
+        >
+          {(events) => <EventDays rows={events} />}
+        </Listed>
       </Panel>
     </>
   );

@@ -5,7 +5,8 @@ import { useAddressWord } from "../../_hub/address.ts";
 import { useNodes } from "../../_hub/live.tsx";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
 import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
-import { NodeTable } from "../../_nodes/node-table.tsx";
+import { ListTools, useNodeColumns } from "../../_nodes/list-tools.tsx";
+import { columnsOf } from "../../_nodes/node-columns.ts";
 import { Button } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
@@ -15,6 +16,15 @@ import { useDialogs } from "../../_shell/dialogs.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { onDemand } from "../../_ui/on-demand.tsx";
 
+// Either of the two is loaded.
+const NodeTable = onDemand(
+  () => import("../../_nodes/node-table.tsx").then((module) => module.NodeTable),
+  () => <SkeletonRows rows={8} label="Loading nodes" />,
+);
+const NodeTiles = onDemand(
+  () => import("../../_nodes/node-tiles.tsx").then((module) => module.NodeTiles),
+  () => <SkeletonRows rows={8} label="Loading nodes" />,
+);
 const OrderDialog = onDemand(() => import("../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 
 /** Every node, those with the oldest unsafe work first. */
@@ -24,6 +34,10 @@ export function NodesView() {
   const [show, setShow] = useAddressWord("show", "all");
   const [typed, setTyped] = useAddressWord("q", "");
   const [sortWord, setSort] = useAddressWord("sort", "");
+  const [viewWord, setView] = useAddressWord("view", "table");
+  const view = viewWord === "tiles" ? "tiles" : "table";
+  const [columnsText] = useNodeColumns();
+  const columns = columnsOf(columnsText);
   const order = nodeOrderOf(sortWord);
   const filter = parseNodeFilter(show);
   const words = useDeferredValue(typed);
@@ -61,7 +75,7 @@ export function NodesView() {
         }
       />
       <Panel label="Nodes">
-        <div className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
+        <div className="relative flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line px-4 py-2">
           <SearchField label="Filter nodes" value={typed} onChange={setTyped} placeholder="Name, GPU, run, label" />
           <FilterWords
             label="Show"
@@ -74,6 +88,7 @@ export function NodesView() {
               (word) => word.id === "all" || word.id === "risk" || word.id === filter || (word.count ?? 0) > 0,
             )}
           />
+          <ListTools view={view} onView={setView} sort={sortWord} onSort={setSort} />
         </div>
         {meant.length > 0 && (
           <div className="sticky top-0 z-20 flex flex-wrap items-center gap-2 border-b border-line bg-sunk px-4 py-2">
@@ -126,10 +141,13 @@ export function NodesView() {
           >
             {formatCount(all.length)} nodes are known; none fits this filter.
           </Empty>
+        ) : view === "tiles" ? (
+          <NodeTiles ids={ids} label="Nodes" asked={sortWord} choice={{ chosen, onChoose: choose }} />
         ) : (
           <NodeTable
             ids={ids}
             label="Nodes"
+            columns={columns}
             choice={{ chosen, onChoose: choose }}
             sort={{
               keys: SORTABLE,

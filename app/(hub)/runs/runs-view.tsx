@@ -1,14 +1,13 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunRow } from "#protocol/views.ts";
 import { useAddressWord } from "../../_hub/address.ts";
-import { FaultNote } from "../../_hub/fault-note.tsx";
-import { faultOf } from "../../_hub/fault-of.ts";
 import { useHubNow } from "../../_hub/live.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { runsQuery } from "../../_hub/queries.ts";
 import { workWords } from "../../_hub/risk-words.ts";
+import { QueryFault } from "../../_hub/query-fault.tsx";
 import { RunTide } from "../../_runs/run-tide.tsx";
 import { useDialogs } from "../../_shell/dialogs.tsx";
 import { PageHead, SearchField } from "../../_shell/page-head.tsx";
@@ -19,6 +18,7 @@ import { SkeletonRows } from "../../_ui/skeleton.tsx";
 import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../_ui/table.tsx";
 import { Tag } from "../../_ui/tag.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
+import { formatBytes } from "../../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },
@@ -86,9 +86,7 @@ export function RunsView() {
           />
         </div>
         {runs.isError && runs.data === undefined ? (
-          <div className="p-3">
-            <FaultNote fault={faultOf(runs.error)} onRetry={() => void runs.refetch()} />
-          </div>
+          <QueryFault query={runs} />
         ) : runs.data === undefined ? (
           <SkeletonRows rows={6} label="Loading runs" />
         ) : all.length === 0 ? (

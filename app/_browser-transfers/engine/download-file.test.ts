@@ -102,6 +102,25 @@ describe("one file from a bucket to a browser", () => {
     expect(await store.asked("GetObject")).toEqual({ requests: 8, succeeded: 8 });
   });
 
+  it("is written in pieces as it comes, so that a range of any length takes little memory", async () => {
+    const written: number[] = [];
+    let came = 0;
+    tools.onBytes = (bytes) => {
+      came += bytes;
+    };
+    let held = 0;
+    const write = async (_at: number, bytes: Uint8Array) => {
+      written.push(bytes.length);
+      held = Math.max(held, came - written.reduce((sum, length) => sum + length, 0));
+    };
+    const groups = planRanges([piece(crc32Hex(whole.subarray(0, 4 * PART)), 0, 4 * PART)], null);
+    expect(groups[0]?.ranges).toHaveLength(1);
+    await downloadToPlaces({ groups, written: new Map(), write, signal }, tools);
+    expect(written.reduce((sum, length) => sum + length, 0)).toBe(4 * PART);
+    expect(Math.max(...written)).toBeLessThanOrEqual(1024 * 1024);
+    expect(held).toBeLessThanOrEqual(3 * 1024 * 1024);
+  });
+
   it("is verified against the checksums of a manifest, extent by extent", async () => {
     const middle = 2 * PART + 5;
     const extents = [

@@ -31,8 +31,22 @@ export interface Verdict {
 /** A range once more, when a group of one range came wrong; a larger group is read again by the person. */
 const SIGNED_AHEAD_MS = 30_000;
 
-async function readRange(range: Range, group: RangeGroup, about: { tools: DownloadTools; signal: AbortSignal }) {
-  const { tools, signal } = about;
+interface Reading {
+  tools: DownloadTools;
+  signal: AbortSignal;
+}
+
+/** What becomes of the bytes of a range; begun anew with each try. */
+interface Taker<Result> {
+  take: (bytes: Uint8Array<ArrayBuffer>) => Promise<void> | void;
+  /** All came; the sum of them, and what became of them. */
+  end: () => Promise<{ sum: string; result: Result }>;
+}
+
+async function readRange<Result>(
+  { range, group, take }: { range: Range; group: RangeGroup; take: () => Taker<Result> },
+  { tools, signal }: Reading,
+): Promise<{ sum: string; result: Result }> {
   const { gate } = tools;
   const patience: Patience = { ...tools.patience, signal, onFault: tools.onFault };
   return keepTrying(
@@ -46,12 +60,13 @@ async function readRange(range: Range, group: RangeGroup, about: { tools: Downlo
             gate.moved(bytes);
             tools.onBytes(bytes);
           };
-          const bytes = await fetchRange({ range, request, signal, fetch: tools.fetch, onBytes });
-          const sum = sumBytes(bytes);
-          if (group.ranges.length === 1 && groupIsRight(group, [sum]) === false) {
+          const taker = take();
+          await fetchRange({ range, request, signal, fetch: tools.fetch, onBytes, take: taker.take });
+          const ended = await taker.end();
+          if (group.ranges.length === 1 && groupIsRight(group, [ended.sum]) === false) {
             throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: range.key });
           }
-          return { bytes, sum };
+          return ended;
         } catch (error) {
           tools.onBytes(-came);
           if (isFault(error) && error.retry === "backoff") gate.trouble();
@@ -60,6 +75,63 @@ async function readRange(range: Range, group: RangeGroup, about: { tools: Downlo
       }, signal),
     patience,
   );
+}
+
+/** All of it in memory, because nothing can be taken back from who reads in order. */
+function collect({ length }: Range): Taker<Uint8Array<ArrayBuffer>> {
+  const whole = new Uint8Array(length);
+  let at = 0;
+  return {
+    take: (bytes) => {
+      whole.set(bytes, at);
+      at += bytes.length;
+    },
+    end: async () => ({ sum: sumBytes(whole), result: whole }),
+  };
+}
+
+/** Written at a time: large enough that the disk is asked seldom, small enough that a dozen of them are little. */
+const WRITTEN_BYTES = 1024 * 1024;
+
+/** To its place as it comes: of a range never more than two such pieces are held, however long it is. */
+function place({ at: from, length }: Range, write: Placed["write"]): Taker<null> {
+  // Made when the first bytes come: the browser lets most requests wait for a connection.
+  const buffers: Uint8Array<ArrayBuffer>[] = [];
+  let sum = "00000000";
+  let at = from;
+  let filled = 0;
+  let writing = Promise.resolve();
+  const flush = async (): Promise<void> => {
+    const [full] = buffers;
+    if (full === undefined || filled === 0) return;
+    // The other one is written already when this is over.
+    await writing;
+    writing = write(at, full.subarray(0, filled));
+    writing.catch(() => undefined);
+    at += filled;
+    filled = 0;
+    buffers.reverse();
+  };
+  return {
+    take: async (bytes) => {
+      sum = sumBytes(bytes, sum);
+      while (buffers.length < 2) buffers.push(new Uint8Array(Math.min(WRITTEN_BYTES, length)));
+      for (let taken = 0; taken < bytes.length;) {
+        const [into] = buffers;
+        if (into === undefined) return;
+        const some = bytes.subarray(taken, taken + into.length - filled);
+        into.set(some, filled);
+        filled += some.length;
+        taken += some.length;
+        if (filled === into.length) await flush();
+      }
+    },
+    end: async () => {
+      await flush();
+      await writing;
+      return { sum, result: null };
+    },
+  };
 }
 
 function judge(group: RangeGroup, sums: readonly string[]): number {
@@ -88,12 +160,10 @@ export async function downloadToPlaces(
   );
   const left = wanted.values();
   let first: unknown = null;
-  // More lanes than the gate ever lets in would only hold more bytes.
   const lane = async (): Promise<void> => {
     for (const { range, group } of left) {
       try {
-        const { bytes, sum } = await readRange(range, group, about);
-        await write(range.at, bytes);
+        const { sum } = await readRange({ range, group, take: () => place(range, write) }, about);
         written.set(range.at, sum);
       } catch (error) {
         first ??= error;
@@ -108,7 +178,10 @@ export async function downloadToPlaces(
   return { verifiedBytes: groups.reduce((sum, group) => sum + judge(group, sumsOf(group)), 0) };
 }
 
-/** The bytes in their order, a few ranges read ahead. Faults end the stream. */
+/** Read before their turn, all together; one range may be more. */
+const MOST_AHEAD_BYTES = 64 * 1024 * 1024;
+
+/** The bytes in their order, range by range, a few of them read ahead. Faults end the stream. */
 export async function* downloadInOrder(
   { groups, signal }: Pick<Placed, "groups" | "signal">,
   tools: DownloadTools,
@@ -116,12 +189,17 @@ export async function* downloadInOrder(
   const stop = new AbortController();
   const about = { tools, signal: AbortSignal.any([signal, stop.signal]) };
   const all = groups.flatMap((group) => group.ranges.map((range) => ({ range, group })));
-  const ahead: ReturnType<typeof readRange>[] = [];
+  const ahead: ReturnType<typeof readRange<Uint8Array<ArrayBuffer>>>[] = [];
   let next = 0;
+  let aheadBytes = 0;
+  const mayRead = ({ range }: { range: Range }): boolean =>
+    ahead.length === 0 || (ahead.length < tools.gate.width() && aheadBytes + range.length <= MOST_AHEAD_BYTES);
   const fill = (): void => {
-    for (let one = all[next]; one !== undefined && ahead.length < tools.gate.width(); one = all[next]) {
+    for (let one = all[next]; one !== undefined && mayRead(one); one = all[next]) {
       next++;
-      const reading = readRange(one.range, one.group, about);
+      aheadBytes += one.range.length;
+      const { range, group } = one;
+      const reading = readRange({ range, group, take: () => collect(range) }, about);
       // Looked at when it is its turn.
       reading.catch(() => undefined);
       ahead.push(reading);
@@ -136,7 +214,8 @@ export async function* downloadInOrder(
         const read = await ahead.shift();
         if (read === undefined) throw new Fault("INTERNAL", { op: "download" });
         sums.push(read.sum);
-        yield read.bytes;
+        aheadBytes -= read.result.length;
+        yield read.result;
       }
       verifiedBytes += judge(group, sums);
     }

@@ -8,24 +8,59 @@ import type { Range } from "./plan-ranges.ts";
 const STALLED_AFTER_MS = 60_000;
 const MOST_ERROR_BYTES = 65_536;
 
+/** Read at a time: much less than a second of any link, so that a dozen connections hold little. */
+const READ_BYTES = 256 * 1024;
+
+interface BodyReader {
+  /** Valid until the next read; undefined at the end. */
+  read: () => Promise<Uint8Array<ArrayBuffer> | undefined>;
+  cancel: () => Promise<void>;
+}
+
+/**
+ * Into the same memory again and again where the browser can (a byte stream), because otherwise each chunk is garbage, and
+ * a fast link makes hundreds of megabytes of it before they are collected.
+ */
+function openBody(body: ReadableStream<Uint8Array<ArrayBuffer>>): BodyReader {
+  let free = new ArrayBuffer(READ_BYTES);
+  try {
+    const reader = body.getReader({ mode: "byob" });
+    return {
+      read: async () => {
+        const { value, done } = await reader.read(new Uint8Array(free));
+        if (done || value === undefined) return undefined;
+        free = value.buffer;
+        return value;
+      },
+      cancel: () => reader.cancel(),
+    };
+  } catch {
+    const reader = body.getReader();
+    return { read: async () => (await reader.read()).value, cancel: () => reader.cancel() };
+  }
+}
+
 interface FetchInput {
   range: Range;
   request: SignedRequest;
   signal: AbortSignal;
   fetch: typeof globalThis.fetch;
   onBytes: (bytes: number) => void;
+  /** The next bytes, as they come: to be copied or done with when it resolves, because their memory is used again. */
+  take: (bytes: Uint8Array<ArrayBuffer>) => Promise<void> | void;
 }
 
 /**
- * The bytes of one range, of the version it is pinned to.
+ * The bytes of one range, of the version it is pinned to, piece by piece; all of them have come when it resolves.
  * @throws Fault of the store, TRUNCATED, STALLED, OBJECT_CHANGED, RANGE_IGNORED, LINK_DOWN, CANCELLED
  */
-export async function fetchRange(input: FetchInput): Promise<Uint8Array<ArrayBuffer>> {
+export async function fetchRange(input: FetchInput): Promise<void> {
   const { range, request, signal, onBytes } = input;
   const { key, etag, offset, length } = range;
   const about = { op: "GetObject", subject: key };
   const stall = new AbortController();
   let timer = setTimeout(() => stall.abort(), STALLED_AFTER_MS);
+  let reader: BodyReader | null = null;
   const moved = (): void => {
     clearTimeout(timer);
     timer = setTimeout(() => stall.abort(), STALLED_AFTER_MS);
@@ -41,21 +76,23 @@ export async function fetchRange(input: FetchInput): Promise<Uint8Array<ArrayBuf
       { status: answer.status, headers: told, ...(error !== null && { body: error }) },
       { offset, length, etag, subject: key, expiresAt: request.expiresAt },
     );
-    const reader = answer.body?.getReader();
-    const bytes = new Uint8Array(length);
+    reader = answer.body === null ? null : openBody(answer.body);
     let at = 0;
     for (;;) {
       const next = await reader?.read();
-      if (next?.value === undefined) break;
+      if (next === undefined) break;
       moved();
-      if (at + next.value.byteLength > length) throw new Fault("UNEXPECTED_ANSWER", about);
-      bytes.set(next.value, at);
-      at += next.value.byteLength;
-      onBytes(next.value.byteLength);
+      if (at + next.byteLength > length) throw new Fault("UNEXPECTED_ANSWER", about);
+      at += next.byteLength;
+      onBytes(next.byteLength);
+      await input.take(next);
+      // A disk that is slow is no link that stands still.
+      moved();
     }
     if (at !== length) throw new Fault("TRUNCATED", about);
-    return bytes;
   } catch (error) {
+    // Its connection is wanted for something better than bytes that nobody takes.
+    reader?.cancel().catch(() => undefined);
     if (signal.aborted) throw new Fault("CANCELLED", about);
     if (stall.signal.aborted) throw new Fault("STALLED", about);
     throw faultOfNetwork(error, about);

@@ -74,6 +74,27 @@ describe("one file from a browser to a bucket", () => {
     expect(await store.asked("PutObject")).toEqual({ requests: 3, succeeded: 3 });
   });
 
+  it("has a few parts ready before a connection is free for them, and no more than a few", async () => {
+    const signed: number[] = [];
+    const { sign } = stage.tools;
+    stage.tools.sign = (id, parts) => {
+      signed.push(...parts.map(({ partNumber }) => partNumber));
+      return sign(id, parts);
+    };
+    const stop = new AbortController();
+    let sending = 0;
+    stage.tools.put = (_request, _body, { signal }) => {
+      sending++;
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(new Fault("CANCELLED"))));
+    };
+    const partBytes = Math.ceil(SIZE / 50);
+    const sent = codeOf(send(await stage.begin(SIZE), { signal: stop.signal, partBytes }));
+    await expect.poll(() => sending).toBe(6);
+    await expect.poll(() => signed.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    stop.abort();
+    expect(await sent).toBe("CANCELLED");
+  });
+
   it("goes on after it was cut off, and sends no part again that the store's list has", async () => {
     const id = await stage.begin(SIZE);
     const stop = new AbortController();

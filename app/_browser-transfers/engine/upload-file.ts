@@ -54,6 +54,10 @@ export interface UploadProgress {
   reused: number;
 }
 
+/** Parts that are ready before a connection is free for them. */
+const SIGNED_AHEAD = 4;
+/** What was signed earlier has to last so long at least. */
+const SIGNED_FOR_MS = 30_000;
 /** After so many rounds in which the store lost parts again it is given up. */
 const MOST_ROUNDS = 5;
 
@@ -94,13 +98,38 @@ export async function uploadFile(input: UploadInput, tools: UploadTools): Promis
       mark(part, "#");
     }
   };
-  const sendOnce = async (part: PlannedPart): Promise<void> => {
-    const { partNumber, offset, length } = part;
-    const body = file.slice(offset, offset + length);
-    const crc32 = await tools.sum(body, signal);
+  const bodyOf = ({ offset, length }: PlannedPart): Blob => file.slice(offset, offset + length);
+  const signOnce = async (part: PlannedPart): Promise<SignedRequest> => {
+    const { partNumber } = part;
+    const crc32 = await tools.sum(bodyOf(part), signal);
     sums[partNumber - 1] = crc32;
     const [request] = await tools.sign(id, [{ partNumber, crc32 }]);
     if (request === undefined) throw new Fault("INTERNAL", { op: "sign", subject: key });
+    return request;
+  };
+  /** Read, summed and signed while others are on their way: no connection waits for the hub. */
+  const ahead = new Map<number, Promise<SignedRequest>>();
+  const lookAhead = (from: number): void => {
+    for (const next of parts.slice(from, from + SIGNED_AHEAD)) {
+      if (states[next.partNumber - 1] !== "." || ahead.has(next.partNumber)) continue;
+      const signing = signOnce(next);
+      // Looked at when it is its turn.
+      signing.catch(() => undefined);
+      ahead.set(next.partNumber, signing);
+    }
+  };
+  const signedFor = async (part: PlannedPart): Promise<SignedRequest> => {
+    const early = await ahead.get(part.partNumber)?.catch(() => null);
+    ahead.delete(part.partNumber);
+    const isFresh = early != null && early.expiresAt - SIGNED_FOR_MS > tools.patience.now();
+    return isFresh ? early : signOnce(part);
+  };
+  const sendOnce = async (part: PlannedPart): Promise<void> => {
+    const { partNumber, length } = part;
+    const body = bodyOf(part);
+    const mine = signedFor(part);
+    lookAhead(partNumber);
+    const request = await mine;
     let before = 0;
     const onSent = (bytes: number): void => {
       tools.gate.moved(bytes - before);
@@ -129,6 +158,8 @@ export async function uploadFile(input: UploadInput, tools: UploadTools): Promis
     );
   const sendMissing = async (): Promise<void> => {
     const missing = parts.filter(({ partNumber }) => states[partNumber - 1] !== "#");
+    // The first ones before a connection is theirs: small files are one part, and there may be thousands.
+    if (missing[0] !== undefined) lookAhead(missing[0].partNumber - 1);
     const results = await Promise.allSettled(missing.map(sendPart));
     const faults = results.flatMap((result) => (result.status === "rejected" ? [result.reason as unknown] : []));
     const [fault] = faults;

@@ -1,8 +1,6 @@
-import type { Socket } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Flow } from "./flow.ts";
 import { createPacer, type Pace } from "./pace.ts";
-import type { Receiving } from "./receiving.ts";
 import { createTrips } from "./trips.ts";
 
 beforeEach(() => {
@@ -18,14 +16,14 @@ const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 64 *
 function createTrial(broughtBytes: number) {
   const now = () => performance.now();
   const calls: string[] = [];
-  const socket = { pause: () => calls.push("pause"), resume: () => calls.push("resume") } as unknown as Socket;
+  const socket = { pause: () => calls.push("pause"), resume: () => calls.push("resume") };
   const receiving = {
     isFlowing: true,
     isHeld: false,
     leftBytes: 10 * 1024 * 1024,
     waitingSince: 0,
     deliver: () => undefined,
-  } as unknown as Receiving;
+  };
   const trips = createTrips(now);
   trips.add(120);
   const onFault = (error: unknown) => {

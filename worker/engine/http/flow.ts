@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import type { Pace, Paced, Pacer } from "./pace.ts";
 import type { Receiving } from "./receiving.ts";
 import type { Trips } from "./trips.ts";
@@ -8,8 +7,8 @@ import type { Trips } from "./trips.ts";
  * that brought little rests, and what has gathered is handed on before it is old.
  */
 export interface FlowOptions {
-  socket: Socket;
-  receiving: Receiving;
+  socket: { pause(): unknown; resume(): unknown };
+  receiving: Pick<Receiving, "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
   pace: Pace;
   trips: Trips;

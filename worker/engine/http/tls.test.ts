@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { TLSSocket } from "node:tls";
 import { describe, expect, it, vi } from "vitest";
-import { codeOf, collect, faultOf, get, OK, peer, put, upload, wire } from "./wire-tester.ts";
+import { codeOf, collect, faultOf, get, OK, peer, put, slowly, upload, wire } from "./wire-tester.ts";
 import { TRIAL_TLS } from "./trial-certificate.ts";
-import type { Sink } from "./wire.ts";
 
 const ca = TRIAL_TLS.cert;
 const bytes = randomBytes(2_000_000);
@@ -54,14 +53,7 @@ describe("over TLS", () => {
   it("stops reading for a sink that is busy, and loses nothing that was decrypted already", async () => {
     const server = await storing({ resumed: [], got: [] });
     const sink = collect();
-    const slow: Sink = {
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      },
-    };
-    await wire({ ca }).fetch({ ...get(server.url), sink: slow });
+    await wire({ ca }).fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { Fault } from "#protocol/fault.ts";
-import { answering, codeOf, collect, get, OK, peer, put, upload, wire } from "./wire-tester.ts";
+import { answering, codeOf, collect, get, OK, peer, put, slowly, upload, wire } from "./wire-tester.ts";
 import type { Sink, UploadBody } from "./wire.ts";
 
 const bytes = randomBytes(900_000);
@@ -164,14 +164,7 @@ describe("a sink", () => {
       link.socket.end();
     });
     const sink = collect();
-    const slow: Sink = {
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      },
-    };
-    await wire().fetch({ ...get(server.url), sink: slow });
+    await wire().fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 });

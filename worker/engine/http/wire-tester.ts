@@ -61,6 +61,15 @@ export function collect(): Collected {
   };
 }
 
+/** Takes what comes for `sink` a turn of the event loop later. */
+export const slowly = (sink: Sink): Sink => ({
+  head: () => undefined,
+  bytes: async (chunk) => {
+    void sink.bytes(chunk);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  },
+});
+
 export function upload(bytes: Buffer): UploadBody & { sentBytes: number; starts: number } {
   return {
     lengthBytes: bytes.length,

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BucketAction } from "#protocol/bucket-jobs.ts";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";
 import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
@@ -23,6 +23,7 @@ import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { formatBytes } from "../../../_ui/sizes.ts";
 
 const FolderList = onDemand(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
 const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
@@ -31,6 +32,7 @@ const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx")
 const JobsPanel = onDemand(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
 const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
 const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
+const UsagePanel = onDemand(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
 const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 /** One bucket from the inside. */
@@ -163,6 +165,7 @@ function BucketBody({ view }: { view: ProfileView }) {
         </Panel>
       </div>
       <JobsPanel profileId={view.id} />
+      <UsagePanel profileId={view.id} />
       {planning !== null && items.length > 0 && (
         <PlanDialog
           profileId={view.id}

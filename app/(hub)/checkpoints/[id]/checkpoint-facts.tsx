@@ -10,14 +10,11 @@ import { Copy } from "../../../_ui/copy.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { fullTime } from "../../../_ui/times.ts";
 
 const AdoptionActions = onDemand(() =>
   import("../../../_adopt/adoption-actions.tsx").then((part) => part.AdoptionActions),
 );
-
-/** `21 Nov 2026, 13:19:04`, by the clock of the person who looks. */
-const momentWords = (at: number): string =>
-  new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
 /** Where it lies, what proves it, and where it came from. */
 export function CheckpointFacts({ view }: { view: CheckpointView }) {
@@ -40,6 +37,22 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         {view.manifestSha256 !== null && (
           <Fact name="Digest">
             <Mono text={view.manifestSha256} label="Copy the digest" prefix="sha256 " />
+          </Fact>
+        )}
+        {view.sealed !== null && (
+          <Fact name="Encryption">
+            {view.sealed.isKeyHere ? (
+              <>
+                encrypted by the node that wrote it, for the key{" "}
+                <span className="font-mono text-12">{view.sealed.fingerprint}</span> of its bucket. It is restored to
+                nodes, which are given its key for that; browsers cannot download it.
+              </>
+            ) : (
+              <span className="text-lost">
+                encrypted for a key that this hub does not have: an admin imports the exported key under Buckets,
+                Encryption. Without it nobody can read this checkpoint.
+              </span>
+            )}
           </Fact>
         )}
         {view.adoption !== null && (
@@ -75,7 +88,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         )}
         <Fact name={view.adoption === null ? "Captured" : "Written"}>
           <span className="nums">
-            {momentWords(view.capturedAt)}
+            {fullTime(view.capturedAt)}
             {view.committedAt !== null &&
               view.adoption === null &&
               `, safe ${formatDuration(view.committedAt - view.capturedAt)} later`}

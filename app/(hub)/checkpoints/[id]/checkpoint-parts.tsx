@@ -36,7 +36,7 @@ export function CheckpointParts({ view }: { view: CheckpointView }) {
       {show === "contents" ? (
         <CheckpointInside checkpointId={view.id} />
       ) : (
-        <FileList checkpointId={view.id} look="inside" />
+        <FileList checkpointId={view.id} look="inside" downloads={view.sealed === null ? "offered" : "none"} />
       )}
     </>
   );

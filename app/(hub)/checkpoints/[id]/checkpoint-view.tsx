@@ -1,30 +1,40 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
-import { formatBytes, formatCount } from "#protocol/units.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
+import { PageFault } from "../../../_hub/page-fault.tsx";
 import { DownloadButton } from "../../../_browser-transfers/download-button.tsx";
 import { Age } from "../../../_hub/age.tsx";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
 import { useLiveTransfers } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
-import { TransferLine } from "../../../_hub/transfer-line.tsx";
 import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
 import { checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { onDemand } from "../../../_ui/on-demand.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { VerifyButton } from "../../../_verifying/verify-button.tsx";
-import { VerifyPanel } from "../../../_verifying/verify-panel.tsx";
+import { formatBytes } from "../../../_ui/sizes.ts";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
-import { CheckpointParts } from "./checkpoint-parts.tsx";
+
+const VerifyPanel = onDemand(() => import("../../../_verifying/verify-panel.tsx").then((module) => module.VerifyPanel));
+const CopiesPanel = onDemand(() => import("../../../_homes/copies-panel.tsx").then((module) => module.CopiesPanel));
+const TransferLine = onDemand(() => import("../../../_hub/transfer-line.tsx").then((module) => module.TransferLine));
+const CheckpointParts = onDemand(
+  () => import("./checkpoint-parts.tsx").then((module) => module.CheckpointParts),
+  () => (
+    <Panel label="Files">
+      <SkeletonRows rows={6} label="Loading the files" />
+    </Panel>
+  ),
+);
 
 export function CheckpointPageView({ id }: { id: string }) {
   const checkpoint = useQuery({
@@ -35,13 +45,7 @@ export function CheckpointPageView({ id }: { id: string }) {
   useTitle(view === undefined ? null : `${visibleText(view.run)} step ${formatCount(view.step)}`);
   if (view !== undefined) return <CheckpointBody view={view} />;
   if (checkpoint.isError)
-    return (
-      <FaultNote
-        fault={notThere(faultOf(checkpoint.error), "checkpoint")}
-        action={<ButtonLink href="/runs">All runs</ButtonLink>}
-        {...(isNotThere(faultOf(checkpoint.error)) ? {} : { onRetry: () => void checkpoint.refetch() })}
-      />
-    );
+    return <PageFault query={checkpoint} thing="checkpoint" wayOut={<ButtonLink href="/runs">All runs</ButtonLink>} />;
   return (
     <output aria-label="Loading the checkpoint" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
@@ -74,7 +78,16 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             <span className="nums">step {formatCount(view.step)}</span>
           </>
         }
-        tag={<Tag tone={state.tone}>{state.text}</Tag>}
+        tag={
+          <>
+            <Tag tone={state.tone}>{state.text}</Tag>
+            {view.sealed !== null && (
+              <Tag tone={view.sealed.isKeyHere ? "quiet" : "lost"}>
+                {view.sealed.isKeyHere ? "encrypted" : "encrypted, key missing"}
+              </Tag>
+            )}
+          </>
+        }
         about={
           <span className="nums">
             {view.isNewest ? (view.adoption === null ? "newest complete · " : "newest · ") : ""}
@@ -100,11 +113,14 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             {view.state === "complete" && (
               <ButtonLink href={`/compare?to=${encodeURIComponent(view.id)}`}>Compare</ButtonLink>
             )}
-            <DownloadButton
-              size="usual"
-              disabled={notComplete !== null}
-              wanted={{ kind: "checkpoint", checkpointId: view.id, name: `${view.run}-step-${view.step}` }}
-            />
+            {/* What a browser would get of an encrypted one is of no use to anybody. */}
+            {view.sealed === null && (
+              <DownloadButton
+                size="usual"
+                disabled={notComplete !== null}
+                wanted={{ kind: "checkpoint", checkpointId: view.id, name: `${view.run}-step-${view.step}` }}
+              />
+            )}
             <Button
               look="main"
               disabled={notComplete !== null || whyNot !== null}
@@ -118,6 +134,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
       />
       <CheckpointFacts view={view} />
       <KeepPanel row={view} />
+      <CopiesPanel view={view} />
       <VerifyPanel view={view} />
       {restores.length > 0 && (
         <Panel title="Restores">

@@ -1,21 +1,21 @@
 "use client";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { formatBytes } from "#protocol/units.ts";
-import type { NodeRow } from "#protocol/views.ts";
+import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+import { ChartBody } from "../../../_hub/chart-body.tsx";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { useRate } from "../../../_hub/choices.ts";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf } from "../../../_hub/fault-of.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { nodeSamplesQuery } from "../../../_hub/queries.ts";
-import { chartWindow, RANGES, rangeOf } from "../../../_hub/ranges.ts";
-import { Chart } from "../../../_ui/chart.tsx";
-import { clockTime } from "../../../_ui/chart-scale.ts";
+import { breakAfterMs, chartWindow, RANGES, rangeOf } from "../../../_hub/ranges.ts";
+import { useTrail } from "../../../_nodes/live-trail.ts";
+import { ChartLater } from "../../../_ui/chart-later.tsx";
+import { clockTime } from "../../../_ui/times.ts";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
-import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
+import { formatBytes, sizeBase } from "../../../_ui/sizes.ts";
 
+const NONE: readonly SamplePoint[] = [];
 const SAMPLES = ["upBytesPerSecond", "downBytesPerSecond", "atRiskBytes"] as const;
 
 /** Up, down and at risk over time. The last point is the live one. */
@@ -25,14 +25,7 @@ export function NodeChart({ node }: { node: NodeRow }) {
   const now = useHubNow(1000);
   const rate = useRate();
   const samples = useQuery({ ...nodeSamplesQuery(node.id, range.minutes), placeholderData: keepPreviousData });
-  const stored = samples.data ?? [];
-  const present = {
-    at: now,
-    upBytesPerSecond: node.upBytesPerSecond,
-    downBytesPerSecond: node.downBytesPerSecond,
-    atRiskBytes: node.risk.bytes,
-  };
-  const points = node.state === "online" && now > (stored.at(-1)?.at ?? 0) ? [...stored, present] : stored;
+  const points = useTrail(node, now, samples.data ?? NONE);
   const [up, down, risk] = SAMPLES.map((key) => points.map((point) => point[key]));
   const shown = chartWindow({
     first: points[0]?.at,
@@ -53,47 +46,42 @@ export function NodeChart({ node }: { node: NodeRow }) {
         </>
       }
     >
-      <div className="px-2 pt-3 pb-2 sm:px-4">
-        {samples.isError && samples.data === undefined ? (
-          <FaultNote fault={faultOf(samples.error)} onRetry={() => void samples.refetch()} />
-        ) : samples.data === undefined ? (
-          <Skeleton className="h-[172px] w-full" />
-        ) : (
-          <Chart
-            label={`Upload, download and bytes at risk of ${node.name}, last ${range.words}`}
-            times={points.map((point) => point.at)}
-            from={shown.from}
-            to={shown.to}
-            series={[
-              {
-                key: "up",
-                label: "up",
-                tone: "safe",
-                values: up ?? [],
-                format: rate,
-                scale: { name: "rate", base: 10 },
-              },
-              {
-                key: "down",
-                label: "down",
-                tone: "moving",
-                values: down ?? [],
-                format: rate,
-                scale: { name: "rate", base: 10 },
-              },
-              {
-                key: "risk",
-                label: "at risk",
-                tone: "risk",
-                fill: "area",
-                values: risk ?? [],
-                format: formatBytes,
-                scale: { name: "bytes", base: 1024 },
-              },
-            ]}
-          />
-        )}
-      </div>
+      <ChartBody query={samples}>
+        <ChartLater
+          label={`Upload, download and bytes at risk of ${node.name}, last ${range.words}`}
+          times={points.map((point) => point.at)}
+          from={shown.from}
+          to={shown.to}
+          breakAfterMs={breakAfterMs(range)}
+          series={[
+            {
+              key: "up",
+              label: "up",
+              tone: "safe",
+              values: up ?? [],
+              format: rate,
+              scale: { name: "rate", base: 10 },
+            },
+            {
+              key: "down",
+              label: "down",
+              tone: "moving",
+              values: down ?? [],
+              format: rate,
+              scale: { name: "rate", base: 10 },
+            },
+            {
+              key: "risk",
+              label: "at risk",
+              tone: "risk",
+              fill: "area",
+              values: risk ?? [],
+              format: formatBytes,
+              scale: { name: "bytes", base: sizeBase() },
+            },
+          ]}
+        />
+      </ChartBody>
     </Panel>
   );
 }

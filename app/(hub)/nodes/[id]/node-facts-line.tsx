@@ -1,11 +1,11 @@
 "use client";
 import Link from "next/link";
 import { Fragment, type ReactNode } from "react";
-import { formatBytes } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/visible-text.ts";
+import { formatBytes } from "../../../_ui/sizes.ts";
 
 /** What is known about the machine, in one line. All of it is the machine's own word. */
 export function NodeFactsLine({ node }: { node: NodeRow }) {

@@ -1,5 +1,5 @@
 "use client";
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow, NodeRunView } from "#protocol/views.ts";
 import { useHubNow } from "../../../_hub/live.tsx";
 import { backlogAge, tideOf, tideWords, workWords } from "../../../_hub/risk-words.ts";
@@ -8,6 +8,7 @@ import { Cell, Row, RowLink, Table, TwoLines, type Column } from "../../../_ui/t
 import { Tag } from "../../../_ui/tag.tsx";
 import { TideLine } from "../../../_ui/tide-line.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { formatBytes } from "../../../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "run", head: "Run" },

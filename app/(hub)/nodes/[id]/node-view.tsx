@@ -2,10 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { NodeRow } from "#protocol/views.ts";
+import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useRateUnit } from "../../../_hub/choices.ts";
-import { EventsPanel } from "../../../_hub/events-panel.tsx";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
+import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
 import { useHubNow, useNode } from "../../../_hub/live.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { nodeQuery } from "../../../_hub/queries.ts";
@@ -14,19 +13,54 @@ import { useTitle } from "../../../_hub/title.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { cannotSustain } from "../../../_nodes/sustain.ts";
-import { TransfersPanel } from "../../../_transfers/transfers-panel.tsx";
 import { Banner } from "../../../_ui/banner.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
+import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { NodeChart } from "./node-chart.tsx";
 import { NodeFactsLine } from "./node-facts-line.tsx";
-import { NodeRuns } from "./node-runs.tsx";
-import { CommandsPanel } from "../../../_orders/commands-panel.tsx";
-import { LinkPanel } from "../../../_link-history/link-panel.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
 
+const CommandsPanel = onDemand(
+  () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),
+  () => (
+    <Panel title="Orders" label="Orders">
+      <SkeletonRows rows={2} label="Loading orders" />
+    </Panel>
+  ),
+);
+const LinkPanel = onDemand(
+  () => import("../../../_link-history/link-panel.tsx").then((module) => module.LinkPanel),
+  () => (
+    <Panel title="Link history">
+      <SkeletonRows rows={3} label="Loading the history of the link" />
+    </Panel>
+  ),
+);
+const NodeRuns = onDemand(() => import("./node-runs.tsx").then((module) => module.NodeRuns));
+const NodeAdvice = onDemand(() => import("../../../_advice/node-advice.tsx").then((module) => module.NodeAdvice));
+const TransfersPanel = onDemand(
+  () => import("../../../_transfers/transfers-panel.tsx").then((module) => module.TransfersPanel),
+  () => (
+    <Panel title="Transfers">
+      <SkeletonRows rows={3} label="Loading transfers" />
+    </Panel>
+  ),
+);
+const LinkCharts = onDemand(
+  () => import("../../../_nodes/link-charts.tsx").then((module) => module.LinkCharts),
+  () => <div className="h-[302px] rounded-2 border border-line bg-panel md:h-[156px]" />,
+);
+const ProgramWords = onDemand(
+  () => import("../../../_nodes/program-words.tsx").then((module) => module.ProgramWords),
+  () => (
+    <Panel title="Program" label="Program">
+      <SkeletonRows rows={2} label="Loading what the program says" />
+    </Panel>
+  ),
+);
 const OrderDialog = onDemand(() => import("../../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
 const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
@@ -37,13 +71,7 @@ export function NodeView({ id }: { id: string }) {
   useTitle(node === null ? null : visibleText(node.name));
   if (node !== null) return <NodeBody node={node} />;
   if (stored.isError)
-    return (
-      <FaultNote
-        fault={notThere(faultOf(stored.error), "node")}
-        action={<ButtonLink href="/nodes">All nodes</ButtonLink>}
-        {...(isNotThere(faultOf(stored.error)) ? {} : { onRetry: () => void stored.refetch() })}
-      />
-    );
+    return <PageFault query={stored} thing="node" wayOut={<ButtonLink href="/nodes">All nodes</ButtonLink>} />;
   return (
     <output aria-label="Loading the node" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
@@ -128,15 +156,18 @@ function NodeBody({ node }: { node: NodeRow }) {
         </Banner>
       )}
       <NodeChart node={node} />
+      <LinkCharts node={node} />
       <NodeRuns node={node} />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_360px]">
         <div className="flex min-w-0 flex-col gap-5">
           <TransfersPanel nodeId={node.id} />
           <LinkPanel nodeId={node.id} nodeName={node.name} />
+          {!gone && <NodeAdvice nodeId={node.id} />}
+          {!gone && <ProgramWords nodeId={node.id} />}
         </div>
         <div className="flex min-w-0 flex-col gap-5">
           <CommandsPanel nodeId={node.id} />
-          <EventsPanel nodeId={node.id} run={null} />
+          <EventsPanelLater nodeId={node.id} run={null} />
         </div>
       </div>
       {ordering && <OrderDialog nodes={[node]} onClose={() => setOrdering(false)} />}

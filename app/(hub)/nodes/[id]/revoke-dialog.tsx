@@ -1,6 +1,5 @@
 "use client";
 import type { NodeRow } from "#protocol/views.ts";
-import { formatBytes } from "#protocol/units.ts";
 import { hub } from "../../../_hub/client.ts";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { useAction } from "../../../_hub/use-action.ts";
@@ -9,6 +8,7 @@ import { Button } from "../../../_ui/button.tsx";
 import { Dialog } from "../../../_ui/dialog.tsx";
 import { say } from "../../../_ui/toast.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { formatBytes } from "../../../_ui/sizes.ts";
 
 export function RevokeDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {
   const name = visibleText(node.name);

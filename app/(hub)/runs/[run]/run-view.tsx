@@ -2,47 +2,52 @@
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 
-import { formatBytes, formatCount, formatDuration } from "#protocol/units.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";
+import { PageFault } from "../../../_hub/page-fault.tsx";
 import { useAddressWord } from "../../../_hub/address.ts";
 import { Age } from "../../../_hub/age.tsx";
-import { EventsPanel } from "../../../_hub/events-panel.tsx";
-import { FaultNote } from "../../../_hub/fault-note.tsx";
-import { faultOf, isNotThere, notThere } from "../../../_hub/fault-of.ts";
+import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
 import { useEvents } from "../../../_hub/use-events.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { runQuery } from "../../../_hub/queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
-import { CheckpointTable } from "../../../_runs/checkpoint-table.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";
-import { StepTimeline } from "../../../_runs/step-timeline.tsx";
+import { readRange } from "../../../_runs/step-fields.tsx";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
 import { onDemand } from "../../../_ui/on-demand.tsx";
+import { MoreRow } from "../../../_ui/more-row.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
+import { formatBytes } from "../../../_ui/sizes.ts";
 
+const StepTimeline = onDemand(
+  () => import("../../../_runs/step-timeline.tsx").then((part) => part.StepTimeline),
+  ({ epochs }) => <Skeleton style={{ height: 14 + 38 * Math.max(1, epochs.length) }} />,
+);
+const CheckpointTable = onDemand(
+  () => import("../../../_runs/checkpoint-table.tsx").then((part) => part.CheckpointTable),
+  ({ rows }) => <SkeletonRows rows={Math.min(12, rows.length)} label="Loading checkpoints" />,
+);
+const RunHistory = onDemand(
+  () => import("../../../_runs/run-history.tsx").then((part) => part.RunHistory),
+  () => <Skeleton className="h-[88px] w-full" />,
+);
 // Below what people come for.
 const RunBelow = onDemand(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
   if (run.data !== undefined) return <RunBody run={run.data} />;
-  if (run.isError)
-    return (
-      <FaultNote
-        fault={notThere(faultOf(run.error), "run")}
-        action={<ButtonLink href="/runs">All runs</ButtonLink>}
-        {...(isNotThere(faultOf(run.error)) ? {} : { onRetry: () => void run.refetch() })}
-      />
-    );
+  if (run.isError) return <PageFault query={run} thing="run" wayOut={<ButtonLink href="/runs">All runs</ButtonLink>} />;
   return (
     <output aria-label="Loading the run" className="flex flex-col gap-5">
       <Skeleton className="h-9 w-72" />
@@ -55,6 +60,8 @@ export function RunPageView({ name }: { name: string }) {
   );
 }
 
+/** So many steps the marks of the timeline show by themselves. */
+const SHORT = 60;
 /** What is in the trash stands there. */
 const ALL: CheckpointFilter = { states: ["uploading", "complete", "torn", "superseded"], kept: null };
 const FILTERS: readonly ({ id: string; label: string } & CheckpointFilter)[] = [
@@ -74,7 +81,9 @@ function RunBody({ run }: { run: RunView }) {
   // What stands below the events comes when they have their height.
   const news = useEvents(null, run.name);
   const filter = FILTERS.find((one) => one.id === show) ?? { id: "all", label: "All", ...ALL };
-  const pages = useCheckpointPages(run, filter);
+  const [stepsWord, setSteps] = useAddressWord("steps", "");
+  const range = readRange(stepsWord);
+  const pages = useCheckpointPages(run, { ...filter, steps: range });
   const { rows } = pages;
   const whole = countCheckpoints(run, ALL);
   const state = workWords(run.work, run.risk);
@@ -85,14 +94,20 @@ function RunBody({ run }: { run: RunView }) {
         tag={<Tag tone={state.tone}>{state.text}</Tag>}
         about={<RunFacts run={run} />}
         actions={
-          <Button
-            look="main"
-            disabled={run.newestCheckpointId === null || whyNot !== null}
-            title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
-            onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
-          >
-            Restore
-          </Button>
+          <>
+            {run.newestCheckpointId !== null && (
+              <ButtonLink href={`/compare?to=${encodeURIComponent(run.newestCheckpointId)}`}>Compare</ButtonLink>
+            )}
+            <ButtonLink href="#retention">Retention</ButtonLink>
+            <Button
+              look="main"
+              disabled={run.newestCheckpointId === null || whyNot !== null}
+              title={whyNot ?? (run.newestCheckpointId === null ? "It has no complete checkpoint yet." : undefined)}
+              onClick={() => dialogs.restore({ checkpointId: run.newestCheckpointId, nodeId: null })}
+            >
+              Restore
+            </Button>
+          </>
         }
       />
       <Panel
@@ -111,16 +126,32 @@ function RunBody({ run }: { run: RunView }) {
           {whole === 0 ? (
             <p className="text-soft">No checkpoint was captured yet.</p>
           ) : (
-            <StepTimeline
-              epochs={run.epochs}
-              checkpoints={run.checkpoints.filter(({ state }) => state !== "trashed")}
-            />
+            <div className="flex flex-col gap-4">
+              {whole > SHORT && (
+                <RunHistory
+                  run={run.name}
+                  range={range}
+                  onRange={(to) => setSteps(to === null ? "" : `${to.from}-${to.to}`)}
+                />
+              )}
+              <StepTimeline
+                epochs={run.epochs}
+                checkpoints={range === null ? run.checkpoints.filter(({ state }) => state !== "trashed") : rows}
+              />
+            </div>
           )}
         </div>
       </Panel>
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <Panel
           title="Checkpoints"
+          note={
+            range !== null && (
+              <span className="nums">
+                steps {formatCount(range.from)} to {formatCount(range.to)}
+              </span>
+            )
+          }
           side={
             <FilterWords
               label="Show"
@@ -134,7 +165,18 @@ function RunBody({ run }: { run: RunView }) {
             />
           }
         >
-          {rows.length === 0 ? (
+          {rows.length === 0 && pages.isAsked ? (
+            <SkeletonRows rows={6} label="Loading these steps" />
+          ) : rows.length === 0 && range !== null ? (
+            <Empty
+              title={`Nothing among steps ${formatCount(range.from)} to ${formatCount(range.to)}`}
+              action={<Button onClick={() => setSteps("")}>Newest steps</Button>}
+            >
+              {filter.id === "all"
+                ? "No checkpoint of these steps was captured, or it was replaced or deleted since."
+                : `None of these is ${filter.label.toLowerCase()}.`}
+            </Empty>
+          ) : rows.length === 0 ? (
             <Empty title={whole === 0 ? "No checkpoint yet" : "None like this"}>
               {whole === 0
                 ? "The first one appears here as soon as the program has finished writing it."
@@ -143,20 +185,24 @@ function RunBody({ run }: { run: RunView }) {
           ) : (
             <CheckpointTable rows={rows} lost={lostIds({ epochs: run.epochs, checkpoints: rows })} />
           )}
-          {pages.more !== null && (
-            <div className="flex items-center gap-3 border-t border-line px-3 py-2">
-              <Button look="quiet" size="small" disabled={pages.isLoading} onClick={pages.more}>
-                {pages.isLoading ? "Loading" : "Older"}
-              </Button>
-              <span className="nums text-12 text-faint">
-                {formatCount(rows.length)} of {formatCount(pages.count)} shown
-              </span>
-            </div>
-          )}
+          <MoreRow
+            word="Older"
+            onMore={pages.more}
+            state={pages.isLoading ? "loading" : "idle"}
+            note={
+              pages.more === null
+                ? undefined
+                : range === null
+                  ? `${formatCount(rows.length)} of ${formatCount(pages.count)} shown`
+                  : `${formatCount(rows.length)} shown`
+            }
+          />
         </Panel>
-        <EventsPanel nodeId={null} run={run.name} />
+        <EventsPanelLater nodeId={null} run={run.name} />
       </div>
-      {news.rows === null && !news.query.isError ? null : <RunBelow run={run.name} />}
+      <div id="retention" className="flex scroll-mt-16 flex-col gap-5">
+        {news.rows === null && !news.query.isError ? null : <RunBelow run={run.name} />}
+      </div>
     </>
   );
 }

@@ -1,0 +1,29 @@
+"use client";
+import { AdvicePanel } from "../../_advice/advice-panel.tsx";
+import { useAddressWord } from "../../_hub/address.ts";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
+import { Tabs } from "../../_ui/tabs.tsx";
+
+const ThresholdsPanel = onDemand(() =>
+  import("../../_advice/thresholds-panel.tsx").then((module) => module.ThresholdsPanel),
+);
+
+/** What the history of the fleet says, and what other thresholds would have done. */
+export function AdviceView() {
+  const [show, setShow] = useAddressWord("show", "advice");
+  return (
+    <>
+      <PageHead title="Advice" about="What the stored history of your links says, each piece with what it rests on." />
+      <Tabs
+        label="Advice"
+        value={show === "thresholds" ? show : "advice"}
+        onChange={setShow}
+        items={[
+          { id: "advice", label: "From history", body: <AdvicePanel /> },
+          { id: "thresholds", label: "Thresholds", body: <ThresholdsPanel /> },
+        ]}
+      />
+    </>
+  );
+}

@@ -1,0 +1,32 @@
+"use client";
+import { useState } from "react";
+import { BenchList } from "../../_benchmarks/bench-list.tsx";
+import { KeysPanel } from "../../_benchmarks/keys-panel.tsx";
+import { useWhyNot } from "../../_hub/person.tsx";
+import { PageHead } from "../../_shell/page-head.tsx";
+import { Button } from "../../_ui/button.tsx";
+import { onDemand } from "../../_ui/on-demand.tsx";
+
+const StartDialog = onDemand(() => import("../../_benchmarks/start-dialog.tsx").then((module) => module.StartDialog));
+
+/** Tools, buckets and directions compared over the fleet. */
+export function BenchmarksView() {
+  const whyNot = useWhyNot("operator");
+  const [isStarting, setStarting] = useState(false);
+  return (
+    <>
+      <PageHead
+        title="Benchmarks"
+        about="Which tool and which bucket are best from where, measured on the nodes themselves."
+        actions={
+          <Button look="main" disabled={whyNot !== null} title={whyNot ?? undefined} onClick={() => setStarting(true)}>
+            New benchmark…
+          </Button>
+        }
+      />
+      <BenchList />
+      <KeysPanel />
+      {isStarting && <StartDialog onClose={() => setStarting(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,57 @@
+"use client";
+import { useState } from "react";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { TextInput } from "../_ui/field.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+
+const TIMES = [
+  { id: "7", label: "7 days", days: 7 },
+  { id: "30", label: "30 days", days: 30 },
+  { id: "ever", label: "for good", days: null },
+] as const;
+
+interface DismissFormProps {
+  adviceKey: string;
+  onDone: () => void;
+  onCancel: () => void;
+}
+
+/** Why a piece of advice is put aside, and for how long. */
+export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
+  const [reason, setReason] = useState("");
+  const [time, setTime] = useState("30");
+  const forDays = (TIMES.find(({ id }) => id === time) ?? TIMES[1]).days;
+  const dismiss = useAction(() => hub.advice.dismiss.mutate({ key: adviceKey, reason: reason.trim(), forDays }));
+  return (
+    <form
+      className="mt-2 flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (reason.trim() !== "") dismiss.run(undefined, onDone);
+      }}
+    >
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-52">
+          <TextInput
+            aria-label="Why"
+            placeholder="Why: known, accepted, being looked at"
+            maxLength={256}
+            value={reason}
+            onChange={(event) => setReason(event.target.value)}
+          />
+        </div>
+        <FilterWords label="For how long" words={TIMES} value={time} onChange={setTime} />
+        <Button type="submit" size="small" disabled={reason.trim() === "" || dismiss.busy}>
+          {dismiss.busy ? "Putting aside" : "Put aside"}
+        </Button>
+        <Button look="quiet" size="small" onClick={onCancel}>
+          Cancel
+        </Button>
+      </div>
+      {dismiss.fault !== null && <FaultNote fault={dismiss.fault} />}
+    </form>
+  );
+}

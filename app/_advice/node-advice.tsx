@@ -1,0 +1,20 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { Panel } from "../_ui/panel.tsx";
+import { AdviceItem } from "./advice-item.tsx";
+import { adviceQuery } from "./advice-panel.tsx";
+
+/** What the history says of one node; nothing where there is nothing to say. */
+export function NodeAdvice({ nodeId }: { nodeId: string }) {
+  const advice = useQuery(adviceQuery(nodeId)).data?.advice.filter(({ dismissal }) => dismissal === null) ?? [];
+  if (advice.length === 0) return null;
+  return (
+    <Panel label="Advice" title="Advice" note="from its own history">
+      <ul aria-label="Advice">
+        {advice.map((one) => (
+          <AdviceItem key={one.key} advice={one} place="node" />
+        ))}
+      </ul>
+    </Panel>
+  );
+}

@@ -1,0 +1,55 @@
+"use client";
+import type { ReplaySum } from "#protocol/sum-fates.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import { useRateOrDash } from "../_hub/choices.ts";
+import { Cell, Row, Table, type Column } from "../_ui/table.tsx";
+
+const COLUMNS: readonly Column[] = [
+  { key: "what", head: "Of these" },
+  { key: "now", head: "As it is", align: "right" },
+  { key: "then", head: "With these", align: "right" },
+];
+
+interface ReplaySumTableProps {
+  now: ReplaySum;
+  then: ReplaySum;
+}
+
+/** Two replays beside each other. */
+export function ReplaySumTable({ now, then }: ReplaySumTableProps) {
+  const share = (of: ReplaySum, count: number): string =>
+    of.starts === 0 ? "0" : `${formatCount(count)} (${((count * 100) / of.starts).toFixed(1)} %)`;
+  const mean = useRateOrDash();
+  const lines: readonly (readonly [string, (sum: ReplaySum) => string, "own" | "part"])[] = [
+    ["Accepted", (sum) => share(sum, sum.accepted), "own"],
+    ["Accepted with a doubt", (sum) => share(sum, sum.warned), "own"],
+    ["Rejected", (sum) => share(sum, sum.rejected), "own"],
+    ["given back for another machine", (sum) => formatCount(sum.givenBack), "part"],
+    ["kept, because the governor says no", (sum) => formatCount(sum.kept), "part"],
+    ["ended, where machines are not exchanged", (sum) => formatCount(sum.ended), "part"],
+    ["On another machine by then", (sum) => share(sum, sum.away), "own"],
+    ["Mean up of what goes on", (sum) => mean(sum.meanUp), "own"],
+    ["Mean down of what goes on", (sum) => mean(sum.meanDown), "own"],
+    ["Most machines left out at once", (sum) => formatCount(sum.mostAway), "own"],
+    [
+      "Time of nodes spent on starting again",
+      (sum) => (sum.startMs === 0 ? "none" : formatDuration(sum.startMs)),
+      "own",
+    ],
+  ];
+  return (
+    <Table label="What would have become of them" columns={COLUMNS}>
+      {lines.map(([label, of, kind]) => (
+        <Row key={label}>
+          <Cell className={kind === "part" ? "pl-8! text-soft" : ""}>{label}</Cell>
+          <Cell align="right" className="text-soft">
+            {of(now)}
+          </Cell>
+          <Cell align="right" className="font-mid">
+            {of(then)}
+          </Cell>
+        </Row>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,245 @@
+"use client";
+import { keepPreviousData, queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useDeferredValue, useMemo, useState } from "react";
+import { NO_THRESHOLDS, type LinkThresholds } from "#protocol/probe.ts";
+import { replayStarts } from "#protocol/replay-thresholds.ts";
+import { sumFates } from "#protocol/sum-fates.ts";
+import { toReplay, type FleetThresholds, type StartsAnswer, type StartsInput } from "#protocol/thresholds.ts";
+import { formatCount } from "#protocol/units.ts";
+import { useAddressWord } from "../_hub/address.ts";
+import { Age } from "../_hub/age.tsx";
+import { useRate } from "../_hub/choices.ts";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { faultOf } from "../_hub/fault-of.ts";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { Button } from "../_ui/button.tsx";
+import { TextInput } from "../_ui/field.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { Empty, Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { say } from "../_ui/toast.tsx";
+import { ReplaySumTable } from "./replay-sum.tsx";
+import { isSame, thresholdWords } from "./replay-words.ts";
+import { StartsTable } from "./starts-table.tsx";
+import { countPlaces, placeOfRate, placeOfRtt, rateAt, RATE_PLACES, rttAt, RTT_PLACES } from "./threshold-scale.ts";
+import { ThresholdSlider } from "./threshold-slider.tsx";
+
+const OVERS: readonly { id: string; label: string; over: StartsInput["over"] }[] = [
+  { id: "50", label: "50 nodes", over: { of: "nodes", most: 50 } },
+  { id: "200", label: "200 nodes", over: { of: "nodes", most: 200 } },
+  { id: "all", label: "All nodes", over: { of: "nodes", most: 10_000 } },
+  { id: "1d", label: "1 d", over: { of: "days", days: 1 } },
+  { id: "7d", label: "7 d", over: { of: "days", days: 7 } },
+  { id: "30d", label: "30 d", over: { of: "days", days: 30 } },
+];
+const MINUTE_MS = 60_000;
+
+const startsQuery = (over: StartsInput["over"], id: string) =>
+  queryOptions({
+    queryKey: ["thresholds", id],
+    queryFn: () => hub.thresholds.starts.query({ over, profileId: null }),
+    staleTime: MINUTE_MS,
+  });
+
+/** What other thresholds would have done to the measurements that are stored, and the button that asks for them from now on. */
+export function ThresholdsPanel() {
+  const [word, setWord] = useAddressWord("over", "200");
+  const chosen = OVERS.find(({ id }) => id === word) ?? OVERS[1];
+  const found = useQuery({
+    ...startsQuery(chosen?.over ?? { of: "nodes", most: 200 }, word),
+    placeholderData: keepPreviousData,
+  });
+  const { data } = found;
+  return (
+    <div className="flex flex-col gap-5">
+      <div className="flex flex-wrap items-center gap-3 text-soft">
+        <span>The last</span>
+        <FilterWords label="Measurements of" words={OVERS} value={chosen?.id ?? "200"} onChange={setWord} />
+        {data?.isCut === true && <span className="nums">only the newest {formatCount(data.rows.length)}</span>}
+      </div>
+      {data === undefined && found.isError ? (
+        <FaultNote fault={faultOf(found.error)} onRetry={() => void found.refetch()} />
+      ) : data === undefined ? (
+        <Panel>
+          <SkeletonRows rows={6} label="Loading measurements" />
+        </Panel>
+      ) : (
+        <Simulator key={`${data.now.version}`} answer={data} />
+      )}
+    </div>
+  );
+}
+
+function Simulator({ answer }: { answer: StartsAnswer }) {
+  const { now: asked } = answer;
+  const present: LinkThresholds = { ...NO_THRESHOLDS, up: asked.up, down: asked.down, rttMs: asked.rttMs };
+  const [wanted, setWanted] = useState(present);
+  const [startMinutes, setStartMinutes] = useState("10");
+  const { starts, earlier } = useMemo(() => toReplay(answer), [answer]);
+  const about = {
+    excludeMs: answer.limits.excludeMs,
+    startMs: (/^\d{1,4}$/.test(startMinutes) ? Number(startMinutes) : 0) * MINUTE_MS,
+  };
+  const now = useMemo(() => {
+    const { up, down, rttMs } = answer.now;
+    return replayStarts(starts, { limits: answer.limits, earlier, thresholds: { up, down, rttMs } });
+  }, [starts, earlier, answer]);
+  // The slider follows the finger; the tables follow as fast as the page can.
+  const settled = useDeferredValue(wanted);
+  const then = useMemo(
+    () => replayStarts(starts, { limits: answer.limits, earlier, thresholds: settled }),
+    [starts, earlier, answer.limits, settled],
+  );
+  const values = useMemo(
+    () => ({
+      up: countRates(starts.map(({ link }) => link.up)),
+      down: countRates(starts.map(({ link }) => link.down)),
+      rtt: countPlaces(
+        starts.map(({ link }) => link.rttMs),
+        { placeOf: placeOfRtt, first: 1, last: RTT_PLACES - 1 },
+      ),
+    }),
+    [starts],
+  );
+  const rate = useRate();
+  const rateSlider = (way: "up" | "down", label: string) => {
+    const at = placeOfRate(wanted[way]);
+    return (
+      <ThresholdSlider
+        label={label}
+        first={0}
+        last={RATE_PLACES}
+        place={at}
+        words={wanted[way] === null ? "not asked for" : rate(wanted[way])}
+        counts={values[way]}
+        isRefused={(place) => place < at}
+        onChange={(place) => setWanted({ ...wanted, [way]: rateAt(place) })}
+      />
+    );
+  };
+  const rttPlace = placeOfRtt(wanted.rttMs);
+  return (
+    <>
+      <Panel label="Thresholds" title="Ask of every link" note={<SourceWords asked={asked} />}>
+        <div className="grid gap-x-8 gap-y-5 px-4 py-4 md:grid-cols-3">
+          {rateSlider("up", "Least up")}
+          {rateSlider("down", "Least down")}
+          <ThresholdSlider
+            label="Longest round trip"
+            first={1}
+            last={RTT_PLACES}
+            place={rttPlace}
+            words={wanted.rttMs === null ? "any" : `${Math.round(wanted.rttMs)} ms`}
+            counts={values.rtt}
+            isRefused={(place) => place > rttPlace}
+            onChange={(place) => setWanted({ ...wanted, rttMs: rttAt(place) })}
+          />
+        </div>
+        <ApplyLine wanted={wanted} asked={asked} onReset={() => setWanted(present)} />
+      </Panel>
+      {starts.length === 0 ? (
+        <Panel>
+          <Empty title="Nothing was measured yet">
+            A node measures its link at its start where a threshold is asked for, and when it is ordered to (Nodes,
+            Order, Measure). What it finds stands here.
+          </Empty>
+        </Panel>
+      ) : (
+        <>
+          <Panel
+            label="Replay"
+            title={`${formatCount(starts.length)} measurements, replayed`}
+            note={`the budget of ${answer.limits.perHour} an hour, pauses, the look at the others and what is remembered of machines are the governor's own`}
+          >
+            <ReplaySumTable now={sumFates(starts, now, about)} then={sumFates(starts, then, about)} />
+            <div className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5 text-soft">
+              <label htmlFor="start-minutes">A node that starts again works after</label>
+              <div className="w-16">
+                <TextInput
+                  id="start-minutes"
+                  inputMode="numeric"
+                  value={startMinutes}
+                  onChange={(event) => setStartMinutes(event.target.value)}
+                />
+              </div>
+              min (half of a SaladCloud group is online after 10).
+            </div>
+          </Panel>
+          <StartsTable answer={answer} starts={starts} now={now} then={then} />
+        </>
+      )}
+    </>
+  );
+}
+
+const countRates = (values: readonly (number | null)[]): number[] =>
+  countPlaces(values, { placeOf: placeOfRate, first: 1, last: RATE_PLACES });
+
+function SourceWords({ asked }: { asked: FleetThresholds }) {
+  const rate = useRate();
+  const words = thresholdWords(asked, rate);
+  if (asked.setAt === null) return "nothing is asked for here; nodes go by their own flags";
+  return (
+    <span className="nums">
+      now {words ?? "nothing"}, set by {visibleName(asked.setBy)} <Age at={asked.setAt} />
+    </span>
+  );
+}
+
+const visibleName = (name: string | null): string => name ?? "somebody";
+
+interface ApplyLineProps {
+  wanted: LinkThresholds;
+  asked: FleetThresholds;
+  onReset: () => void;
+}
+
+function ApplyLine({ wanted, asked, onReset }: ApplyLineProps) {
+  const whyNot = useWhyNot("operator");
+  const rate = useRate();
+  const client = useQueryClient();
+  const same = isSame(wanted, asked);
+  const save = useAction(() => hub.thresholds.set.mutate({ thresholds: wanted, version: asked.version }));
+  return (
+    <div className="flex flex-col gap-3 border-t border-line px-4 py-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button
+          look="main"
+          disabled={same || save.busy || whyNot !== null}
+          title={whyNot ?? undefined}
+          onClick={() =>
+            save.run(undefined, () => {
+              void client.invalidateQueries({ queryKey: ["thresholds"] });
+              say("safe", `Every node that starts is asked for ${thresholdWords(wanted, rate) ?? "nothing"}.`);
+            })
+          }
+        >
+          {save.busy ? "Saving" : "Ask this of every node"}
+        </Button>
+        {!same && (
+          <Button look="quiet" onClick={onReset}>
+            As it is now
+          </Button>
+        )}
+        <span className="min-w-0 flex-1 basis-60 text-12 text-faint">
+          Counts for nodes that start from then on. A node&apos;s own --min-up, --min-down and --max-rtt go before it.
+        </span>
+      </div>
+      {save.fault !== null &&
+        (save.fault.code === "CONFLICT" ? (
+          <Banner
+            tone="risk"
+            title="Somebody changed the thresholds meanwhile."
+            action={
+              <Button onClick={() => void client.invalidateQueries({ queryKey: ["thresholds"] })}>Look again</Button>
+            }
+          />
+        ) : (
+          <FaultNote fault={save.fault} />
+        ))}
+    </div>
+  );
+}

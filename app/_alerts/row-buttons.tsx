@@ -1,0 +1,32 @@
+import { Button } from "../_ui/button.tsx";
+
+interface RowButtonsProps {
+  /** Of the rule or the channel. */
+  name: string;
+  isEnabled: boolean;
+  isTurning: boolean;
+  /** Null: this person may. */
+  whyNot: string | null;
+  onTurn: () => void;
+  onEdit: () => void;
+  onRemove: () => void;
+}
+
+/** What can be done with every rule and every channel. */
+export function RowButtons({ name, isEnabled, isTurning, whyNot, onTurn, onEdit, onRemove }: RowButtonsProps) {
+  const turn = isEnabled ? "Turn off" : "Turn on";
+  const look = { look: "quiet", size: "small", whyNot } as const;
+  return (
+    <>
+      <Button {...look} disabled={isTurning} aria-label={`${turn} ${name}`} onClick={onTurn}>
+        {turn}
+      </Button>
+      <Button {...look} aria-label={`Edit ${name}`} onClick={onEdit}>
+        Edit
+      </Button>
+      <Button {...look} aria-label={`Remove ${name}`} onClick={onRemove}>
+        Remove…
+      </Button>
+    </>
+  );
+}

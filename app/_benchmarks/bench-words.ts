@@ -1,0 +1,69 @@
+import type { BenchRow, BenchState, TurnState } from "#protocol/bench/views.ts";
+import type { BenchSummary, EngineSummary } from "#protocol/bench/summarize.ts";
+import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
+import { formatDuration } from "#protocol/units.ts";
+import type { Tone } from "../_ui/mark.tsx";
+
+/** Words and shapes of benchmarks. */
+
+export const BENCH_TONES: Readonly<Record<BenchState, Tone>> = { running: "moving", done: "safe", cancelled: "quiet" };
+export const TURN_TONES: Readonly<Record<TurnState, Tone>> = {
+  waiting: "quiet",
+  running: "moving",
+  done: "safe",
+  failed: "lost",
+  cancelled: "quiet",
+};
+
+/** Ended turns of all, 0 to 1. */
+export function shareDone({ turns }: Pick<BenchRow, "turns">): number {
+  const ended = turns.done + turns.failed + turns.cancelled;
+  const all = ended + turns.waiting + turns.running;
+  return all === 0 ? 1 : ended / all;
+}
+
+/** Below a second too: a library is loaded in less. */
+export const spanWords = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)} ms` : formatDuration(ms));
+
+/** Why there is no case to show. */
+export const nothingWords = ({ state }: Pick<BenchRow, "state">): string =>
+  state === "running" ? "No case has ended yet." : "It was over before any case had ended.";
+
+export const percentWords = (share: number | null): string => (share === null ? "–" : `${(share * 100).toFixed(1)} %`);
+
+/** `4.2 ms`, `120 ms`. */
+export const rttWords = (ms: number | null): string => (ms === null ? "–" : `${ms.toFixed(ms < 10 ? 1 : 0)} ms`);
+
+export interface EngineLine {
+  engine: EngineName;
+  up: EngineSummary | null;
+  down: EngineSummary | null;
+  cases: number;
+  failed: number;
+}
+
+/** Both directions of an engine side by side, in the order of the table of engines. */
+export function engineLines({ engines }: Pick<BenchSummary, "engines">): EngineLine[] {
+  return ENGINE_NAMES.flatMap((engine) => {
+    const own = engines.filter((one) => one.engine === engine);
+    if (own.length === 0) return [];
+    const way = (direction: string) => own.find((one) => one.direction === direction) ?? null;
+    const sum = (read: (one: EngineSummary) => number) => own.reduce((all, one) => all + read(one), 0);
+    return [
+      {
+        engine,
+        up: way("up"),
+        down: way("down"),
+        cases: sum(({ cases }) => cases),
+        failed: sum(({ failed }) => failed),
+      },
+    ];
+  });
+}
+
+/** How much `now` is above `before`: `+12.5 %`. */
+export function changeWords(now: number | null, before: number | null): string {
+  if (now === null || before === null || before === 0) return "–";
+  const change = (now / before - 1) * 100;
+  return `${change < 0 ? "−" : "+"}${Math.abs(change).toFixed(1)} %`;
+}

@@ -1,0 +1,56 @@
+"use client";
+import { useState } from "react";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { Field, TextArea } from "../_ui/field.tsx";
+import { say } from "../_ui/toast.tsx";
+
+interface SealKeyImportProps {
+  profileId: string;
+  /** There is something that only another key opens. */
+  wanted: boolean;
+  onChanged: () => void;
+}
+
+/** Takes a key in that another hub exported. */
+export function SealKeyImport({ profileId, wanted, onChanged }: SealKeyImportProps) {
+  const [text, setText] = useState("");
+  const whyNot = useWhyNot("admin");
+  const take = useAction(() => hub.sealing.importKey.mutate({ profileId, text }));
+  return (
+    <details open={wanted ? true : undefined}>
+      <summary className="w-fit py-1 text-soft hover:text-ink">Import an exported key</summary>
+      <Field label="Exported key" hint="The line that begins with tidemark-key-1. For a hub that was built anew.">
+        {(ids) => (
+          <TextArea
+            {...ids}
+            kind="code"
+            rows={3}
+            value={text}
+            disabled={whyNot !== null}
+            onChange={(event) => setText(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="mt-1 flex justify-end">
+        <Button
+          disabled={take.busy || whyNot !== null || text.trim() === ""}
+          title={whyNot ?? undefined}
+          onClick={() =>
+            take.run(undefined, () => {
+              setText("");
+              onChanged();
+              say("quiet", "The key was imported.");
+            })
+          }
+        >
+          Import key
+        </Button>
+      </div>
+      {take.fault !== null && <FaultNote fault={take.fault} />}
+    </details>
+  );
+}

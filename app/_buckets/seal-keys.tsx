@@ -1,0 +1,123 @@
+"use client";
+import { useState, type FormEvent } from "react";
+import type { SealKeyView } from "#protocol/sealing.ts";
+import { Age } from "../_hub/age.tsx";
+import { hub } from "../_hub/client.ts";
+import { FaultNote } from "../_hub/fault-note.tsx";
+import { useWhyNot } from "../_hub/person.tsx";
+import { useAction } from "../_hub/use-action.ts";
+import { Button } from "../_ui/button.tsx";
+import { CodeBlock } from "../_ui/code-block.tsx";
+import { Field, TextInput } from "../_ui/field.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { checkpointsWords } from "./sealing-words.ts";
+
+interface SealKeysProps {
+  profileId: string;
+  keys: readonly SealKeyView[];
+  onChanged: () => void;
+}
+
+/** The keys of a bucket: what each opens, whether a copy of it was taken. */
+export function SealKeys({ profileId, keys, onChanged }: SealKeysProps) {
+  const whyNot = useWhyNot("admin");
+  const [exporting, setExporting] = useState<string | null>(null);
+  const renew = useAction(() => hub.sealing.renewKey.mutate({ id: profileId }));
+  if (keys.length === 0) return null;
+  return (
+    <section aria-label="Keys">
+      <div className="flex items-center gap-2">
+        <h3 className="flex-1 font-mid">Keys</h3>
+        <Button
+          size="small"
+          disabled={renew.busy || whyNot !== null}
+          title={whyNot ?? "For what is saved from now on; the keys before stay for what they opened"}
+          onClick={() => renew.run(undefined, onChanged)}
+        >
+          Make a new key
+        </Button>
+      </div>
+      {renew.fault !== null && <FaultNote fault={renew.fault} />}
+      <ul aria-label="Keys" className="mt-2 divide-y divide-line rounded-2 border border-line">
+        {keys.map((key) => (
+          <li key={key.id} className="flex flex-col gap-2 px-3 py-2.5">
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+              <span className="font-mono text-12">{key.fingerprint}</span>
+              {key.isCurrent && <Tag tone="safe">in use</Tag>}
+              <span className="nums flex-1 text-12 text-soft">
+                {checkpointsWords(key.checkpoints)} · {key.isImported ? "imported" : "made"} <Age at={key.createdAt} />
+              </span>
+              <Button
+                size="small"
+                disabled={whyNot !== null}
+                title={whyNot ?? undefined}
+                aria-label={`Export the key ${key.fingerprint}`}
+                onClick={() => setExporting(exporting === key.id ? null : key.id)}
+              >
+                Export…
+              </Button>
+            </div>
+            <p className="text-12 text-soft">
+              {key.exportedAt === null ? (
+                <span className="text-risk">
+                  No copy of it was ever taken: if this hub is lost, so is what it opens.
+                </span>
+              ) : key.exportedBy === null ? (
+                "It came from an exported copy."
+              ) : (
+                <>
+                  Exported <Age at={key.exportedAt} /> by {visibleText(key.exportedBy)}.
+                </>
+              )}
+            </p>
+            {exporting === key.id && <Export profileId={profileId} keyId={key.id} onChanged={onChanged} />}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Export({ profileId, keyId, onChanged }: { profileId: string; keyId: string; onChanged: () => void }) {
+  const [password, setPassword] = useState("");
+  const take = useAction(() => hub.sealing.exportKey.mutate({ profileId, keyId, password }));
+  if (take.result !== undefined && take.fault === null)
+    return (
+      <div className="flex flex-col gap-2">
+        <CodeBlock text={take.result.text} label="exported key" />
+        <p className="text-12 text-soft">
+          Keep this line where the hub is not: a password manager, or printed in a safe. Whoever has it and can read the
+          bucket can read every checkpoint it opens. It is not shown again without the password.
+        </p>
+      </div>
+    );
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    take.run(undefined, () => {
+      setPassword("");
+      onChanged();
+    });
+  };
+  return (
+    <form onSubmit={submit}>
+      <Field label="Your password" hint="Asked once more, and written into the record of who did what.">
+        {(ids) => (
+          <TextInput
+            {...ids}
+            type="password"
+            autoComplete="current-password"
+            value={password}
+            onChange={(event) => setPassword(event.target.value)}
+          />
+        )}
+      </Field>
+      <div className="mt-1 flex justify-end">
+        <Button type="submit" look="main" disabled={take.busy || password === ""}>
+          Show the key
+        </Button>
+      </div>
+      {take.fault !== null && <FaultNote fault={take.fault} />}
+    </form>
+  );
+}

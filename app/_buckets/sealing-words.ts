@@ -1,0 +1,19 @@
+import { formatCount } from "#protocol/units.ts";
+import type { Sealing } from "#protocol/sealing.ts";
+
+/** What is said of encryption. */
+
+export const SEALING_STATES: Readonly<Record<Sealing, string>> = {
+  off: "Encryption is off: checkpoints lie in the bucket as they are.",
+  content: "Encryption is on: new checkpoints open with their key only. Names of files can be read.",
+  names: "Encryption is on: new checkpoints open with their key only, and names of files are hidden.",
+};
+
+export const SEALING_CHOICES = [
+  { value: "off", label: "stored as they are" },
+  { value: "content", label: "encrypted", note: "names of files can be read in the bucket" },
+  { value: "names", label: "encrypted, names too", note: "other tools see only numbers" },
+];
+
+export const checkpointsWords = (count: number): string =>
+  `${formatCount(count)} ${count === 1 ? "checkpoint" : "checkpoints"}`;

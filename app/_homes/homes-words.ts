@@ -1,0 +1,27 @@
+import type { RunHomesView } from "#protocol/homes.ts";
+import { formatCount } from "#protocol/units.ts";
+
+/** What of the run is not in as many buckets as it should be. */
+export function behindWords({ homes, behind }: Pick<RunHomesView, "homes" | "behind">): string {
+  if (homes.length === 1) return "one bucket";
+  const { checkpoints, newest } = behind;
+  if (checkpoints === 0) return `${homes.length} buckets, every checkpoint in as many as it should be`;
+  const which = newest ? ", the newest among them" : "";
+  return `${formatCount(checkpoints)} ${checkpoints === 1 ? "checkpoint lacks a copy" : "checkpoints lack a copy"}${which}`;
+}
+
+export const copiesChoices = (homes: number): { value: string; label: string }[] => [
+  { value: "all", label: "Each checkpoint in all homes" },
+  ...Array.from({ length: homes - 1 }, (_, index) => ({
+    value: String(index + 1),
+    label: index === 0 ? "In the nearest home alone" : `In the nearest ${index + 1} homes`,
+  })),
+];
+
+/** The list with one of them a place further up (-1) or down (1). */
+export function moved(ids: readonly string[], index: number, by: -1 | 1): string[] {
+  const next = [...ids];
+  const [one] = next.splice(index, 1);
+  if (one !== undefined) next.splice(index + by, 0, one);
+  return next;
+}

@@ -1,0 +1,20 @@
+import { NO_RISK } from "#protocol/risk.ts";
+import type { FleetView } from "#protocol/views.ts";
+
+/** For tests: a small fleet in which all is well and nothing has been saved yet. */
+export const fleetView = (over: Partial<FleetView> = {}): FleetView => ({
+  at: 0,
+  nodes: 3,
+  online: 3,
+  silent: 0,
+  byWork: { safe: 3, moving: 0, risk: 0, lost: 0 },
+  risk: NO_RISK,
+  worstNode: null,
+  upBytesPerSecond: 0,
+  downBytesPerSecond: 0,
+  activeTransfers: 0,
+  doneLastDay: 0,
+  failedLastDay: 0,
+  checkpointsComplete: 0,
+  ...over,
+});

@@ -1,0 +1,33 @@
+import type { TransferRow } from "#protocol/views.ts";
+
+/** A row for tests: an upload that has just begun. */
+export const transferRow = (over: Partial<TransferRow> = {}): TransferRow => ({
+  id: "t",
+  nodeId: "n",
+  nodeName: "gpu-7",
+  direction: "upload",
+  state: "running",
+  checkpointId: "c",
+  run: "llama",
+  step: 1,
+  bucket: "training-eu",
+  place: "training-eu/runs/llama",
+  bytesDone: 0,
+  bytesTotal: 1,
+  filesDone: 0,
+  filesTotal: 1,
+  currentPath: null,
+  bytesPerSecond: 0,
+  averageBytesPerSecond: 0,
+  etaMs: null,
+  connections: 0,
+  retries: 0,
+  pieces: "",
+  stalledMs: null,
+  fault: null,
+  startedBy: "queue",
+  createdAt: 0,
+  startedAt: null,
+  endedAt: null,
+  ...over,
+});

@@ -1,0 +1,43 @@
+import { formatCount } from "#protocol/units.ts";
+import type { EventKind, EventRow } from "#protocol/views.ts";
+
+/**
+ * What is read out to those who do not see the page: milestones, never ticks. A few are said one by one, many are counted,
+ * so that a fleet of thousands is one sentence and not a stream of them.
+ */
+
+const COUNTED: Partial<Record<EventKind, readonly [one: string, many: string]>> = {
+  "work-lost": ["node lost work", "nodes lost work"],
+  "node-silent": ["node fell silent", "nodes fell silent"],
+  "checkpoint-damaged": ["checkpoint is damaged", "checkpoints are damaged"],
+  "restore-failed": ["restore failed", "restores failed"],
+  "upload-failed": ["upload failed", "uploads failed"],
+  "capture-refused": ["checkpoint was not captured", "checkpoints were not captured"],
+  "restore-done": ["restore is done", "restores are done"],
+  "node-back": ["node is back", "nodes are back"],
+  "node-joined": ["node joined", "nodes joined"],
+  "checkpoint-safe": ["checkpoint is safe", "checkpoints are safe"],
+};
+/** Worst first: what is said last is what is not heard. */
+const KINDS = Object.keys(COUNTED);
+const ONE_BY_ONE = 2;
+
+const sentence = (event: EventRow): string =>
+  [event.nodeName, event.text].filter((part) => part !== null && part !== "").join(" ");
+
+/** One announcement for all that happened since the last one; null when none of it is a milestone. */
+export function milestoneWords(events: readonly EventRow[]): string | null {
+  const told = events.filter(({ kind }) => COUNTED[kind] !== undefined);
+  if (told.length === 0) return null;
+  const byKind = Object.groupBy(told, ({ kind }) => kind);
+  if (told.length <= ONE_BY_ONE)
+    return `${told
+      .toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+      .map(sentence)
+      .join(". ")}.`;
+  return `${KINDS.flatMap((kind) => {
+    const count = byKind[kind as EventKind]?.length ?? 0;
+    const words = COUNTED[kind as EventKind];
+    return count === 0 || words === undefined ? [] : [`${formatCount(count)} ${words[count === 1 ? 0 : 1]}`];
+  }).join(", ")}.`;
+}

@@ -1,0 +1,128 @@
+"use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+import { useAddressWord } from "../_hub/address.ts";
+import { useHubNow } from "../_hub/live.tsx";
+import { nodeSamplesQuery } from "../_hub/queries.ts";
+import { breakAfterMs, chartWindow, rangeOf, type ChartWindow } from "../_hub/ranges.ts";
+import { QueryFault } from "../_hub/query-fault.tsx";
+import { ChartLater } from "../_ui/chart-later.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { Skeleton } from "../_ui/skeleton.tsx";
+import { useTrail, type TrailPoint } from "./live-trail.ts";
+
+const HEIGHT = 112;
+const NONE: readonly SamplePoint[] = [];
+
+interface Measure {
+  key: "rttMs" | "cpuPercent";
+  title: string;
+  tone: "moving" | "safe";
+  format: (value: number) => string;
+  /** Said where nothing was measured. */
+  nothing: string;
+}
+
+const MEASURES: readonly Measure[] = [
+  {
+    key: "rttMs",
+    title: "Round trip to the bucket",
+    tone: "moving",
+    format: (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`,
+    nothing: "Measured while something moves; nothing did.",
+  },
+  {
+    key: "cpuPercent",
+    title: "Worker CPU, of one core",
+    tone: "safe",
+    format: (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} %`,
+    nothing: "No minute is on record yet.",
+  },
+];
+
+/** The round trip and what the worker takes of the processor, over the same time as the throughput above. */
+export function LinkCharts({ node }: { node: NodeRow }) {
+  const [word] = useAddressWord("range", "1h");
+  const range = rangeOf(word);
+  const now = useHubNow(1000);
+  const samples = useQuery({ ...nodeSamplesQuery(node.id, range.minutes), placeholderData: keepPreviousData });
+  const points = useTrail(node, now, samples.data ?? NONE);
+  const shown = chartWindow({
+    first: points[0]?.at,
+    now: Math.max(now, points.at(-1)?.at ?? 0),
+    minutes: range.minutes,
+  });
+  return (
+    <Panel label="Round trip and CPU">
+      {samples.isError && samples.data === undefined ? (
+        <QueryFault query={samples} />
+      ) : (
+        <div className="grid gap-x-6 md:grid-cols-2">
+          {MEASURES.map((measure) => (
+            <MeasureChart
+              key={measure.key}
+              measure={measure}
+              points={samples.data === undefined ? null : points}
+              shown={shown}
+              breakAfter={breakAfterMs(range)}
+              name={node.name}
+            />
+          ))}
+        </div>
+      )}
+    </Panel>
+  );
+}
+
+interface MeasureChartProps {
+  measure: Measure;
+  /** Null while they are on their way. */
+  points: readonly TrailPoint[] | null;
+  shown: ChartWindow;
+  breakAfter: number;
+  name: string;
+}
+
+function MeasureChart({ measure, points, shown, breakAfter, name }: MeasureChartProps) {
+  const { key, title, tone, format, nothing } = measure;
+  // What was not measured is a gap, not a zero.
+  const known = (points ?? []).flatMap((point) => {
+    const value = point[key];
+    return value === null ? [] : [{ at: point.at, value }];
+  });
+  const last = known.at(-1);
+  return (
+    <figure aria-label={title} className="min-w-0 px-2 pt-2.5 pb-2 sm:px-4">
+      <figcaption className="flex items-baseline gap-2 pb-1">
+        <span className="font-mid">{title}</span>
+        {last !== undefined && <span className="nums dim-when-stale text-soft">{format(last.value)}</span>}
+      </figcaption>
+      {points === null ? (
+        <Skeleton style={{ height: HEIGHT }} />
+      ) : known.length === 0 ? (
+        <p className="text-soft" style={{ height: HEIGHT }}>
+          {nothing}
+        </p>
+      ) : (
+        <ChartLater
+          label={`${title} of ${name}`}
+          times={known.map(({ at }) => at)}
+          from={shown.from}
+          to={shown.to}
+          height={HEIGHT}
+          breakAfterMs={breakAfter}
+          series={[
+            {
+              key,
+              label: title,
+              tone,
+              values: known.map(({ value }) => value),
+              format,
+              scale: { name: key, base: 10 },
+            },
+          ]}
+        />
+      )}
+    </figure>
+  );
+}

@@ -1,0 +1,59 @@
+"use client";
+import { useKeptText } from "../_hub/kept-text.ts";
+import { DropBox } from "../_ui/drop-box.tsx";
+import { FilterWords } from "../_ui/filter-words.tsx";
+import { onDemand } from "../_ui/on-demand.tsx";
+import { PlainSelect } from "../_ui/plain-select.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { ORDER_CHOICES } from "./node-order.ts";
+
+const wait = () => <SkeletonRows rows={3} />;
+const SavedFilters = onDemand(() => import("./saved-filters.tsx").then((module) => module.SavedFilters), wait);
+const ColumnChoice = onDemand(() => import("./column-choice.tsx").then((module) => module.ColumnChoice), wait);
+
+const VIEWS = [
+  { id: "table", label: "Table" },
+  { id: "tiles", label: "Tiles" },
+];
+
+/** What this browser shows of nodes, as text; null for the usual columns. */
+export const useNodeColumns = () => useKeptText("tidemark-node-columns");
+
+interface ListToolsProps {
+  view: "table" | "tiles";
+  onView: (view: string) => void;
+  /** As in the address. */
+  sort: string;
+  onSort: (sort: string) => void;
+}
+
+/** How the list of nodes is looked at: filters with a name, columns, table or tiles. */
+export function ListTools({ view, onView, sort, onSort }: ListToolsProps) {
+  const [columns, keepColumns] = useNodeColumns();
+  return (
+    <div className="flex flex-wrap items-center gap-x-2 gap-y-1 sm:ml-auto">
+      <DropBox label="Saved filters">
+        <SavedFilters />
+      </DropBox>
+      {view === "table" && (
+        <DropBox label="Columns">
+          <ColumnChoice text={columns} onChange={keepColumns} />
+        </DropBox>
+      )}
+      {view === "tiles" && (
+        <div className="w-44">
+          <PlainSelect
+            label="Order"
+            value={sort.replace(/^-/, "")}
+            placeholder=""
+            choices={ORDER_CHOICES}
+            onChange={onSort}
+          />
+        </div>
+      )}
+      <div className="pl-2">
+        <FilterWords label="Shown as" words={VIEWS} value={view} onChange={onView} />
+      </div>
+    </div>
+  );
+}

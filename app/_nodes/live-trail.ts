@@ -1,0 +1,51 @@
+"use client";
+import { useState } from "react";
+import type { NodeRow, SamplePoint } from "#protocol/views.ts";
+
+/** What a chart of a node draws; all but what a sample of a minute has beside it. */
+export type TrailPoint = Omit<SamplePoint, "lossMs">;
+
+/**
+ * Minutes are written down when they are over; until then a chart would stand still. So what the node says while somebody looks
+ * is kept, every five seconds, from the newest minute on: a line that grows, and that the minutes replace.
+ */
+const EVERY_MS = 5_000;
+const MOST = 60;
+
+/** With the present added when it is time for it; the same list when it is not. */
+export function withPresent(trail: readonly TrailPoint[], present: TrailPoint): readonly TrailPoint[] {
+  const newest = trail.at(-1);
+  if (newest !== undefined && present.at - newest.at < EVERY_MS) return trail;
+  return [...trail.slice(1 - MOST), present];
+}
+
+/** The minutes on record, then what was seen since, then the present. A node that does not answer has no present. */
+export function drawnPoints(
+  stored: readonly TrailPoint[],
+  trail: readonly TrailPoint[],
+  present: TrailPoint | null,
+): TrailPoint[] {
+  const last = stored.at(-1)?.at ?? 0;
+  const seen = trail.filter(({ at }) => at > last);
+  const isNew = present !== null && present.at > (seen.at(-1)?.at ?? last);
+  return [...stored, ...seen, ...(isNew ? [present] : [])];
+}
+
+/** The points of a node's charts, growing while the page is open. `now` is the hub's time, 0 until it is known. */
+export function useTrail(node: NodeRow, now: number, stored: readonly SamplePoint[]): TrailPoint[] {
+  const [kept, setKept] = useState<{ id: string; trail: readonly TrailPoint[] }>({ id: node.id, trail: [] });
+  const present = node.state === "online" && now > 0 ? presentOf(node, now) : null;
+  const before = kept.id === node.id ? kept.trail : [];
+  const trail = present === null ? before : withPresent(before, present);
+  if (trail !== kept.trail) setKept({ id: node.id, trail });
+  return drawnPoints(stored, trail, present);
+}
+
+const presentOf = (node: NodeRow, now: number): TrailPoint => ({
+  at: now,
+  upBytesPerSecond: node.upBytesPerSecond,
+  downBytesPerSecond: node.downBytesPerSecond,
+  atRiskBytes: node.risk.bytes,
+  rttMs: node.rttMs,
+  cpuPercent: node.cpuPercent,
+});

@@ -1,0 +1,142 @@
+import type { ReactNode } from "react";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { NodeRow } from "#protocol/views.ts";
+import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
+import { formatBytes } from "../_ui/sizes.ts";
+import { Sparkline } from "../_ui/sparkline.tsx";
+import { Cell, RowLink, TwoLines } from "../_ui/table.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { TideLine } from "../_ui/tide-line.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { nodeFactsLine } from "./node-filter.ts";
+
+/** What a cell needs beside the node: the hub's time, and rates in the unit this browser chose. */
+interface About {
+  node: NodeRow;
+  now: number;
+  rate: (bytesPerSecond: number) => string;
+}
+
+const DASH = <span className="text-faint">–</span>;
+const dimmed = (words: ReactNode) => <span className="dim-when-stale">{words}</span>;
+
+/** What a node does is not known while it does not answer. */
+const whileHeard = (node: NodeRow, words: ReactNode) => dimmed(node.state === "online" ? words : DASH);
+const rateWords = ({ node, rate }: About, bytesPerSecond: number) =>
+  whileHeard(node, bytesPerSecond > 0 ? rate(bytesPerSecond) : <span className="text-faint">0</span>);
+
+function RunWords({ runs }: Pick<NodeRow, "runs">) {
+  const run = runs[0];
+  if (run === undefined) return <span className="text-faint">no run yet</span>;
+  const others = runs.length > 1 ? `and ${runs.length - 1} more` : null;
+  const step = run.localStep === null ? "no checkpoint yet" : `step ${formatCount(run.localStep)}`;
+  return <TwoLines first={visibleText(run.run)} second={others ?? step} />;
+}
+
+/** One cell of a list of nodes for each column of `node-columns.ts`. */
+export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> = {
+  node: ({ node }) => (
+    <Cell className="max-w-0 w-[22%] max-md:w-2/5 lg:min-w-40">
+      <TwoLines
+        first={<RowLink href={`/nodes/${encodeURIComponent(node.id)}`}>{visibleText(node.name)}</RowLink>}
+        second={visibleText(nodeFactsLine(node))}
+      />
+    </Cell>
+  ),
+  run: ({ node }) => (
+    <Cell from="md" className="max-w-0 w-[18%] lg:min-w-28">
+      <RunWords runs={node.runs} />
+    </Cell>
+  ),
+  tide: ({ node }) => (
+    <Cell>
+      <div className="dim-when-stale">
+        <TideLine tide={tideOf(node)} label={tideWords(tideOf(node))} />
+      </div>
+    </Cell>
+  ),
+  backlog: ({ node, now }) => {
+    const age = backlogAge(node.risk, now);
+    return (
+      <Cell from="lg" align="right">
+        <div className="dim-when-stale">
+          {node.risk.bytes === 0 ? <span className="text-faint">0</span> : formatBytes(node.risk.bytes)}
+          {age !== null && <div className="text-12 text-faint">{age}</div>}
+        </div>
+      </Cell>
+    );
+  },
+  up: (about) => (
+    <Cell from="lg" align="right">
+      {rateWords(about, about.node.upBytesPerSecond)}
+    </Cell>
+  ),
+  spark: ({ node }) => (
+    <Cell from="xl">
+      <Sparkline values={node.upHistory} label={`upload rate of ${node.name}, last five minutes`} />
+    </Cell>
+  ),
+  down: (about) => (
+    <Cell from="xl" align="right">
+      {rateWords(about, about.node.downBytesPerSecond)}
+    </Cell>
+  ),
+  rtt: ({ node }) => (
+    <Cell from="xl" align="right" className="text-soft">
+      {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
+    </Cell>
+  ),
+  cpu: ({ node }) => (
+    <Cell from="lg" align="right" className="text-soft">
+      {node.cpuPercent === null ? DASH : dimmed(`${Math.round(node.cpuPercent)} %`)}
+    </Cell>
+  ),
+  disk: ({ node }) => (
+    <Cell from="lg" align="right">
+      {node.disk === null ? (
+        DASH
+      ) : (
+        <div className="dim-when-stale">
+          {formatBytes(node.disk.freeBytes)}
+          <div className="text-12 text-faint">of {formatBytes(node.disk.totalBytes)}</div>
+        </div>
+      )}
+    </Cell>
+  ),
+  moving: ({ node }) => (
+    <Cell from="lg" align="right">
+      {whileHeard(node, node.activeTransfers === 0 ? <span className="text-faint">0</span> : node.activeTransfers)}
+    </Cell>
+  ),
+  bucket: ({ node }) => (
+    <Cell from="lg" className="max-w-36 truncate">
+      {node.profileName === null ? DASH : visibleText(node.profileName)}
+    </Cell>
+  ),
+  fleet: ({ node }) => (
+    <Cell from="lg" className="max-w-36 truncate text-soft">
+      {visibleText(node.fleet)}
+    </Cell>
+  ),
+  version: ({ node }) => (
+    <Cell from="lg" className="max-w-28 truncate text-soft">
+      {visibleText(node.facts.workerVersion)}
+    </Cell>
+  ),
+  seen: ({ node, now }) => (
+    <Cell from="lg" align="right" className="text-soft">
+      {node.lastSeenAt === null ? DASH : `${formatDuration(Math.max(0, now - node.lastSeenAt))} ago`}
+    </Cell>
+  ),
+  state: ({ node, now }) => {
+    const state = nodeStateWords(node, now);
+    return (
+      <Cell align="right">
+        <Tag tone={state.tone}>{state.text}</Tag>
+        {node.risk.bytes > 0 && (
+          <div className="nums pt-0.5 text-12 text-faint lg:hidden">{formatBytes(node.risk.bytes)}</div>
+        )}
+      </Cell>
+    );
+  },
+};

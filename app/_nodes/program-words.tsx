@@ -1,0 +1,97 @@
+"use client";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import type { NodeWords } from "#protocol/node-words.ts";
+import { formatDuration } from "#protocol/units.ts";
+import { hub } from "../_hub/client.ts";
+import { useHubNow } from "../_hub/live.tsx";
+import { QueryFault } from "../_hub/query-fault.tsx";
+import { Copy } from "../_ui/copy.tsx";
+import { Panel } from "../_ui/panel.tsx";
+import { SkeletonRows } from "../_ui/skeleton.tsx";
+import { Tag } from "../_ui/tag.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+
+/** Asked for so often while the page is looked at; the node reports at that pace then. */
+const EVERY_MS = 1_500;
+/** Older words are said to be old. */
+const OLD_MS = 8_000;
+/** A part that scrolls has to be reached by the keyboard. */
+const SCROLLS = { tabIndex: 0 } as const;
+/** As near to the end as this, reading goes on at the end when more comes. */
+const NEAR_PX = 24;
+
+/** What the training program on a node says, as it says it. */
+export function ProgramWords({ nodeId }: { nodeId: string }) {
+  const words = useQuery({
+    queryKey: ["node", nodeId, "words"],
+    queryFn: () => hub.nodes.words.query({ id: nodeId }),
+    refetchInterval: EVERY_MS,
+    placeholderData: keepPreviousData,
+    staleTime: 0,
+  });
+  const now = useHubNow(1000);
+  const { data } = words;
+  const text = data?.text ?? null;
+  return (
+    <Panel
+      title="Program"
+      label="Program"
+      note={data !== undefined && text !== null && <AgeTag words={data} now={now} />}
+      side={text !== null && text !== "" && <Copy text={text} label="Copy what is shown" />}
+    >
+      {data === undefined && words.isError ? (
+        <QueryFault query={words} />
+      ) : data === undefined ? (
+        <SkeletonRows rows={2} label="Loading what the program says" />
+      ) : text === null ? (
+        <p className="px-4 py-6 text-soft">{whyNothing(data)}</p>
+      ) : (
+        <LastLines text={text} />
+      )}
+    </Panel>
+  );
+}
+
+function AgeTag({ words, now }: { words: NodeWords; now: number }) {
+  const ageMs = words.at === null ? 0 : Math.max(0, now - words.at);
+  if (words.state !== "online") return <Tag tone="risk">as it was when the node was last heard</Tag>;
+  return ageMs > OLD_MS ? <Tag tone="risk">as of {formatDuration(ageMs)} ago</Tag> : <Tag tone="moving">live</Tag>;
+}
+
+function whyNothing({ state }: NodeWords): string {
+  return state === "online"
+    ? "Nothing to show. What a program says comes from nodes that run it with “tidemark run” and without a terminal of its own."
+    : "The node does not answer, so nothing of its program can be shown. If it ended, its last words stand in the events.";
+}
+
+/** Follows the end, until somebody scrolls up to read. */
+function LastLines({ text }: { text: string }) {
+  const area = useRef<HTMLDivElement>(null);
+  const follows = useRef(true);
+  // Drawn again only with other words.
+  useEffect(() => {
+    const element = area.current;
+    if (element !== null && follows.current) element.scrollTop = element.scrollHeight;
+  });
+  return (
+    <section
+      ref={area}
+      aria-label="What the program says"
+      {...SCROLLS}
+      onScroll={(event) => {
+        const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
+        follows.current = scrollHeight - clientHeight - scrollTop < NEAR_PX;
+      }}
+      className="dim-when-stale h-64 overflow-y-auto bg-sunk px-4 py-2"
+    >
+      {text === "" ? (
+        <p className="text-soft">It has said nothing yet.</p>
+      ) : (
+        <pre className="font-mono text-12 [overflow-wrap:anywhere] whitespace-pre-wrap">
+          {text.split("\n").map(visibleText).join("\n")}
+        </pre>
+      )}
+    </section>
+  );
+}

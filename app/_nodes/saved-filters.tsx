@@ -1,0 +1,88 @@
+"use client";
+import { X } from "lucide-react";
+import { usePathname, useRouter, useSearchParams } from "next/navigation";
+import { useState } from "react";
+import { useKeptText } from "../_hub/kept-text.ts";
+import { Button, IconButton } from "../_ui/button.tsx";
+import { classNames } from "../_ui/class-names.ts";
+import { TextInput } from "../_ui/field.tsx";
+import { say } from "../_ui/toast.tsx";
+import { visibleText } from "../_ui/visible-text.ts";
+import { nameWrong, queryOf, readViews, withoutView, withView } from "./saved-views.ts";
+
+const NAME = "tidemark-node-views";
+
+/** Filters that were given a name: one press goes there. What is on the page now can be given one. */
+export function SavedFilters() {
+  const [text, keep] = useKeptText(NAME);
+  const [name, setName] = useState("");
+  const router = useRouter();
+  const path = usePathname();
+  const views = readViews(text);
+  const now = queryOf(useSearchParams());
+  const wrong = name === "" ? null : nameWrong(name);
+  return (
+    <>
+      {views.length === 0 ? (
+        <p className="pb-2 text-soft">
+          {now === "" ? "Filter, search or sort the list; then what it shows can be kept here by a name." : "None yet."}
+        </p>
+      ) : (
+        <ul className="max-h-72 overflow-y-auto pb-2">
+          {views.map((view) => (
+            <li key={view.name} className="flex items-center gap-1">
+              <button
+                type="button"
+                aria-current={view.query === now ? "true" : undefined}
+                onClick={() => router.replace(view.query === "" ? path : `${path}?${view.query}`, { scroll: false })}
+                className={classNames(
+                  "min-h-[28px] min-w-0 flex-1 truncate rounded-1 px-2 text-left hover:bg-sunk",
+                  view.query === now && "font-mid",
+                )}
+              >
+                {visibleText(view.name)}
+              </button>
+              <IconButton
+                size="small"
+                label={`Forget ${visibleText(view.name)}`}
+                onClick={() => {
+                  keep(withoutView(views, view.name));
+                  say("quiet", `${visibleText(view.name)} was forgotten.`);
+                }}
+              >
+                <X size={14} aria-hidden />
+              </IconButton>
+            </li>
+          ))}
+        </ul>
+      )}
+      {now !== "" && (
+        <form
+          aria-label="Save this filter"
+          className="flex items-start gap-2 border-t border-line pt-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (nameWrong(name) !== null) return;
+            keep(withView(views, { name, query: now }));
+            setName("");
+          }}
+        >
+          <div className="min-w-0 flex-1">
+            <TextInput
+              aria-label="Name of this filter"
+              placeholder="A name for it"
+              value={name}
+              maxLength={60}
+              onChange={(event) => setName(event.target.value)}
+            />
+            {wrong !== null && <p className="pt-1 text-12 text-lost">{wrong}</p>}
+          </div>
+          <Button type="submit" disabled={nameWrong(name) !== null}>
+            Save
+          </Button>
+        </form>
+      )}
+      <p className="pt-2 text-12 text-faint">Kept in this browser. The address of the page hands one on.</p>
+    </>
+  );
+}

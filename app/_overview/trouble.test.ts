@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { NO_RISK } from "#protocol/risk.ts";
+import type { NodeRow, TransferRow } from "#protocol/views.ts";
+import { fleetView } from "../_hub/make-fleet-view.ts";
+import { nodeRow, nodeRunView } from "../_hub/make-node-row.ts";
+import { transferRow } from "../_hub/make-transfer-row.ts";
+import { byTrouble, failingNodes, troublesOf } from "./trouble.ts";
+
+type NodeParts = Partial<Pick<NodeRow, "state" | "work" | "risk" | "runs">>;
+const node = (name: string, parts: NodeParts = {}) => nodeRow({ id: name, name, ...parts });
+
+const fleet = (failedLastDay = 0) => fleetView({ failedLastDay, checkpointsComplete: 1 });
+
+const moving = (nodeId: string, parts: Partial<TransferRow>) => transferRow({ id: `t-${nodeId}`, nodeId, ...parts });
+
+const lost = node("gone", { state: "silent", work: "lost", risk: { ...NO_RISK, lossMs: 14 * 60_000 } });
+const quiet = node("quiet", { state: "silent" });
+const behind = node("behind", { work: "risk", risk: { ...NO_RISK, oldestUnsafeAt: 5 } });
+const slow = node("slow", {
+  runs: [nodeRunView({ safeBytes: 1e9, intervalMs: 60_000, leastIntervalMs: 600_000 })],
+});
+const stalled = node("stalled");
+const well = [node("well-10"), node("well-2")];
+
+test("a fleet in which all is well has no trouble", () => {
+  expect(troublesOf({ fleet: fleet(), nodes: well, transfers: [moving("well-2", {})], alerts: 0 })).toEqual([]);
+});
+
+test("each node is told once, as the worst that it is, and the worst comes first", () => {
+  const found = troublesOf({
+    fleet: fleet(3),
+    nodes: [...well, slow, stalled, behind, quiet, lost],
+    transfers: [moving("stalled", { stalledMs: 40_000 }), moving("gone", { stalledMs: 1 })],
+    alerts: 1,
+  });
+  expect(found.map(({ id, count }) => `${count} ${id}`)).toEqual([
+    "1 lost",
+    "1 silent",
+    "1 failing",
+    "1 alerts",
+    "1 risk",
+    "1 slow",
+    "3 failed",
+  ]);
+  expect(found[0]?.words).toBe("node is away with work that is not safe, 14 min of training");
+});
+
+test("a transfer that waits with a fault counts as failing, one that waits its turn does not", () => {
+  const fault: TransferRow["fault"] = { code: "HUB_UNREACHABLE" };
+  expect([...failingNodes([moving("a", { state: "waiting", fault }), moving("b", { state: "waiting" })])]).toEqual([
+    "a",
+  ]);
+});
+
+test("the failing and the slow nodes stand first, then those whose work waits longest", () => {
+  const order = byTrouble([...well, slow, stalled, behind, quiet, lost], new Set(["stalled"]));
+  expect(order.map(({ name }) => name)).toEqual(["gone", "stalled", "quiet", "behind", "slow", "well-2", "well-10"]);
+});

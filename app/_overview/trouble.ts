@@ -1,0 +1,129 @@
+import type { FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
+import { formatDuration } from "#protocol/units.ts";
+import { byBacklogAge } from "../_hub/risk-words.ts";
+import { cannotSustain } from "../_nodes/sustain.ts";
+
+/**
+ * What is wrong with the fleet, worst first: what is lost or may be, what fails now, what is too slow to keep up. All
+ * well is an empty list. The same ranks put the nodes in order, so that the failing and the slow ones come first.
+ */
+
+export interface Trouble {
+  id: "lost" | "silent" | "failing" | "risk" | "slow" | "failed" | "alerts";
+  tone: "risk" | "lost";
+  count: number;
+  /** After the count: `nodes are silent`. */
+  words: string;
+  href: string;
+}
+
+interface Known {
+  fleet: FleetView;
+  nodes: Iterable<NodeRow>;
+  transfers: readonly TransferRow[];
+  /** Null while it is not known. */
+  alerts: number | null;
+}
+
+/** Nodes on which something stands still or was refused now. */
+export function failingNodes(transfers: Iterable<TransferRow>): ReadonlySet<string> {
+  const failing = new Set<string>();
+  for (const row of transfers) {
+    const stands = row.state === "running" && row.stalledMs !== null;
+    const refused = row.fault !== null && (row.state === "running" || row.state === "waiting");
+    if (stands || refused) failing.add(row.nodeId);
+  }
+  return failing;
+}
+
+const isLost = (node: NodeRow): boolean =>
+  (node.state === "silent" || node.state === "offline") && node.work === "lost";
+// Only whether, so whatever unit it would be said in.
+const isSlow = (node: NodeRow): boolean => cannotSustain(node, "bits") !== null;
+const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
+
+/** A silent node whose work is lost is told once, as lost; one that fails and is slow, as failing. */
+export function troublesOf({ fleet, nodes, transfers, alerts }: Known): Trouble[] {
+  const failing = failingNodes(transfers);
+  const isMoving = transfers.some(({ state }) => state === "running");
+  const found = { lost: 0, silent: 0, failing: 0, risk: 0, slow: 0 };
+  let lostMs = 0;
+  for (const node of nodes) {
+    if (node.state === "revoked") continue;
+    if (isLost(node)) {
+      found.lost++;
+      lostMs += node.risk.lossMs;
+    } else if (node.state === "silent") found.silent++;
+    else if (failing.has(node.id)) found.failing++;
+    else if (node.work === "risk") found.risk++;
+    else if (isSlow(node)) found.slow++;
+  }
+  const all: Trouble[] = [
+    {
+      id: "lost",
+      tone: "lost",
+      count: found.lost,
+      words: `${many(found.lost, "node is", "nodes are")} away with work that is not safe${lostMs < 1000 ? "" : `, ${formatDuration(lostMs)} of training`}`,
+      href: "/nodes?show=risk",
+    },
+    {
+      id: "silent",
+      tone: "lost",
+      count: found.silent,
+      words: many(found.silent, "node is silent", "nodes are silent"),
+      href: "/nodes?show=silent",
+    },
+    {
+      id: "failing",
+      tone: "lost",
+      count: found.failing,
+      words: many(found.failing, "node cannot transfer now", "nodes cannot transfer now"),
+      // Where they stand: what was given up for now waits.
+      href: isMoving ? "/transfers" : "/transfers?show=waiting",
+    },
+    {
+      id: "alerts",
+      tone: "lost",
+      count: alerts ?? 0,
+      words: many(alerts ?? 0, "alert is firing", "alerts are firing"),
+      href: "/alerts",
+    },
+    {
+      id: "risk",
+      tone: "risk",
+      count: found.risk,
+      words: many(found.risk, "node falls behind", "nodes fall behind"),
+      href: "/nodes?show=risk",
+    },
+    {
+      id: "slow",
+      tone: "risk",
+      count: found.slow,
+      words: many(found.slow, "uplink is too slow for its run", "uplinks are too slow for their runs"),
+      href: "/nodes?sort=up",
+    },
+    {
+      id: "failed",
+      tone: "risk",
+      count: fleet.failedLastDay,
+      words: many(fleet.failedLastDay, "transfer failed in 24 h", "transfers failed in 24 h"),
+      href: "/transfers?show=failed",
+    },
+  ];
+  return all.filter(({ count }) => count > 0);
+}
+
+/** The failing and the slow ones first, among them those whose oldest unsafe work waits longest. */
+export function byTrouble(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeRow[] {
+  const ranks = new Map<NodeRow, number>();
+  for (const node of nodes) ranks.set(node, rankOf(node, failing));
+  return [...ranks].sort(([a, rankA], [b, rankB]) => rankA - rankB || byBacklogAge(a, b)).map(([node]) => node);
+}
+
+function rankOf(node: NodeRow, failing: ReadonlySet<string>): number {
+  if (isLost(node)) return 0;
+  if (failing.has(node.id)) return 1;
+  if (node.state === "silent") return 2;
+  if (node.work === "risk") return 3;
+  return isSlow(node) ? 4 : 5;
+}

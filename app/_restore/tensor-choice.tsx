@@ -1,0 +1,49 @@
+"use client";
+import { formatCount } from "#protocol/units.ts";
+import type { RestorePlan } from "#protocol/views.ts";
+import { Field, TextArea } from "../_ui/field.tsx";
+import { formatBytes } from "../_ui/sizes.ts";
+import { patternsOf, patternsWrong } from "./restore-choice.ts";
+
+interface TensorChoiceProps {
+  typed: string;
+  /** What is chosen by it; null: not known yet. */
+  found: RestorePlan["chosen"] | "refused" | null;
+  onChange: (typed: string) => void;
+}
+
+/** Tensors by patterns, one a line, with what they come to as they are typed. */
+export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
+  return (
+    <Field
+      label="Tensors"
+      error={patternsWrong(typed)}
+      hint="One pattern a line: a name, * for anything, a dot at the end for all below. Safetensors files are cut to them."
+    >
+      {(ids) => (
+        <>
+          <TextArea
+            {...ids}
+            kind="code"
+            rows={3}
+            value={typed}
+            placeholder={"model.embed_tokens.*\nmodel.layers.0."}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          <output className="nums mt-1 block text-soft" aria-label="Tensors chosen">
+            {foundWords(typed, found)}
+          </output>
+        </>
+      )}
+    </Field>
+  );
+}
+
+function foundWords(typed: string, found: TensorChoiceProps["found"]): string {
+  if ((patternsOf(typed)?.length ?? 0) === 0) return "none chosen yet";
+  if (found === "refused") return "none; the reason stands below";
+  if (found === null || found.tensors === null) return "not known yet";
+  const { count, bytes } = found.tensors;
+  const what = `${formatCount(count)} ${count === 1 ? "tensor" : "tensors"}, ${formatBytes(bytes)}`;
+  return `${what}; ${formatBytes(found.bytes)} move, because parts are verified whole`;
+}

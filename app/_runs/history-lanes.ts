@@ -1,0 +1,151 @@
+import { stepsOf, type RunTimeline, type TimelineLane } from "#protocol/run-timeline.ts";
+import { formatCount, formatDuration } from "#protocol/units.ts";
+import type { Tone } from "../_ui/mark.tsx";
+
+/**
+ * All steps of a run as bars, one lane for each epoch, however many there are: a column shows the worst of the steps that
+ * fall into it, equal neighbours are one bar. Where far more than the usual distance lies between two steps stands a gap;
+ * what an interruption cost is marked from the step that the next epoch went on from.
+ */
+
+interface Bar {
+  x: number;
+  width: number;
+  tone: Exclude<Tone, "quiet">;
+}
+
+interface Gap {
+  x: number;
+  width: number;
+  words: string;
+}
+
+export interface HistoryLane {
+  epoch: number;
+  /** `epoch 5 · gpu-31`. */
+  words: string;
+  x: number;
+  bars: Bar[];
+  gaps: Gap[];
+  /** Steps that were written here and had to be done again. */
+  lost: Gap | null;
+  /** The same for those who do not see it. */
+  summary: string;
+}
+
+export interface RunHistory {
+  lanes: HistoryLane[];
+  first: number;
+  last: number;
+  /** Older epochs that have no lane. */
+  omitted: number;
+}
+
+interface Input {
+  timeline: RunTimeline;
+  width: number;
+  /** At most so many lanes, the newest ones. */
+  most: number;
+}
+
+const COLUMN = 2;
+/** Times the usual distance between two steps. */
+const GAP = 3;
+const WORST: readonly Bar["tone"][] = ["safe", "moving", "risk", "lost"];
+
+function usualDistance({ steps }: TimelineLane): number {
+  const sorted = steps.slice(1).sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
+}
+
+export function historyLanes({ timeline, width, most }: Input): RunHistory {
+  const shown = timeline.lanes.slice(-most);
+  const bySteps = shown.map((lane) => ({ lane, steps: stepsOf(lane) }));
+  const all = bySteps.flatMap(({ steps }) => [steps[0] ?? 0, steps.at(-1) ?? 0]);
+  const [first, last] = all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
+  const x = (step: number): number => ((step - first) / Math.max(1, last - first)) * Math.max(1, width - COLUMN);
+  const lanes = bySteps.map(({ lane, steps }, index): HistoryLane => {
+    const next = shown[index + 1] ?? null;
+    // Steps beyond the one that somebody else went on from were done again.
+    const wentOnFrom = next?.parent?.epoch === lane.epoch ? next.parent.step : null;
+    const isOver = next !== null;
+    const tones = steps.map((step, at) =>
+      toneOf(lane.states[at], isOver && (wentOnFrom === null || step > wentOnFrom)),
+    );
+    const end = steps.at(-1) ?? first;
+    const lostFrom = wentOnFrom !== null && end > wentOnFrom ? wentOnFrom : null;
+    const gaps = gapsOf(lane, steps, x);
+    const words = lane.epoch === 0 ? "adopted" : `epoch ${lane.epoch} · ${lane.nodeName}`;
+    const lostWords =
+      lane.lost === null ? null : `lost ${formatCount(lane.lost.steps)} steps, ${formatDuration(lane.lost.ms)}`;
+    const counts = WORST.map((tone) => tones.filter((one) => one === tone).length);
+    return {
+      epoch: lane.epoch,
+      words,
+      x: x(steps[0] ?? first),
+      bars: barsOf(steps, tones, x),
+      gaps,
+      lost:
+        lostFrom === null && lostWords === null
+          ? null
+          : {
+              x: x(lostFrom ?? end),
+              width: Math.max(COLUMN * 3, x(end) - x(lostFrom ?? end)),
+              words: lostWords ?? "written again by the next epoch",
+            },
+      summary: [
+        `${words}: steps ${formatCount(steps[0] ?? 0)} to ${formatCount(end)}`,
+        ...WORST.flatMap((tone, at) => (counts[at] === 0 ? [] : [`${formatCount(counts[at] ?? 0)} ${WORDS[tone]}`])),
+        ...(gaps.length === 0 ? [] : [`${gaps.length} ${gaps.length === 1 ? "gap" : "gaps"}`]),
+        ...(lostWords === null ? [] : [lostWords]),
+      ].join(", "),
+    };
+  });
+  return { lanes, first, last, omitted: timeline.lanes.length - shown.length };
+}
+
+const WORDS: Readonly<Record<Bar["tone"], string>> = {
+  safe: "complete",
+  moving: "uploading",
+  risk: "torn",
+  lost: "lost",
+};
+
+function toneOf(letter: string | undefined, isBeyond: boolean): Bar["tone"] {
+  if (letter === "c") return "safe";
+  if (isBeyond) return "lost";
+  return letter === "u" ? "moving" : "risk";
+}
+
+function barsOf(steps: readonly number[], tones: readonly Bar["tone"][], x: (step: number) => number): Bar[] {
+  const columns = new Map<number, Bar["tone"]>();
+  for (const [at, step] of steps.entries()) {
+    const column = Math.floor(x(step) / COLUMN);
+    const tone = tones[at] ?? "safe";
+    const known = columns.get(column);
+    if (known === undefined || WORST.indexOf(tone) > WORST.indexOf(known)) columns.set(column, tone);
+  }
+  const bars: Bar[] = [];
+  for (const [column, tone] of columns) {
+    const before = bars.at(-1);
+    if (before !== undefined && before.tone === tone && before.x + before.width === column * COLUMN)
+      before.width += COLUMN;
+    else bars.push({ x: column * COLUMN, width: COLUMN, tone });
+  }
+  return bars;
+}
+
+function gapsOf(lane: TimelineLane, steps: readonly number[], x: (step: number) => number): Gap[] {
+  const usual = usualDistance(lane);
+  return steps.flatMap((step, at) => {
+    const before = steps[at - 1];
+    if (before === undefined || usual === 0 || step - before <= GAP * usual) return [];
+    return [
+      {
+        x: x(before) + COLUMN,
+        width: Math.max(0, x(step) - x(before) - COLUMN),
+        words: `nothing between step ${formatCount(before)} and ${formatCount(step)}`,
+      },
+    ];
+  });
+}

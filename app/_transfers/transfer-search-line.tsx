@@ -1,0 +1,59 @@
+"use client";
+import { SearchField } from "../_shell/page-head.tsx";
+import { Button } from "../_ui/button.tsx";
+import { DayRange } from "../_ui/day-range.tsx";
+import { PlainSelect } from "../_ui/plain-select.tsx";
+import { directionOf, isSearching, type TransferSearch } from "./transfer-filter.ts";
+
+const DIRECTIONS = [
+  { value: "any", label: "All directions" },
+  { value: "upload", label: "Uploads" },
+  { value: "download", label: "Restores" },
+  { value: "verify", label: "Verifications" },
+  { value: "drill", label: "Restore drills" },
+  { value: "copy", label: "Copies to other buckets" },
+];
+
+interface TransferSearchLineProps {
+  search: TransferSearch;
+  change: (some: Partial<TransferSearch>) => void;
+  clear: () => void;
+}
+
+/** Narrows the list by node, run, direction and the days on which transfers began. */
+export function TransferSearchLine({ search, change, clear }: TransferSearchLineProps) {
+  const { node, run, direction, fromDay, toDay } = search;
+  return (
+    <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
+      <SearchField
+        label="Node"
+        width="short"
+        value={node}
+        onChange={(words) => change({ node: words })}
+        placeholder="Node"
+      />
+      <SearchField
+        label="Run"
+        width="short"
+        value={run}
+        onChange={(words) => change({ run: words })}
+        placeholder="Run"
+      />
+      <div className="w-full sm:w-40">
+        <PlainSelect
+          label="Direction"
+          placeholder="All directions"
+          value={direction === "" ? "any" : direction}
+          choices={DIRECTIONS}
+          onChange={(value) => change({ direction: directionOf(value) })}
+        />
+      </div>
+      <DayRange labels={["Begun from day", "Begun to day"]} fromDay={fromDay} toDay={toDay} onChange={change} />
+      {isSearching(search) && (
+        <Button look="quiet" size="small" onClick={clear}>
+          Clear
+        </Button>
+      )}
+    </div>
+  );
+}

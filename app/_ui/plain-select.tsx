@@ -1,0 +1,35 @@
+"use client";
+import { controlLook } from "./field.tsx";
+
+interface PlainSelectProps {
+  label: string;
+  value: string | null;
+  placeholder: string;
+  disabled?: boolean;
+  choices: readonly { value: string; label: string }[];
+  onChange: (value: string) => void;
+}
+
+/** One of several, by what the browser brings: for pages that open with a choice and nothing else to load. */
+export function PlainSelect({ label, value, placeholder, disabled = false, choices, onChange }: PlainSelectProps) {
+  return (
+    <select
+      aria-label={label}
+      disabled={disabled}
+      value={value ?? ""}
+      onChange={(event) => onChange(event.target.value)}
+      className={controlLook}
+    >
+      {(value === null || choices.length === 0) && (
+        <option value="" disabled>
+          {placeholder}
+        </option>
+      )}
+      {choices.map((choice) => (
+        <option key={choice.value} value={choice.value}>
+          {choice.label}
+        </option>
+      ))}
+    </select>
+  );
+}

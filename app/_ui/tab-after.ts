@@ -1,0 +1,16 @@
+/** Which of `count` tabs a key leads to from the one at `at`, round and round; null for a key that leads nowhere. */
+export function tabAfter(key: string, at: number, count: number): number | null {
+  if (count === 0) return null;
+  switch (key) {
+    case "ArrowRight":
+      return (at + 1) % count;
+    case "ArrowLeft":
+      return at <= 0 ? count - 1 : at - 1;
+    case "Home":
+      return 0;
+    case "End":
+      return count - 1;
+    default:
+      return null;
+  }
+}

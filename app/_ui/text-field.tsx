@@ -1,0 +1,20 @@
+"use client";
+import type { ComponentProps } from "react";
+import { Field, TextInput } from "./field.tsx";
+
+interface TextFieldProps
+  extends
+    Omit<ComponentProps<typeof TextInput>, "id" | "value" | "onChange">,
+    Omit<ComponentProps<typeof Field>, "children"> {
+  value: string;
+  onChange: (value: string) => void;
+}
+
+/** A labelled line of text. */
+export function TextField({ label, hint, error, onChange, ...rest }: TextFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(ids) => <TextInput {...ids} {...rest} onChange={(event) => onChange(event.target.value)} />}
+    </Field>
+  );
+}

@@ -1,0 +1,15 @@
+"use client";
+import { useEffect, useState, type RefObject } from "react";
+
+/** How wide an element is drawn, in whole pixels; 0 until it is known. */
+export function useWidth(frame: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const element = frame.current;
+    if (element === null) return;
+    const watch = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
+    watch.observe(element);
+    return () => watch.disconnect();
+  }, [frame]);
+  return width;
+}

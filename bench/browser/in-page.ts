@@ -1,0 +1,84 @@
+import { createCipheriv, createHash } from "node:crypto";
+import type { Page } from "@playwright/test";
+
+/**
+ * Files of the browser's own file system (OPFS), full of a key stream that both ends can make: nothing in it can be
+ * compressed, and each byte is known. Its handles outlive a reload as those of the real file system do.
+ */
+
+const CHUNK_BYTES = 8 * 1024 * 1024;
+const KEY = Buffer.alloc(16, 7);
+
+/** The SHA-256 of the first `bytes` of the key stream. */
+export function sha256OfStream(bytes: number): string {
+  const cipher = createCipheriv("aes-128-ctr", KEY, Buffer.alloc(16));
+  const zeros = Buffer.alloc(CHUNK_BYTES);
+  const hash = createHash("sha256");
+  for (let at = 0; at < bytes; at += CHUNK_BYTES) hash.update(cipher.update(zeros.subarray(0, bytes - at)));
+  return hash.digest("hex");
+}
+
+/** Lets the pickers give what lies there; nobody can drive the system's own. */
+export async function standInPickers(page: Page): Promise<void> {
+  await page.addInitScript(() => {
+    const root = () => navigator.storage.getDirectory();
+    Reflect.set(globalThis, "showDirectoryPicker", async () => (await root()).getDirectoryHandle("dataset"));
+    Reflect.set(globalThis, "showSaveFilePicker", async () => (await root()).getFileHandle("saved", { create: true }));
+  });
+}
+
+/** The file `dataset/<name>`. */
+export async function writeStream(page: Page, { name, bytes }: { name: string; bytes: number }): Promise<void> {
+  await page.evaluate(
+    async ({ file, size, chunk, raw }) => {
+      const folder = await (await navigator.storage.getDirectory()).getDirectoryHandle("dataset", { create: true });
+      const writer = await (await folder.getFileHandle(file, { create: true })).createWritable();
+      const key = await crypto.subtle.importKey("raw", new Uint8Array(raw), "AES-CTR", false, ["encrypt"]);
+      const zeros = new Uint8Array(chunk);
+      for (let at = 0; at < size; at += chunk) {
+        const counter = new Uint8Array(16);
+        new DataView(counter.buffer).setBigUint64(8, BigInt(at / 16));
+        const part = zeros.subarray(0, Math.min(chunk, size - at));
+        await writer.write(await crypto.subtle.encrypt({ name: "AES-CTR", counter, length: 64 }, key, part));
+      }
+      await writer.close();
+    },
+    { file: name, size: bytes, chunk: CHUNK_BYTES, raw: [...KEY] },
+  );
+}
+
+/** Whether `saved` is the first `bytes` of the key stream, byte for byte. */
+export function isStream(page: Page, bytes: number): Promise<boolean> {
+  return page.evaluate(
+    async ({ size, chunk, raw }) => {
+      const file = await (await (await navigator.storage.getDirectory()).getFileHandle("saved")).getFile();
+      if (file.size !== size) return false;
+      const key = await crypto.subtle.importKey("raw", new Uint8Array(raw), "AES-CTR", false, ["decrypt"]);
+      for (let at = 0; at < size; at += chunk) {
+        const counter = new Uint8Array(16);
+        new DataView(counter.buffer).setBigUint64(8, BigInt(at / 16));
+        const part = await file.slice(at, at + chunk).arrayBuffer();
+        // Deciphered it is nothing but zeros.
+        const plain = await crypto.subtle.decrypt({ name: "AES-CTR", counter, length: 64 }, key, part);
+        if (new Uint8Array(plain).some((byte) => byte !== 0)) return false;
+      }
+      return true;
+    },
+    { size: bytes, chunk: CHUNK_BYTES, raw: [...KEY] },
+  );
+}
+
+/** Tasks of the page's thread from now on that took longer than 50 ms, as the browser tells them. */
+export async function watchTasks(page: Page): Promise<() => Promise<{ longest: number; above100: number }>> {
+  const seen = await page.evaluateHandle(() => {
+    const durations: number[] = [];
+    new PerformanceObserver((list) => durations.push(...list.getEntries().map(({ duration }) => duration))).observe({
+      type: "longtask",
+    });
+    return durations;
+  });
+  return async () => {
+    const durations = await seen.jsonValue();
+    return { longest: Math.max(0, ...durations), above100: durations.filter((ms) => ms > 100).length };
+  };
+}

@@ -1,0 +1,45 @@
+import { readFile } from "node:fs/promises";
+import type { Browser } from "@playwright/test";
+
+/** What the processes of a browser hold, most of it at any moment, in bytes of their own (PSS). */
+export interface Memory {
+  /** The largest process that draws a page. */
+  tabBytes: number;
+  /** All of the browser's processes together. */
+  allBytes: number;
+}
+
+const LOOK_EVERY_MS = 500;
+
+async function pssOf(pid: number): Promise<number> {
+  const text = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
+}
+
+/** Looks until it is stopped; what it found then. */
+export async function watchMemory(browser: Browser): Promise<{ stop: () => Promise<Memory> }> {
+  const session = await browser.newBrowserCDPSession();
+  const most: Memory = { tabBytes: 0, allBytes: 0 };
+  const look = async (): Promise<void> => {
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    const held = await Promise.all(processInfo.map(async ({ id, type }) => ({ type, bytes: await pssOf(id) })));
+    const tabs = held.filter(({ type }) => type === "renderer").map(({ bytes }) => bytes);
+    most.tabBytes = Math.max(most.tabBytes, ...tabs);
+    most.allBytes = Math.max(
+      most.allBytes,
+      held.reduce((sum, { bytes }) => sum + bytes, 0),
+    );
+  };
+  let looking = Promise.resolve();
+  const timer = setInterval(() => {
+    looking = looking.then(look).catch(() => undefined);
+  }, LOOK_EVERY_MS);
+  return {
+    stop: async () => {
+      clearInterval(timer);
+      await looking;
+      await session.detach();
+      return most;
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import type { BenchDirection, EngineName } from "#protocol/bench/engines.ts";
+import type { ExportedCase } from "./exported-cases.ts";
+
+/** The guide's ranking of its three tools beside ours of the same three, by distance and over all. */
+
+/** Its columns Rclone, Python and TypeScript, slowest first; by their average throughput both ways the order is the same. */
+export const GUIDE_TOOLS = ["rclone", "boto3", "sdk"] as const satisfies readonly EngineName[];
+/** "Average Upload Throughput" and "Average Download Throughput", Mbit/s. */
+export const GUIDE_MEANS: Readonly<Record<BenchDirection, Readonly<Record<(typeof GUIDE_TOOLS)[number], number>>>> = {
+  up: { rclone: 157.42, boto3: 197.01, sdk: 207.95 },
+  down: { rclone: 295.21, boto3: 357.64, sdk: 397.98 },
+};
+
+export interface Ranking {
+  /** Empty: over all, or over the links that lose packets or lose none. */
+  nodeRegion: string;
+  storeRegion: string;
+  links: "all" | "without loss" | "with loss";
+  direction: BenchDirection;
+  /** Mean of each engine's cases that did not fail, best first. */
+  means: { engine: EngineName; mbit: number }[];
+  /** Of the guide's three tools, as far as they were measured, slowest first. */
+  order: EngineName[];
+}
+
+/** Two means that are nearer to each other than this stand side by side: the next run may tell them the other way round. */
+export const TIE_SHARE = 0.02;
+
+/** How the guide's three tools stand beside the guide: `tied`, where only two that are side by side stand the other way round. */
+export type Standing = "same" | "tied" | "slowest is" | "another";
+
+export function standingOf({ means, order }: Pick<Ranking, "means" | "order">): Standing {
+  const mbitOf = (tool: EngineName): number => means.find(({ engine }) => engine === tool)?.mbit ?? 0;
+  const asGuide = GUIDE_TOOLS.filter((tool) => order.includes(tool));
+  if (order.join() === asGuide.join()) return "same";
+  const isReversed = asGuide.some((slow, at) =>
+    asGuide.slice(at + 1).some((fast) => mbitOf(fast) < mbitOf(slow) * (1 - TIE_SHARE)),
+  );
+  if (!isReversed) return "tied";
+  return order[0] === asGuide[0] ? "slowest is" : "another";
+}
+
+const WAYS: readonly BenchDirection[] = ["up", "down"];
+
+/** Over all links first, then over those that lose nothing and those that do, then each distance. */
+export function rankEngines(rows: readonly ExportedCase[], lossyNodes: ReadonlySet<string>): Ranking[] {
+  const distances = Map.groupBy(rows, ({ nodeRegion, storeRegion }) => JSON.stringify([nodeRegion, storeRegion]));
+  const near = [...distances.values()].toSorted((a, b) => rttOf(a) - rttOf(b));
+  const everywhere = { nodeRegion: "", storeRegion: "" };
+  const groups: (Pick<Ranking, "nodeRegion" | "storeRegion" | "links"> & { rows: readonly ExportedCase[] })[] = [
+    { ...everywhere, links: "all", rows },
+    { ...everywhere, links: "without loss", rows: rows.filter(({ node }) => !lossyNodes.has(node)) },
+    { ...everywhere, links: "with loss", rows: rows.filter(({ node }) => lossyNodes.has(node)) },
+    ...near.map((own) => ({
+      nodeRegion: own[0]?.nodeRegion ?? "",
+      storeRegion: own[0]?.storeRegion ?? "",
+      links: "all" as const,
+      rows: own,
+    })),
+  ];
+  return groups
+    .filter(({ rows: own }) => own.length > 0)
+    .flatMap(({ rows: own, ...which }) =>
+      WAYS.map((direction) => ({ ...which, direction, ...rankOf(own, direction) })),
+    );
+}
+
+const rttOf = (rows: readonly ExportedCase[]): number =>
+  rows.reduce((sum, { rttMs }) => sum + (rttMs ?? 0), 0) / Math.max(1, rows.length);
+
+function rankOf(rows: readonly ExportedCase[], direction: BenchDirection): Pick<Ranking, "means" | "order"> {
+  const moved = rows.filter((row) => row.direction === direction && row.bytesPerSecond !== null);
+  const means = [...Map.groupBy(moved, ({ engine }) => engine)]
+    .map(([engine, own]) => ({
+      engine,
+      mbit: own.reduce((sum, { bytesPerSecond }) => sum + ((bytesPerSecond ?? 0) * 8) / 1e6, 0) / own.length,
+    }))
+    .toSorted((a, b) => b.mbit - a.mbit);
+  const isGuideTool = (engine: EngineName): boolean => GUIDE_TOOLS.some((tool) => tool === engine);
+  const order = means
+    .map(({ engine }) => engine)
+    .filter(isGuideTool)
+    .toReversed();
+  return { means, order };
+}

@@ -1,0 +1,59 @@
+import { percentile } from "../fleet/percentile.ts";
+import type { PacksResult } from "./result.ts";
+import type { MeasuredTurn } from "./turn.ts";
+
+/** The page of what `packs` measured. */
+
+/** What is asked of packs. */
+const WANTED_TIMES = 10;
+const WAYS = ["file by file", "packed"] as const;
+const WHATS = { saveSeconds: "saved", restoreSeconds: "restored" } as const;
+type What = keyof typeof WHATS;
+
+const count = (value: number): string => value.toLocaleString("en-US");
+const of = (turns: readonly MeasuredTurn[], way: MeasuredTurn["way"]) => turns.filter((turn) => turn.way === way);
+
+/** How many times faster packed is, by the medians; null where only one way was measured. */
+export function timesFaster({ turns }: Pick<PacksResult, "turns">, what: What): number | null {
+  const median = (way: MeasuredTurn["way"]) =>
+    percentile(
+      of(turns, way).map((turn) => turn[what]),
+      0.5,
+    );
+  if (WAYS.some((way) => of(turns, way).length === 0)) return null;
+  return median("file by file") / median("packed");
+}
+
+function verdict(result: PacksResult, what: What): string {
+  const times = timesFaster(result, what);
+  if (times === null) return `* ${WHATS[what]}: not compared`;
+  const isMet = times >= WANTED_TIMES;
+  return `* ${isMet ? "met" : "**not met**"}: ${WHATS[what]} at least ${WANTED_TIMES} times as fast as file by file (${times.toFixed(1)})`;
+}
+
+/** The whole page. */
+export function packsPage(result: PacksResult): string {
+  const { files, bytes, link, turns, machine, date, commit, command, refused } = result;
+  const rows = turns.map(
+    ({ way, round, saveSeconds, seenToSafeSeconds, restoreSeconds, puts, gets }) =>
+      `| ${way} | ${round} | ${saveSeconds.toFixed(1)} s | ${seenToSafeSeconds.toFixed(1)} s | ${restoreSeconds.toFixed(1)} s | ${count(puts)} | ${count(gets)} |`,
+  );
+  return `# Small files in packs
+
+Made by \`npm run bench -- packs\` from \`bench/results/packs.json\`; do not edit.
+
+A checkpoint of ${count(files)} files of ${count(bytes)} bytes, random, saved by a worker and restored by it. Hub and store are at the far end of an
+emulated link: ${link.rttMs} ms, ${link.upMbit} up / ${link.downMbit} down Mbit/s. File by file and packed have their turns one after the other, by the
+setting of the bucket that everybody has. "Seen to safe" counts from the moment the folder has its name: it holds seeing that the
+checkpoint is finished and capturing it, which is the same both ways.
+
+| | round | saved | seen to safe | restored | PUTs | GETs |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+${rows.join("\n")}
+
+${verdict(result, "saveSeconds")}
+${verdict(result, "restoreSeconds")}
+${refused === 0 ? "" : "* **The emulator could not keep up**: measure again on a quieter machine.\n"}
+<sub>${date.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${machine.memoryGib} GiB, Linux ${machine.kernel}, load before ${machine.loadBefore}, ${machine.congestion}, Node ${machine.node}, commit ${commit}: \`${command}\`</sub>
+`;
+}

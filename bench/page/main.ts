@@ -1,0 +1,244 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { parseArgs } from "node:util";
+import { chromium, type Page } from "@playwright/test";
+import { findChromium } from "#e2e/gate/install-chromium.ts";
+import { ADMIN, openStage, type Stage } from "#e2e/stage/open-stage.ts";
+import { fillHub } from "#e2e/stage/fill-hub.ts";
+import { waitUntil } from "#e2e/stage/wait-until.ts";
+import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
+import { ROOT } from "#e2e/stage/start-process.ts";
+import { BenchError } from "../bench-error.ts";
+import { driveSimulators } from "../fleet/drive-simulators.ts";
+import { describeMachine } from "../report/describe-machine.ts";
+import { type FrameWork, readTrace } from "./read-trace.ts";
+
+/** `npm run bench -- page`: what a page costs the browser while a large fleet streams. */
+
+export const PAGE_HELP = `npm run bench -- page [--nodes N] [--minutes M] [--every S] [--path /nodes] [--trace FILE] [--save]
+
+  --nodes N       simulated nodes (3000), that report in the real protocol
+  --minutes M     how long each page is looked at (10)
+  --every S       seconds between two reports of a node (5)
+  --path PATH     a page to look at; may be given several times (/ and /nodes)
+  --trace FILE    keep the last trace, for chrome://tracing or Perfetto
+  --save          keep the results in bench/results/page/`;
+
+interface PageCost {
+  path: string;
+  frame: FrameWork;
+  /** Of JavaScript, after a collection. */
+  heapMb: { start: number; end: number };
+  domNodes: { start: number; end: number };
+  /** Tasks over 100 ms by the clock, and the longest, as the page itself saw them. */
+  longTasks: { over100: number; longestMs: number };
+  /** How often another row lay under the resting pointer. */
+  rowsMoved: number;
+  /** The browser's own layout-shift score while it was looked at. */
+  shifted: number;
+}
+
+const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+declare global {
+  interface Window {
+    tidemarkPage?: { over100: number; longestMs: number; rowsMoved: number; shifted: number };
+  }
+}
+
+/** Counts in the page itself: long tasks, layout shifts, and what lies under the pointer at `x`, `y`. */
+async function watch(page: Page, { x, y }: { x: number; y: number }): Promise<void> {
+  await page.evaluate(
+    (at) => {
+      const seen = { over100: 0, longestMs: 0, rowsMoved: 0, shifted: 0 };
+      window.tidemarkPage = seen;
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) {
+          if (duration > 100) seen.over100++;
+          seen.longestMs = Math.max(seen.longestMs, duration);
+        }
+      }).observe({ type: "longtask" });
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries())
+          if ("value" in entry && typeof entry.value === "number") seen.shifted += entry.value;
+      }).observe({ type: "layout-shift" });
+      const rowAt = (): string | null =>
+        document.elementFromPoint(at.x, at.y)?.closest("tr")?.querySelector("a")?.getAttribute("href") ?? null;
+      let last = rowAt();
+      setInterval(() => {
+        const row = rowAt();
+        if (row !== last) seen.rowsMoved++;
+        last = row;
+      }, 200);
+    },
+    { x, y },
+  );
+}
+
+async function heapOf(page: Page): Promise<{ heapMb: number; domNodes: number }> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable");
+  await session.send("HeapProfiler.collectGarbage");
+  const { metrics } = await session.send("Performance.getMetrics");
+  await session.detach();
+  const valueOf = (name: string): number => metrics.find((one) => one.name === name)?.value ?? 0;
+  return { heapMb: valueOf("JSHeapUsedSize") / 1e6, domNodes: valueOf("Nodes") };
+}
+
+interface Look {
+  path: string;
+  minutes: number;
+  traceFile: string | null;
+}
+
+async function lookAt(page: Page, { path, minutes, traceFile }: Look): Promise<PageCost> {
+  await page.goto(path);
+  const row = page.locator("main tbody tr").nth(3);
+  await row.waitFor({ timeout: 60_000 });
+  // What the page loads after its first rows is not what streaming costs.
+  await after(5_000);
+  const box = await row.boundingBox();
+  if (box === null) throw new BenchError(`There are no rows on ${path}.`);
+  const at = { x: box.x + 60, y: box.y + box.height / 2 };
+  await page.mouse.move(at.x, at.y);
+  await after(1_500);
+  const start = await heapOf(page);
+  await watch(page, at);
+  const browser = page.context().browser();
+  if (browser === null) throw new BenchError("The browser is gone.");
+  await browser.startTracing(page, { categories: ["-*", "devtools.timeline", "v8", "blink"] });
+  await after(minutes * 60_000);
+  const trace = await browser.stopTracing();
+  if (traceFile !== null) await writeFile(traceFile, trace);
+  const seen = await page.evaluate(() => window.tidemarkPage);
+  const end = await heapOf(page);
+  return {
+    path,
+    frame: readTrace(trace.toString("utf8")),
+    heapMb: { start: start.heapMb, end: end.heapMb },
+    domNodes: { start: start.domNodes, end: end.domNodes },
+    longTasks: { over100: seen?.over100 ?? 0, longestMs: seen?.longestMs ?? 0 },
+    rowsMoved: seen?.rowsMoved ?? 0,
+    shifted: seen?.shifted ?? 0,
+  };
+}
+
+function tell(cost: PageCost): void {
+  const { frame, heapMb, domNodes, longTasks } = cost;
+  console.log(`  ${cost.path}`);
+  console.log(
+    `    scripting, styles and layout per frame: P50 ${frame.p50.toFixed(1)} ms, P95 ${frame.p95.toFixed(1)} ms, longest ${frame.longest.toFixed(0)} ms (${frame.frames} frames, longest piece ${frame.longestTask.toFixed(0)} ms)`,
+  );
+  console.log(`    tasks over 100 ms: ${longTasks.over100}, longest ${longTasks.longestMs.toFixed(0)} ms by the clock`);
+  console.log(
+    `    heap ${heapMb.start.toFixed(1)} -> ${heapMb.end.toFixed(1)} MB, ${domNodes.start} -> ${domNodes.end} DOM nodes`,
+  );
+  console.log(`    rows moved under the pointer: ${cost.rowsMoved}; layout shift ${cost.shifted.toFixed(3)}`);
+}
+
+interface Options {
+  nodes: number;
+  minutes: number;
+  every: number;
+  paths: string[];
+  trace: string | null;
+  save: boolean;
+}
+
+/** @throws BenchError that says what was not understood */
+function readPageOptions(args: readonly string[]): Options | "help" {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: "string", default: "3000" },
+      minutes: { type: "string", default: "10" },
+      every: { type: "string", default: "5" },
+      path: { type: "string", multiple: true },
+      trace: { type: "string" },
+      save: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) return "help";
+  const above = (name: "nodes" | "minutes" | "every"): number => {
+    const number = Number(values[name]);
+    if (Number.isFinite(number) && number > 0) return number;
+    throw new BenchError(`--${name} takes a number above 0, not "${values[name]}".`);
+  };
+  return {
+    nodes: Math.ceil(above("nodes")),
+    minutes: above("minutes"),
+    every: above("every"),
+    paths: values.path ?? ["/", "/nodes"],
+    trace: values.trace ?? null,
+    save: values.save,
+  };
+}
+
+async function run(stage: Stage, options: Options): Promise<PageCost[]> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new BenchError("There is no Chromium: install it first.");
+  // The overview is that of a fleet that has something safe.
+  await stage.startNode({ name: "real-1", run: "real" });
+  writeCheckpoint({ folder: stage.folderOf("real-1"), step: 1, modelBytes: 1024, optimizerBytes: 0, loss: 1 });
+  await waitUntil("a checkpoint is safe", async () =>
+    (await stage.client.runs.list.query()).some(({ complete }) => complete > 0),
+  );
+  const seed = "bench";
+  await fillHub(stage, { seed, nodes: options.nodes });
+  const simulators = await driveSimulators({
+    url: stage.hub.url,
+    token: "",
+    seed,
+    nodes: options.nodes,
+    everyMs: options.every * 1000,
+    intervalMs: 600_000,
+    processes: 1,
+    under: [],
+  });
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    await simulators.ready;
+    const page = await browser.newPage({ baseURL: stage.hub.url, viewport: { width: 1440, height: 900 } });
+    // A page that is too busy to answer is a result, not an error.
+    page.setDefaultTimeout(120_000);
+    await page.goto("/sign-in");
+    await page.getByLabel("E-mail").fill(ADMIN.email);
+    await page.getByLabel("Password").fill(ADMIN.password);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("navigation").first().waitFor({ timeout: 60_000 });
+    const costs: PageCost[] = [];
+    for (const path of options.paths) {
+      const cost = await lookAt(page, { path, minutes: options.minutes, traceFile: options.trace });
+      tell(cost);
+      costs.push(cost);
+    }
+    return costs;
+  } finally {
+    await browser.close();
+    await simulators.stop();
+  }
+}
+
+export async function benchPage(args: readonly string[]): Promise<void> {
+  const options = readPageOptions(args);
+  if (options === "help") {
+    console.log(PAGE_HELP);
+    return;
+  }
+  console.log(
+    `${options.nodes} nodes, a report of each every ${options.every} s, each page for ${options.minutes} min`,
+  );
+  const stage = await openStage({ hub: { pages: "served" } });
+  try {
+    const pages = await run(stage, options);
+    if (!options.save) return;
+    const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+    const command = `npm run bench -- page ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+    const path = join(ROOT, `bench/results/page/${options.nodes}.json`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, `${JSON.stringify({ ...machine, command, nodes: options.nodes, pages }, null, 2)}\n`);
+  } finally {
+    await stage.close();
+  }
+}

@@ -1,0 +1,126 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { faultOf } from "../stage/hub-client.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { enrolRogue } from "../stage/rogue-node.ts";
+import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { hashFolder } from "../stage/write-checkpoint.ts";
+import { writeManyFiles } from "../stage/write-many-files.ts";
+
+const MIB = 1024 * 1024;
+const run = runName.parse("sealed");
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.client.sealing.set.mutate({ id: stage.profileId, sealing: "names", understood: true });
+  await stage.startNode({ name: "gpu-2", run: runName.parse("elsewhere") });
+});
+afterAll(() => stage.close());
+
+const completeAt = (step: number) =>
+  waitUntil(`step ${step} is complete`, async () => {
+    const { checkpoints } = await stage.client.runs.get.query({ run });
+    return checkpoints.find((one) => one.state === "complete" && one.step === step);
+  });
+
+const nodeIdOf = (name: string) =>
+  waitUntil(`${name} is online`, async () =>
+    (await stage.client.nodes.list.query()).find((one) => one.name === name && one.state === "online"),
+  ).then(({ id }) => id);
+
+async function endOf(transferId: string): Promise<string> {
+  return waitUntil("the transfer has ended", async () => {
+    const filter = { nodeId: null, run: null, states: [], cursor: null, limit: 50 };
+    const { rows } = await stage.client.transfers.list.query(filter);
+    const row = rows.find((one) => one.id === transferId);
+    if (row?.state === "failed") return row.fault?.code ?? "failed";
+    return row?.state === "done" ? "done" : null;
+  });
+}
+
+async function restoreOn(name: string, about: { checkpointId: string; targetPath: string }): Promise<string> {
+  const wish = { requestId: crypto.randomUUID(), nodeId: await nodeIdOf(name), ...about };
+  const { transferId } = await stage.client.restores.create.mutate(wish);
+  return endOf(transferId);
+}
+
+const inStore = (text: string): boolean => {
+  const folder = join(stage.dir, "store");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files.some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
+};
+
+test("a worker killed in the middle goes on with the parts it sent, and what it made can be read by nobody without the key", async () => {
+  const node = { name: "gpu-1", run, flags: ["--limit-up", "8MB", "--concurrency", "3"] };
+  const folder = stage.folderOf(node.name);
+  const worker = await stage.startNode(node);
+  const bytesOf = (number: number) => 500 + number;
+  const path = writeManyFiles({ folder, step: 100, files: 200, bytesOf, content: "json", modelBytes: 30 * MIB });
+  const original = hashFolder(path);
+  const sent = async () =>
+    (await readCounters(stage.store, "UploadPart")).targets.filter(
+      (one) => one.key.includes(`runs/${run}/`) && one.succeeded > 0,
+    );
+  await waitUntil("some parts are stored", async () => (await sent()).length > 0);
+  await worker.stop("SIGKILL");
+  const before = await sent();
+  await stage.startNode(node);
+  const { id } = await completeAt(100);
+  for (const { key, partNumber } of before) {
+    const now = (await sent()).find((one) => one.key === key && one.partNumber === partNumber);
+    expect(now?.succeeded).toBe(1);
+  }
+  const view = await stage.client.checkpoints.get.query({ id });
+  expect(view.sealed).toMatchObject({ isKeyHere: true });
+  expect(view.files.map((one) => one.path)).toContain("shards/0001/199.json");
+  expect(inStore("199.json")).toBe(false);
+  expect(inStore("shards/")).toBe(false);
+  expect(inStore(readFileSync(join(path, "shards/0001/199.json"), "utf8").slice(0, 40))).toBe(false);
+  // Once it is safe the key is with the hub alone.
+  const state = join(stage.dir, "nodes", "gpu-1", "state");
+  await waitUntil(
+    "the capture is gone",
+    async () => !readdirSync(state, { recursive: true }).some((name) => String(name).endsWith("seal.json")),
+  );
+
+  const targetPath = join(stage.dir, "restored", "checkpoint-100");
+  expect(await restoreOn("gpu-2", { checkpointId: id, targetPath })).toBe("done");
+  expect(hashFolder(targetPath)).toEqual(original);
+  const looked = await stage.client.inspect.file.query({ place: { checkpointId: id, path: "shards/0001/199.json" } });
+  expect(looked).toMatchObject({ sizeBytes: bytesOf(199), fault: null });
+  const { rows } = await stage.client.audit.list.query({ action: "release key" });
+  expect(rows.map(({ actor, subjectId }) => [actor, subjectId])).toEqual([["gpu-2", id]]);
+});
+
+test("verifying needs no key; a bit that changed in the store is found, and refused by the restore", async () => {
+  const { id } = await completeAt(100);
+  const verify = await stage.client.checkpoints.verify.mutate({ checkpointId: id, requestId: crypto.randomUUID() });
+  expect(await endOf(verify.transferId)).toBe("done");
+  await armFault(stage.store, { op: "GetObject", action: { kind: "flip", side: "response", offset: 4096 } });
+  const targetPath = join(stage.dir, "restored", "damaged");
+  const ended = await restoreOn("gpu-2", { checkpointId: id, targetPath });
+  expect(["SEAL_BROKEN", "CHECKSUM_MISMATCH"]).toContain(ended);
+  expect(() => readdirSync(targetPath)).toThrow();
+  await clearFaults(stage.store);
+});
+
+test("a node taken over by a stranger reads nothing that nobody asked it to restore", async () => {
+  const { id } = await completeAt(100);
+  const rogue = await enrolRogue(stage, { name: "rogue" });
+  const refused = (work: Promise<unknown>) =>
+    work.then(
+      () => "nothing was refused",
+      (error: unknown) => faultOf(error)?.code,
+    );
+  expect(await refused(rogue.node.releaseKey.mutate({ checkpointId: id }))).toBe("SEAL_KEY_REFUSED");
+  // It may take the run over, as any node may, and is then given what it goes on from: the newest, and nothing older.
+  const bytesOf = () => 100;
+  writeManyFiles({ folder: stage.folderOf("gpu-1"), step: 200, files: 2, bytesOf, content: "json", modelBytes: 0 });
+  const newest = await completeAt(200);
+  await rogue.node.claimEpoch.mutate({ run });
+  expect((await rogue.node.releaseKey.mutate({ checkpointId: newest.id })).key).toHaveLength(43);
+  expect(await refused(rogue.node.releaseKey.mutate({ checkpointId: id }))).toBe("SEAL_KEY_REFUSED");
+});

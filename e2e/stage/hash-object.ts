@@ -1,0 +1,14 @@
+import { createHash } from "node:crypto";
+import type { Stage } from "./open-stage.ts";
+
+/** SHA-256, in hex, of what lies under a key of the stage's bucket, fetched as a browser fetches it. */
+export async function hashObject({ client, profileId }: Stage, key: string): Promise<string> {
+  const [found] = await client.browserTransfers.lookAt.mutate({ profileId, keys: [key] });
+  const objects = [{ key, etag: found?.etag ?? "" }];
+  const [signed] = await client.browserTransfers.signReads.mutate({ profileId, objects });
+  const { range: _, ...headers } = signed?.request.headers ?? {};
+  const answer = await fetch(signed?.request.url ?? "", { headers });
+  const hash = createHash("sha256");
+  for await (const bytes of answer.body ?? []) hash.update(bytes);
+  return hash.digest("hex");
+}

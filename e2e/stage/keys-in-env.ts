@@ -1,0 +1,12 @@
+import type { StoreAddress } from "./provision.ts";
+
+/** A store and its key in the variables that every S3 tool reads. */
+export const keysInEnv = ({
+  endpoint,
+  accessKey,
+  secretKey,
+}: Pick<StoreAddress, "endpoint" | "accessKey" | "secretKey">) => ({
+  AWS_ENDPOINT_URL: endpoint,
+  AWS_ACCESS_KEY_ID: accessKey,
+  AWS_SECRET_ACCESS_KEY: secretKey,
+});

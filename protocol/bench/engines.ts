@@ -1,0 +1,69 @@
+/** What moves bytes in a benchmark, in the order in which tables show it. */
+export const ENGINES = {
+  tidemark: {
+    title: "Tidemark",
+    needsKeys: false,
+    directions: ["up", "down"],
+    how: "told the same part size and connections",
+  },
+  "tidemark-auto": {
+    title: "Tidemark, by itself",
+    needsKeys: false,
+    directions: ["up", "down"],
+    how: "as it comes: it finds part size and connections",
+  },
+  sdk: {
+    title: "AWS SDK (JavaScript)",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "`lib-storage` up, ranged GETs down",
+  },
+  rclone: {
+    title: "rclone",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "as the SaladCloud guide ran it: `--s3-chunk-size --transfers`, which counts files",
+  },
+  "rclone-tuned": {
+    title: "rclone, tuned",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "`--s3-upload-concurrency --multi-thread-streams`",
+  },
+  boto3: { title: "boto3", needsKeys: true, directions: ["up", "down"], how: "`TransferConfig`, its own threads" },
+  crt: {
+    title: "AWS CRT (Python)",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "`s3transfer.crt`; it decides on its connections",
+  },
+  "aws-cli": {
+    title: "aws CLI",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "`max_concurrent_requests`, `multipart_chunksize`",
+  },
+  s5cmd: { title: "s5cmd", needsKeys: true, directions: ["up", "down"], how: "`cp -c -p`; its parts are whole MiB" },
+  aria2: { title: "aria2c", needsKeys: false, directions: ["down"], how: "one presigned URL, at most 16 connections" },
+  uplink: {
+    title: "Storj uplink",
+    needsKeys: true,
+    directions: ["up", "down"],
+    how: "native, with an access grant; parts of at least 1 GiB",
+  },
+} as const satisfies Record<string, EngineSpec>;
+
+export interface EngineSpec {
+  title: string;
+  /** Whether it has to hold a key of the bucket; the others are given signatures. */
+  needsKeys: boolean;
+  directions: readonly BenchDirection[];
+  /** How it is set up, for the reader; code in backquotes. */
+  how: string;
+}
+
+export type BenchDirection = "up" | "down";
+export type EngineName = keyof typeof ENGINES;
+export const isEngine = (text: string): text is EngineName => Object.hasOwn(ENGINES, text);
+export const ENGINE_NAMES: readonly EngineName[] = Object.keys(ENGINES).filter(isEngine);
+export const engineSpec = (name: EngineName): EngineSpec => ENGINES[name];

@@ -1,0 +1,35 @@
+/**
+ * Settings that Storj's documents give for its S3 gateway ("Hot Rodding Decentralized Storage"): a segment has 64 MB, so
+ * parts of 64 MiB, and at most 96 of them at a time. An engine that keeps whole parts holds part size times connections.
+ */
+
+const MIB = 1024 * 1024;
+const GB = 1_000_000_000;
+
+export interface BenchPreset {
+  sizeBytes: number;
+  partBytes: number;
+  connections: number;
+  says: string;
+}
+
+const storj = (sizeBytes: number, connections: number, says: string): BenchPreset => ({
+  sizeBytes,
+  partBytes: 64 * MIB,
+  connections,
+  says,
+});
+
+export const BENCH_PRESETS = {
+  guide: { sizeBytes: 300_000_000, partBytes: 10_000_000, connections: 10, says: "the SaladCloud guide" },
+  "storj-1gb": storj(1024 * MIB, 16, "one file of 1 GB, all of it at once"),
+  "storj-1.5gb": storj(1536 * MIB, 24, "one of four files side by side"),
+  "storj-3gb": storj(3 * GB, 48, "one of two files side by side"),
+  "storj-6gb": storj(6 * GB, 96, "one file, the best there is"),
+  "storj-10gb-quarter": storj(10_240 * MIB, 40, "a quarter of the best rate"),
+  "storj-10gb-half": storj(10_240 * MIB, 80, "half of the best rate"),
+  "storj-10gb-full": storj(10_240 * MIB, 160, "the best rate"),
+} as const satisfies Record<string, BenchPreset>;
+
+export type PresetName = keyof typeof BENCH_PRESETS;
+export const isPreset = (text: string): text is PresetName => Object.hasOwn(BENCH_PRESETS, text);

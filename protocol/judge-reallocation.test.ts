@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { DEFAULT_LIMITS, judge, type Asked } from "./judge-reallocation.ts";
+
+const MINUTE_MS = 60_000;
+const NOW = 1_800_000_000_000;
+const asked = (changes: Partial<Asked> = {}): Asked => ({
+  now: NOW,
+  machine: "this",
+  probed: { nodes: 0, rejected: 0 },
+  grants: [],
+  ...changes,
+});
+const probes = (rejected: number, nodes: number) => ({ nodes, rejected });
+const grants = (count: number, about: { minutesAgo: number; machine?: string }) =>
+  Array.from({ length: count }, (_, at) => ({
+    at: NOW - about.minutesAgo * MINUTE_MS,
+    machine: about.machine ?? `other-${at}`,
+  }));
+const may = (changes: Partial<Asked>) => judge(asked(changes), DEFAULT_LIMITS);
+
+test("a machine that nothing speaks for may go", () => {
+  expect(may({})).toEqual({ allowed: true, reason: "reallocation 1 of 10 in this hour" });
+});
+
+test("the budget is that of the last hour", () => {
+  expect(may({ grants: grants(9, { minutesAgo: 59 }) }).allowed).toBe(true);
+  expect(may({ grants: grants(10, { minutesAgo: 59 }) })).toEqual({
+    allowed: false,
+    reason: "the fleet's budget of 10 reallocations an hour is used up",
+  });
+  expect(may({ grants: grants(10, { minutesAgo: 60 }) }).allowed).toBe(true);
+});
+
+test("a machine that comes back at once stays, another one may go", () => {
+  expect(may({ grants: grants(1, { minutesAgo: 4, machine: "this" }) }).reason).toContain("is here again");
+  expect(may({ grants: grants(1, { minutesAgo: 4 }) }).allowed).toBe(true);
+  expect(may({ grants: grants(1, { minutesAgo: 5, machine: "this" }) }).allowed).toBe(true);
+});
+
+test("when most are rejected it is the endpoint, and nobody goes", () => {
+  expect(may({ probed: probes(6, 10) })).toEqual({
+    allowed: false,
+    reason: "6 of the 10 nodes that probed within 10 min found it too slow: it is the endpoint, not the machine",
+  });
+  // Half is not most, and four are not many.
+  expect(may({ probed: probes(5, 10) }).allowed).toBe(true);
+  expect(may({ probed: probes(4, 4) }).allowed).toBe(true);
+  expect(may({ probed: probes(5, 5) }).allowed).toBe(false);
+});
+
+test("a budget of nothing says so", () => {
+  expect(judge(asked(), { ...DEFAULT_LIMITS, perHour: 0 })).toEqual({
+    allowed: false,
+    reason: "this hub reallocates nobody",
+  });
+});

@@ -1,0 +1,53 @@
+import { decide, outcomeOf, type Verdict } from "./decide-link.ts";
+import type { GovernorLimits } from "./judge-reallocation.ts";
+import type { LinkThresholds, MachineMemory, ProbeOutcome } from "./probe.ts";
+
+/**
+ * What is remembered of a machine and a bucket: bad, when it was given back for it lately (whatever came before or after); good,
+ * when its last probe was accepted. A rejection that led to nothing is not held against it. Pure.
+ */
+
+interface Remembered {
+  at: number;
+  up: number | null;
+  down: number | null;
+  rttMs: number | null;
+}
+
+/** Of the last time it was given back, and of its last probe; null: there is none. Times in epoch ms. */
+export interface MachinePast {
+  granted: Remembered | null;
+  last: (Remembered & { outcome: ProbeOutcome }) | null;
+}
+
+export function rememberedOf(
+  { granted, last }: MachinePast,
+  about: { limits: Pick<GovernorLimits, "excludeMs" | "goodForMs">; now: number },
+): MachineMemory | null {
+  const { limits, now } = about;
+  if (granted !== null && now - granted.at < limits.excludeMs) {
+    return { verdict: "bad", until: granted.at + limits.excludeMs, ...granted };
+  }
+  if (last === null || last.outcome !== "accept" || now - last.at >= limits.goodForMs) return null;
+  const { at, up, down, rttMs } = last;
+  return { verdict: "good", at, until: at + limits.goodForMs, up, down, rttMs };
+}
+
+/** What is remembered counts as long as it leads to the same: by what is asked for now. Null: measure again. */
+export function recallOutcome(machine: MachineMemory, thresholds: LinkThresholds): "accept" | "reject" | null {
+  const { up, down, rttMs = null, verdict } = machine;
+  const isAskedButUnknown = (asked: number | null, known: number | null) => asked !== null && known === null;
+  if (isAskedButUnknown(thresholds.up, up) || isAskedButUnknown(thresholds.down, down)) return null;
+  if (isAskedButUnknown(thresholds.rttMs, rttMs)) return null;
+  const link = { up: up ?? 0, down: down ?? 0, isUpSteady: true, isDownSteady: true, rttMs, clockSkewMs: null };
+  const expected = verdict === "good" ? "accept" : "reject";
+  return outcomeOf(link, thresholds) === expected ? expected : null;
+}
+
+/** The same with its words. */
+export function recall(machine: MachineMemory | null, thresholds: LinkThresholds): Verdict | null {
+  if (machine === null || recallOutcome(machine, thresholds) === null) return null;
+  const { up, down, rttMs = null } = machine;
+  const rate = (bytesPerSecond: number | null) => ({ rate: { bytesPerSecond: bytesPerSecond ?? 0, isSteady: true } });
+  return decide({ up: rate(up), down: rate(down), rttMs, clockSkewMs: null }, thresholds);
+}

@@ -1,0 +1,6 @@
+import type { Finding } from "#protocol/advice.ts";
+import type { LinkRow } from "./link-row.ts";
+
+/** Of a finding about one node and one bucket: whom it is about, and that it names nothing better. */
+export const aboutLink = ({ node, profileId }: Pick<LinkRow, "node" | "profileId">) =>
+  ({ node, profileId, region: null, run: null, betterId: null, better: null, nodes: 1 }) satisfies Partial<Finding>;

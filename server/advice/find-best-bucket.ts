@@ -1,0 +1,122 @@
+import type { Finding } from "#protocol/advice.ts";
+import { byLink, rateOf, unasked, type LinkRow } from "./link-row.ts";
+import { medianOf, superiorityOf } from "#protocol/robust.ts";
+
+/** Nodes with each of the buckets, each with at least so many values up. A node has one voice. */
+export const LEAST_NODES = 5;
+const LEAST_VALUES = 2;
+/** Worth saying, and told from chance. */
+const TIMES = 1.2;
+const SURE = 0.7;
+/** What is better up must not be worse than this down. */
+const DOWN_SHARE = 0.9;
+
+/**
+ * Regions of nodes in which another bucket than the one that most of them use would take their checkpoints faster. Like is compared
+ * with like: what happened by itself where there is enough of it for both buckets, else the cases of benchmarks that had both. Which
+ * one most use is said by what happened by itself alone.
+ */
+export function findBestBucket(rows: readonly LinkRow[]): Finding[] {
+  const regions = Map.groupBy(
+    rows.filter(({ nodeRegion }) => nodeRegion !== ""),
+    ({ nodeRegion }) => nodeRegion,
+  );
+  return [...regions.entries()].flatMap(([region, own]) => bestOf(region, own));
+}
+
+function bestOf(region: string, rows: readonly LinkRow[]): Finding[] {
+  const own = Map.groupBy(unasked(rows), ({ profileId }) => profileId);
+  const cases = Map.groupBy(
+    rows.filter(({ benchmark }) => benchmark !== null),
+    ({ profileId }) => profileId,
+  );
+  const nodesOf = (lines: readonly LinkRow[]) => new Set(lines.map(({ node }) => node)).size;
+  const [most] = [...own.entries()]
+    .map(([profileId, lines]) => ({ profileId, nodes: nodesOf(lines) }))
+    .toSorted((a, b) => b.nodes - a.nodes);
+  if (most === undefined) return [];
+  const usedOwn = voicesOf(own.get(most.profileId) ?? []);
+  const [best] = [...new Set([...own.keys(), ...cases.keys()])]
+    .filter((profileId) => profileId !== most.profileId)
+    .flatMap((betterId) => {
+      const byItself = enough({ used: usedOwn, better: voicesOf(own.get(betterId) ?? []) });
+      const found = byItself ?? compareCases(cases.get(most.profileId) ?? [], cases.get(betterId) ?? []);
+      return found === null || !isBetter(found) ? [] : [{ betterId, ...found }];
+    })
+    .toSorted((a, b) => b.better.up / b.used.up - a.better.up / a.used.up);
+  if (best === undefined) return [];
+  const { better, betterId } = best;
+  const samples = best.used.values + better.values;
+  return [
+    {
+      kind: "best-bucket",
+      node: null,
+      profileId: most.profileId,
+      region,
+      way: "up",
+      run: null,
+      betterId,
+      better: null,
+      facts: [
+        { label: "up to the bucket that most use", value: best.used.up, as: "rate" },
+        { label: "up to the better one", value: better.up, as: "rate" },
+        { label: "nodes of the first", value: best.used.ups.length, as: "count" },
+        { label: "nodes of the second", value: better.ups.length, as: "count" },
+      ],
+      samples,
+      least: 2 * LEAST_NODES * LEAST_VALUES,
+      ofBenchmarks: "areCases" in best ? samples : 0,
+      nodes: best.used.ups.length + better.ups.length,
+    },
+  ];
+}
+
+interface Voices {
+  ups: number[];
+  up: number;
+  /** NaN where it was not measured. */
+  down: number;
+  values: number;
+}
+
+/** `rows` of one bucket. */
+function voicesOf(rows: readonly LinkRow[]): Voices {
+  const links = [...byLink(rows).values()].flatMap((link) => {
+    const up = link.map((row) => rateOf(row, "up")).filter((rate) => rate !== null);
+    const down = link.map((row) => rateOf(row, "down")).filter((rate) => rate !== null);
+    if (up.length < LEAST_VALUES) return [];
+    return [{ up: medianOf(up), down: medianOf(down), values: up.length + down.length }];
+  });
+  const ups = links.map(({ up }) => up);
+  return {
+    ups,
+    up: medianOf(ups),
+    down: medianOf(links.map(({ down }) => down).filter((down) => !Number.isNaN(down))),
+    values: links.reduce((sum, { values }) => sum + values, 0),
+  };
+}
+
+interface Pair {
+  used: Voices;
+  better: Voices;
+}
+
+/** Null where one of them has too few voices. */
+const enough = ({ used, better }: Pair): Pair | null =>
+  Math.min(used.ups.length, better.ups.length) < LEAST_NODES ? null : { used, better };
+
+/** Of benchmarks in which nodes moved to both buckets: with the same settings and at about the same time. */
+function compareCases(used: readonly LinkRow[], better: readonly LinkRow[]): (Pair & { areCases: true }) | null {
+  const [ofUsed, ofBetter] = [used, better].map((rows) => new Set(rows.map(({ benchmark }) => benchmark)));
+  const pair = enough({
+    used: voicesOf(used.filter(({ benchmark }) => ofBetter?.has(benchmark))),
+    better: voicesOf(better.filter(({ benchmark }) => ofUsed?.has(benchmark))),
+  });
+  return pair === null ? null : { ...pair, areCases: true };
+}
+
+function isBetter({ used, better }: Pair): boolean {
+  if (better.up < used.up * TIMES || superiorityOf(better.ups, used.ups) < SURE) return false;
+  // Where down was not measured (NaN), up decides alone.
+  return !(better.down < used.down * DOWN_SHARE);
+}

@@ -1,0 +1,54 @@
+import { Fault } from "#protocol/fault.ts";
+import { describeObject } from "#storage/browse.ts";
+import { copyWithin } from "#storage/copy-within.ts";
+import { NONCE_METADATA } from "#storage/signing.ts";
+import { deleteVersion, findVersions } from "#storage/versions.ts";
+import { inLanes, withPatience, type Chunk, type Ends } from "./in-lanes.ts";
+import type { PlannedObject } from "./gather-plan.ts";
+import { loadGuard } from "./protect.ts";
+
+/**
+ * Older versions become the newest again: an object by a copy of itself on top of its key, a deletion by taking its mark away.
+ * Nothing is lost by it: what the key had is an old version then. What the key has is looked at again first, so that a key
+ * that got something else since the plan stays as it is.
+ */
+export async function reviveAll(chunk: Chunk, ends: Ends): Promise<void> {
+  const { hub, store, objects, progress } = chunk;
+  const guard = await loadGuard(hub, store);
+  const { signal } = progress.stop;
+  await inLanes(objects, ends, async (object) => {
+    if (guard.of(object.key) !== null)
+      throw new Fault("BELONGS_TO_TIDEMARK", { op: "bring back", subject: object.key });
+    await withPatience(signal, () => reviveOne(chunk, object));
+  });
+}
+
+/** @throws Fault OBJECT_CHANGED, NO_SUCH_KEY, CANCELLED, those of a copy */
+async function reviveOne({ store, jobId, progress }: Chunk, object: PlannedObject): Promise<void> {
+  const { key, sizeBytes, etag, version } = object;
+  const { bucket, traits } = store.access;
+  const { signal } = progress.stop;
+  const about = { op: "bring back", subject: key };
+  if (version === undefined) throw new Fault("BAD_INPUT", about);
+  const at = { bucket, key, versionId: version.id, signal };
+  const { newest, wanted } = await findVersions(store.client, at);
+  if (version.isMark) {
+    // A hub that was killed did it already.
+    if (wanted === null && newest !== null && !newest.isDeleteMarker) return;
+    if (wanted?.isLatest !== true) throw new Fault("OBJECT_CHANGED", about);
+    await deleteVersion(store.client, at);
+    return;
+  }
+  if ((newest?.versionId ?? null) !== version.newestId) {
+    if (newest === null || newest.isDeleteMarker || newest.sizeBytes !== sizeBytes)
+      throw new Fault("OBJECT_CHANGED", about);
+    if (newest.etag === etag) return;
+    // A copy in ranges has an ETag of its own, and bears the name of the job.
+    const there = await describeObject(store.client, { bucket, key, withChecksums: "left out", signal });
+    if (there.metadata.some(({ name, value }) => name === NONCE_METADATA && value === jobId)) return;
+    throw new Fault("OBJECT_CHANGED", about);
+  }
+  if (wanted === null) throw new Fault("NO_SUCH_KEY", { ...about, detail: "this version of it is gone" });
+  const copy = { bucket, source: key, target: key, sizeBytes, etag, nonce: jobId, traits, signal };
+  await copyWithin(store.client, { ...copy, version: version.id });
+}

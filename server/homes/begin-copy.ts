@@ -1,0 +1,59 @@
+import type * as z from "zod";
+import type { BeginCopyAnswer, beginCopyInput } from "#protocol/homes.ts";
+import { Fault } from "#protocol/fault.ts";
+import { isAdoptedRow } from "../adopt/is-adopted.ts";
+import { mayRead } from "../checkpoints/assigned.ts";
+import { emit } from "../events/record-event.ts";
+import { stateOf } from "../live/live-node.ts";
+import { hearCaller } from "../nodes/hear-caller.ts";
+import type { Context, NodeCaller } from "../trpc.ts";
+import { homesOf } from "./homes-of.ts";
+
+/**
+ * A node is about to copy a complete checkpoint to another home of its run: from now on it may be signed for that attempt in
+ * that bucket, and for nothing else there. The same again changes nothing. Whatever this node had begun to copy there before
+ * of the same run is given up: the newest counts.
+ * @throws Fault NOT_THIS_NODES, CONFLICT
+ */
+export async function beginCopy(
+  { hub, caller }: Context & { caller: NodeCaller },
+  input: z.infer<typeof beginCopyInput>,
+): Promise<BeginCopyAnswer> {
+  const { checkpointId, profileId, attempt } = input;
+  const node = await hearCaller({ hub, caller });
+  const { access, prefix } = await hub.stores.open(profileId);
+  const now = new Date(hub.now());
+  const isWanted = await hub.db.$transaction(async (tx) => {
+    const checkpoint = await tx.checkpoint.findUnique({ where: { id: checkpointId } });
+    if (checkpoint === null || checkpoint.state !== "complete" || isAdoptedRow(checkpoint)) return false;
+    if (checkpoint.nodeId !== node.id && !(await mayRead(tx, node, checkpoint))) {
+      throw new Fault("NOT_THIS_NODES", { op: "beginCopy", subject: checkpointId });
+    }
+    const { run, writerEpoch } = checkpoint;
+    const homes = (await homesOf(tx, run))?.profileIds ?? [];
+    if (!homes.includes(profileId) || checkpoint.profileId === profileId) return false;
+    // Its plain bytes are for no other bucket.
+    if (checkpoint.sealKeyId !== null) return false;
+    const target = await tx.profile.findUniqueOrThrow({ where: { id: profileId }, select: { sealing: true } });
+    if (target.sealing !== "off") return false;
+    const where = { checkpointId_profileId: { checkpointId, profileId } };
+    const known = await tx.checkpointCopy.findUnique({ where, omit: { manifest: true } });
+    if (known?.state === "complete") return false;
+    if (known?.state === "copying" && known.attempt === attempt) return known.nodeId === node.id;
+    // Somebody else is at it; one of them is enough.
+    const other = known?.state === "copying" && known.nodeId !== node.id ? hub.live.nodes.get(known.nodeId) : undefined;
+    if (other !== undefined && stateOf(other) === "online") return false;
+    if ((await tx.attempt.findUnique({ where: { run_attempt: { run, attempt } } })) !== null) {
+      throw new Fault("CONFLICT", { op: "beginCopy", detail: "an attempt is never used twice" });
+    }
+    await tx.attempt.create({ data: { run, attempt, writerEpoch, nodeId: node.id, announcedAt: now } });
+    const older = { run, profileId, nodeId: node.id, state: "copying", checkpointId: { not: checkpointId } };
+    await tx.checkpointCopy.updateMany({ where: older, data: { state: "torn" } });
+    const place = { run, bucket: access.bucket, prefix, attempt, nodeId: node.id };
+    const data = { ...place, state: "copying", startedAt: now };
+    await tx.checkpointCopy.upsert({ where, update: data, create: { checkpointId, profileId, ...data } });
+    return true;
+  });
+  if (isWanted) emit(hub, null, ["checkpoints", "runs"]);
+  return { isWanted };
+}

@@ -1,0 +1,23 @@
+import type { Database } from "#prisma/open.ts";
+import { currentEpoch } from "../checkpoints/newest.ts";
+import { homesOf } from "./homes-of.ts";
+
+/** The buckets that a node writes to: its own profile's first, then the homes of the runs that it is the writer of now. */
+export async function writableBy(
+  db: Pick<Database, "epoch" | "run" | "runHome">,
+  node: { id: string; profileId: string },
+): Promise<string[]> {
+  const claims = await db.epoch.findMany({
+    where: { nodeId: node.id },
+    distinct: ["run"],
+    select: { run: true },
+    orderBy: { run: "asc" },
+  });
+  const found = new Set([node.profileId]);
+  for (const { run } of claims) {
+    if ((await currentEpoch(db, run))?.nodeId !== node.id) continue;
+    const { profileIds = [] } = (await homesOf(db, run)) ?? {};
+    if (profileIds.includes(node.profileId)) for (const profileId of profileIds) found.add(profileId);
+  }
+  return [...found];
+}

@@ -1,0 +1,15 @@
+import { beforeEach } from "vitest";
+import { addTestNode, type TestNode } from "./open-test-hub.ts";
+import { profileForEach, profileId, test } from "./profile-for-each.ts";
+
+/** For tests of what a node says and hears: in every test a hub with one node, whose bucket nobody reaches. */
+export { profileId, test };
+export let node: TestNode;
+
+/** Registers what has to happen before and after the tests of a file. */
+export function nodeForEach(): void {
+  profileForEach();
+  beforeEach(async () => {
+    node = await addTestNode(test.hub, profileId, "gpu-1");
+  });
+}

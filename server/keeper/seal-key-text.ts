@@ -1,0 +1,30 @@
+import { createHash } from "node:crypto";
+import { Fault } from "#protocol/fault.ts";
+import { id } from "#protocol/names.ts";
+
+/**
+ * The private half of a wrapping key as people keep it: one line that says what it is, which key, and has a checksum, so that
+ * one that was cut or mistyped is refused before it is taken for the key.
+ */
+
+const FORM = "tidemark-key-1";
+const KEY_BYTES = 32;
+
+const sumOf = (keyId: string, key: Uint8Array): string =>
+  createHash("sha256").update(`${FORM}|${keyId}|`).update(key).digest("hex").slice(0, 16);
+
+export const writeExport = (keyId: string, key: Buffer): string =>
+  [FORM, keyId, key.toString("base64url"), sumOf(keyId, key)].join(".");
+
+/** @throws Fault BAD_INPUT, naming what is wrong and never the text */
+export function readExport(text: string): { keyId: string; privateKey: Buffer } {
+  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "import the key", subject: "exported key", detail });
+  const [form, keyId, encoded = "", sum, ...more] = text.trim().split(".");
+  const parsed = id.safeParse(keyId);
+  const privateKey = Buffer.from(encoded, "base64url");
+  if (form !== FORM || !parsed.success || more.length > 0) throw refuse(`an exported key begins with ${FORM}.`);
+  if (privateKey.length !== KEY_BYTES || sum !== sumOf(parsed.data, privateKey)) {
+    throw refuse("it was cut or changed: its checksum does not fit");
+  }
+  return { keyId: parsed.data, privateKey };
+}

@@ -1,0 +1,46 @@
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { isSealed } from "#storage/sealing/open-manifest.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import type { Hub } from "../hub.ts";
+import { unlockManifest } from "./key-of-checkpoint.ts";
+import { sealingOf } from "./seal-keys.ts";
+
+/**
+ * What must be true of encryption before the hub puts its name to a manifest: that a key of this profile opens it, that what
+ * is inside fits what is outside, and that nothing plain comes where encryption was said. A checkpoint that nobody could ever
+ * open is not called safe.
+ * @returns the manifest with the names of its files
+ * @throws Fault BAD_INPUT, SEAL_KEY_MISSING
+ */
+export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Checkpoint): Promise<Manifest> {
+  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
+  if (!isSealed(manifest)) {
+    const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: checkpoint.profileId } });
+    if (checkpoint.sealKeyId !== null && sealingOf(profile) !== "off") throw refuse("it was announced as encrypted");
+    return manifest;
+  }
+  const key = await hub.db.sealKey.findUnique({ where: { id: manifest.transform.keyId } });
+  if (key === null || key.profileId !== checkpoint.profileId) throw refuse("it is encrypted for another bucket's key");
+  try {
+    const { manifest: opened } = await unlockManifest(hub, manifest);
+    return {
+      ...manifest,
+      files: manifest.files.map((file, at) => ({ ...file, path: opened.files[at]?.path ?? file.path })),
+    };
+  } catch (error) {
+    if (isFault(error) && error.code === "SEAL_BROKEN") throw refuse("it does not open with the key of its bucket");
+    throw error;
+  }
+}
+
+/** A hub that wants encryption takes no announcement without it, so that no plain byte comes to lie in the bucket. @throws Fault SEAL_REQUIRED, BAD_INPUT */
+export async function requireSealed(hub: Hub, profileId: string, sealKeyId: string | null): Promise<void> {
+  if (sealKeyId !== null) {
+    const key = await hub.db.sealKey.findUnique({ where: { id: sealKeyId } });
+    if (key?.profileId !== profileId) throw new Fault("BAD_INPUT", { op: "announce", subject: "sealKeyId" });
+    return;
+  }
+  const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
+  if (sealingOf(profile) !== "off") throw new Fault("SEAL_REQUIRED", { op: "announce", subject: profile.name });
+}

@@ -1,0 +1,38 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/fault.ts";
+import type { exportSealKeyInput, SealKeyExport } from "#protocol/sealing.ts";
+import { passwordFits } from "../auth/password.ts";
+import { FREE_TRIES_PER_ACCOUNT } from "../auth/sign-in.ts";
+import { audit } from "../events/audit.ts";
+import { emit, recordEvent } from "../events/record-event.ts";
+import { sealKeyPlace } from "../keeper/secret-place.ts";
+import type { Context, SessionCaller } from "../trpc.ts";
+
+/**
+ * The private half of a wrapping key as a text, for an admin who gives the password once more: a session left open is not
+ * enough. On record, and said to everybody, before it is shown. Guessing the password here counts as guessing at the door.
+ * @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG, NOT_FOUND
+ */
+export async function exportSealKey(
+  { hub, caller }: Context & { caller: SessionCaller },
+  { profileId, keyId, password }: z.infer<typeof exportSealKeyInput>,
+): Promise<SealKeyExport> {
+  const { id, email } = caller.person;
+  hub.throttle.take(`account:${email}`, FREE_TRIES_PER_ACCOUNT);
+  const user = await hub.db.user.findUnique({ where: { id } });
+  if (!(await passwordFits(password, user?.passwordHash ?? null, hub.passwordCost))) throw new Fault("PASSWORD_WRONG");
+  hub.throttle.clear(`account:${email}`);
+  const found = await hub.db.sealKey.findUnique({ where: { id: keyId }, include: { secret: true, profile: true } });
+  if (found === null || found.profileId !== profileId || found.secret === null) {
+    throw new Fault("NOT_FOUND", { subject: "this key" });
+  }
+  const { name } = found.profile;
+  const event = await hub.db.$transaction(async (tx) => {
+    await tx.sealKey.update({ where: { id: keyId }, data: { exportedAt: new Date(hub.now()), exportedBy: email } });
+    await audit({ db: tx, now: hub.now }, caller, { action: "export key", subject: name, subjectId: keyId });
+    const text = `A copy of the encryption key of ${name} was taken by ${email}`;
+    return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
+  });
+  emit(hub, event, ["profiles"]);
+  return hub.keeper.exportSealKey({ place: sealKeyPlace(keyId), sealed: found.secret.sealed });
+}

@@ -1,0 +1,55 @@
+import { Fault } from "#protocol/fault.ts";
+import type { NodeSealing, SealedView, Sealing, SealingView } from "#protocol/sealing.ts";
+import { sealing } from "#protocol/sealing.ts";
+import { fingerprintOf } from "#storage/sealing/checkpoint-key.ts";
+import type { Profile } from "#prisma/client/client.ts";
+import type { Hub } from "../hub.ts";
+
+/** What a profile says of encryption, as people and nodes are told. Keys themselves are in neither. */
+
+export const sealingOf = (row: Pick<Profile, "sealing">): Sealing => sealing.catch("off").parse(row.sealing);
+
+/** For the nodes of a profile; null: off. @throws Fault SEAL_KEY_MISSING when it is on and the key is not there: better no bytes than plain ones */
+export async function nodeSealingOf(
+  { db }: Pick<Hub, "db">,
+  row: Pick<Profile, "sealing" | "sealKeyId" | "name">,
+): Promise<NodeSealing | null> {
+  const how = sealingOf(row);
+  if (how === "off") return null;
+  const key = row.sealKeyId === null ? null : await db.sealKey.findUnique({ where: { id: row.sealKeyId } });
+  if (key === null) throw new Fault("SEAL_KEY_MISSING", { subject: row.name });
+  return { keyId: key.id, publicKey: key.publicKey, hideNames: how === "names" };
+}
+
+/** @throws Fault NOT_FOUND */
+export async function readSealing({ db }: Pick<Hub, "db">, { id }: { id: string }): Promise<SealingView> {
+  const row = await db.profile.findUnique({ where: { id }, include: { sealKeys: { orderBy: { createdAt: "desc" } } } });
+  if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
+  const where = { profileId: id, state: "complete" };
+  const counted = await db.checkpoint.groupBy({ by: ["sealKeyId"], where, _count: { id: true } });
+  const counts = new Map(counted.map(({ sealKeyId, _count }) => [sealKeyId, _count.id]));
+  const here = new Set(row.sealKeys.map((key) => key.id));
+  const missing = [...counts].filter(([keyId]) => keyId !== null && !here.has(keyId));
+  return {
+    sealing: sealingOf(row),
+    plainCheckpoints: counts.get(null) ?? 0,
+    lockedCheckpoints: missing.reduce((sum, [, count]) => sum + count, 0),
+    keys: row.sealKeys.map((key) => ({
+      id: key.id,
+      fingerprint: fingerprintOf(key.publicKey),
+      createdAt: key.createdAt.getTime(),
+      exportedAt: key.exportedAt?.getTime() ?? null,
+      exportedBy: key.exportedBy,
+      isImported: key.isImported,
+      checkpoints: counts.get(key.id) ?? 0,
+      isCurrent: key.id === row.sealKeyId,
+    })),
+  };
+}
+
+/** What the page of a checkpoint says of its encryption; null: it is not encrypted. */
+export async function sealedViewOf({ db }: Pick<Hub, "db">, keyId: string | null): Promise<SealedView | null> {
+  if (keyId === null) return null;
+  const key = await db.sealKey.findUnique({ where: { id: keyId } });
+  return { isKeyHere: key !== null, fingerprint: key === null ? null : fingerprintOf(key.publicKey) };
+}

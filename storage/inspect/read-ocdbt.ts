@@ -1,0 +1,253 @@
+import { promisify } from "node:util";
+import { zstdDecompress } from "node:zlib";
+import { type BoundedBeside, type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
+
+/**
+ * The index of TensorStore's OCDBT, in which Orbax keeps its arrays: `manifest.ocdbt` names the root of a B+tree, whose leaves
+ * hold small values themselves and say of large ones in which file they lie. Of several versions the newest is read. No value
+ * that lies in a file of data is fetched. Source: "ocdbt Key-Value Store driver",
+ * https://google.github.io/tensorstore/kvstore/ocdbt/, which leaves out the kind of the manifest behind its uuid.
+ */
+export interface OcdbtIndex {
+  /** Values that were asked for and lie in the index, by key. */
+  values: Map<string, Uint8Array>;
+  /** Every file that the index names, and how long it is at least. */
+  files: Map<string, number>;
+  /** Some of the index itself lies in files that are missing or too short; `files` has these. */
+  isPartial: boolean;
+}
+
+const MANIFEST_MAGIC = 0x0cdb3a2a;
+const NODE_MAGIC = 0x0cdb20de;
+const FOOTER_BYTES = 4;
+const UUID_BYTES = 16;
+const ZSTD = 1;
+
+const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
+const MOST_ENTRIES = 1_000_000;
+const MOST_HEIGHT = 16;
+const MOST_PATH_BYTES = 65_535;
+const MOST_KEY_BYTES = 4_096;
+const MOST_FILES = 100_000;
+
+const decompress = promisify(zstdDecompress);
+
+/** Numbers and bytes of an unpacked body, one after another. Faults of all: MALFORMED past its end. */
+function createReader(bytes: Uint8Array) {
+  let at = 0;
+  const take = (length: number): Uint8Array => {
+    if (length > bytes.length - at) throw malformed("its index ends in the middle");
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
+  const byte = (): number => take(1)[0] ?? 0;
+  /** Little end first, seven bits a byte. What does not fit is larger than every length, and refused where it is used. */
+  const varint = (): number => {
+    let value = 0;
+    for (let index = 0; index < 10; index++) {
+      const next = byte();
+      value += (next & 0x7f) * 2 ** (7 * index);
+      if (next < 0x80) return value;
+    }
+    throw malformed("a number in its index has no end");
+  };
+  /** Of rows that follow, each of at least a byte. */
+  const count = (): number => {
+    const rows = varint();
+    if (rows > bytes.length - at) throw malformed("its index has fewer rows than it says");
+    return rows;
+  };
+  const times = <T>(rows: number, read: () => T): T[] => Array.from({ length: rows }, read);
+  return { take, byte, varint, count, times };
+}
+type Reader = ReturnType<typeof createReader>;
+
+/** Magic, length, and two numbers of which each takes a byte. */
+const HEADER_BYTES = 14;
+
+/** Header, packed body, checksum: the same for manifests and nodes. */
+async function unpack(bytes: Uint8Array, about: { magic: number; budget: { bytes: number } }): Promise<Reader> {
+  const { magic, budget } = about;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (bytes.length < HEADER_BYTES + FOOTER_BYTES || view.getUint32(0) !== magic)
+    throw malformed("a piece of its index is none");
+  if (view.getBigUint64(4, true) !== BigInt(bytes.length))
+    throw malformed("a piece of its index has another length than it says");
+  const [version, compression] = [view.getUint8(12), view.getUint8(13)];
+  if (version !== 0 || compression > ZSTD) throw malformed("its index is of a form that is not known");
+  const packed = bytes.subarray(HEADER_BYTES, bytes.length - FOOTER_BYTES);
+  const body = compression === ZSTD ? await unpackZstd(packed, budget.bytes) : packed;
+  budget.bytes -= body.length;
+  if (budget.bytes < 0) throw tooLarge();
+  return createReader(body);
+}
+
+const tooLarge = () => tooMuch(`its index has more than ${MOST_UNPACKED_BYTES} bytes`);
+
+const unpackZstd = (packed: Uint8Array, mostBytes: number): Promise<Uint8Array> =>
+  decompress(packed, { maxOutputLength: Math.max(1, mostBytes) }).catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
+    throw malformed("a piece of its index cannot be unpacked");
+  });
+
+interface Place {
+  /** From the folder of the manifest. */
+  path: string;
+  /** What the paths in the node itself begin with. */
+  base: string;
+}
+
+/** Paths as they are told by their difference to the one before. */
+function readFileTable(reader: Reader, base: string): Place[] {
+  const rows = reader.count();
+  const shared = [0, ...reader.times(Math.max(0, rows - 1), reader.varint)];
+  const lengths = reader.times(rows, reader.varint);
+  const bases = reader.times(rows, reader.varint);
+  return joinPrefixes(reader, { shared, lengths, most: MOST_PATH_BYTES }).map((path, row) => ({
+    path: base + textOf(path),
+    base: base + textOf(path.subarray(0, bases[row])),
+  }));
+}
+
+/** Each begins with the first `shared` bytes of the one before. */
+function joinPrefixes(
+  reader: Reader,
+  about: { shared: readonly number[]; lengths: readonly number[]; most: number },
+): Uint8Array[] {
+  const { shared, lengths, most } = about;
+  let before: Uint8Array = new Uint8Array(0);
+  return lengths.map((length, row) => {
+    const same = shared[row] ?? 0;
+    if (same > before.length || same + length > most) throw malformed("a name in its index is none");
+    const whole = new Uint8Array(same + length);
+    whole.set(before.subarray(0, same));
+    whole.set(reader.take(length), same);
+    before = whole;
+    return whole;
+  });
+}
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** Where a node lies. */
+interface NodeAt {
+  place: Place;
+  offset: number;
+  length: number;
+  height: number;
+  /** What its keys begin with. */
+  prefix: string;
+}
+
+/** The root of the newest version; null of one that is empty. */
+function readManifest(reader: Reader): NodeAt | null {
+  reader.take(UUID_BYTES);
+  if (reader.varint() !== 0) throw malformed("its manifest is one of several, which are not read");
+  for (let field = 0; field < 2; field++) reader.varint();
+  reader.byte();
+  const compression = reader.varint();
+  if (compression > ZSTD) throw malformed("its manifest is of a form that is not known");
+  if (compression === ZSTD) reader.take(4);
+  const table = readFileTable(reader, "");
+  const versions = reader.count();
+  const last = versions - 1;
+  if (versions === 0) throw malformed("its manifest names no version");
+  reader.times(versions, reader.varint);
+  const heights = reader.times(versions, reader.byte);
+  const [files, offsets, lengths, keys] = [0, 1, 2, 3].map(() => reader.times(versions, reader.varint));
+  if (keys?.[last] === 0) return null;
+  const place = table[files?.[last] ?? -1];
+  if (place === undefined) throw malformed("its manifest names a file that is not in its table");
+  return { place, offset: offsets?.[last] ?? 0, length: lengths?.[last] ?? 0, height: heights[last] ?? 0, prefix: "" };
+}
+
+/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. `manifest` is `manifest.ocdbt`; `open` the files beside it. */
+export async function readOcdbt(
+  manifest: BoundedSource,
+  about: { open: BoundedBeside; wanted(key: string): boolean },
+): Promise<OcdbtIndex> {
+  const index: OcdbtIndex = { values: new Map(), files: new Map(), isPartial: false };
+  const budget = { bytes: MOST_UNPACKED_BYTES };
+  const bytes = await manifest.read(0, manifest.sizeBytes);
+  const root = readManifest(await unpack(bytes, { magic: MANIFEST_MAGIC, budget }));
+  const left: NodeAt[] = root === null ? [] : [root];
+  let entries = 0;
+  for (let node = left.pop(); node !== undefined; node = left.pop()) {
+    noteFile(index, node.place, wholeNumber(node.offset + node.length, "the end of a piece of its index"));
+    const source = await about.open(node.place.path);
+    if (source === null || source.sizeBytes < node.offset + node.length) {
+      index.isPartial = true;
+      continue;
+    }
+    const reader = await unpack(await source.read(node.offset, node.length), { magic: NODE_MAGIC, budget });
+    const height = reader.byte();
+    if (height !== node.height || height > MOST_HEIGHT) throw malformed("a piece of its index has another height");
+    const table = readFileTable(reader, node.place.base);
+    const rows = reader.count();
+    entries += rows;
+    if (entries > MOST_ENTRIES) throw tooMuch(`its index has more than ${MOST_ENTRIES} rows`);
+    if (height > 0) left.push(...readInterior(reader, { node, table, rows }));
+    else readLeaf(reader, { node, table, rows, index, wanted: about.wanted });
+  }
+  return index;
+}
+
+function noteFile(index: OcdbtIndex, { path }: Place, end: number): void {
+  if (index.files.size >= MOST_FILES && !index.files.has(path)) throw tooMuch(`it names more than ${MOST_FILES} files`);
+  index.files.set(path, Math.max(end, index.files.get(path) ?? 0));
+}
+
+interface Rows {
+  node: NodeAt;
+  table: readonly Place[];
+  rows: number;
+}
+
+const placeIn = (table: readonly Place[], row: number | undefined): Place => {
+  const place = table[row ?? -1];
+  if (place === undefined) throw malformed("its index names a file that is not in its table");
+  return place;
+};
+
+/** How much of a key the one before has too, and how long the rest is. */
+const readKeyLengths = (reader: Reader, rows: number): { shared: number[]; lengths: number[] } => {
+  const shared = [0, ...reader.times(Math.max(0, rows - 1), reader.varint)];
+  return { shared, lengths: reader.times(rows, reader.varint) };
+};
+
+function readInterior(reader: Reader, { node, table, rows }: Rows): NodeAt[] {
+  const about = readKeyLengths(reader, rows);
+  const common = reader.times(rows, reader.varint);
+  const keys = joinPrefixes(reader, { ...about, most: MOST_KEY_BYTES });
+  const [files, offsets, lengths] = [0, 1, 2].map(() => reader.times(rows, reader.varint));
+  return keys.map((key, row) => ({
+    place: placeIn(table, files?.[row]),
+    offset: offsets?.[row] ?? 0,
+    length: lengths?.[row] ?? 0,
+    height: node.height - 1,
+    prefix: node.prefix + textOf(key.subarray(0, common[row])),
+  }));
+}
+
+function readLeaf(reader: Reader, about: Rows & { index: OcdbtIndex; wanted(key: string): boolean }): void {
+  const { node, table, rows, index, wanted } = about;
+  const keys = joinPrefixes(reader, { ...readKeyLengths(reader, rows), most: MOST_KEY_BYTES });
+  const lengths = reader.times(rows, reader.varint);
+  const isOutside = reader.times(rows, () => reader.varint() !== 0);
+  const outside = isOutside.filter(Boolean).length;
+  const files = reader.times(outside, reader.varint);
+  const offsets = reader.times(outside, reader.varint);
+  let next = 0;
+  for (let row = 0; row < rows; row++) {
+    const length = lengths[row] ?? 0;
+    if (isOutside[row] === true) {
+      const end = wholeNumber((offsets[next] ?? 0) + length, "the end of a value in its index");
+      noteFile(index, placeIn(table, files[next]), end);
+      next++;
+      continue;
+    }
+    const value = reader.take(length);
+    const key = node.prefix + textOf(keys[row] ?? new Uint8Array(0));
+    if (wanted(key)) index.values.set(key, value);
+  }
+}

@@ -1,0 +1,85 @@
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+import { bytesOf } from "./dtypes.ts";
+import { elementsOf } from "./found.ts";
+import { isRecord, parseJson } from "./parse-json.ts";
+import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
+
+/**
+ * What stands before the tensors of a safetensors file: 8 bytes of little-endian length, then so many bytes of JSON. Behind it the
+ * tensors lie without gaps. https://github.com/huggingface/safetensors#format
+ */
+export const LENGTH_BYTES = 8;
+/** The format allows no longer header. */
+const MOST_HEADER_BYTES = 100_000_000;
+
+export interface SafetensorsHeader {
+  /** As they stand there, but for `__metadata__`. */
+  entries: [name: string, entry: unknown][];
+  /** Undefined where there is none. */
+  metadata: Record<string, unknown> | undefined;
+  /** Where in the file the tensors begin: offsets of tensors count from here. */
+  dataAt: number;
+}
+
+export interface HeaderTensor {
+  dtype: string;
+  shape: number[];
+  begin: number;
+  end: number;
+  /** Null: nobody here knows how large its elements are. */
+  expectedBytes: number | null;
+}
+
+/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+export async function readHeader(source: BoundedSource): Promise<SafetensorsHeader> {
+  if (source.sizeBytes < LENGTH_BYTES) throw malformed("it is shorter than the length of its own header");
+  const start = await source.read(0, LENGTH_BYTES);
+  const headerBytes = new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getBigUint64(0, true);
+  if (headerBytes > BigInt(MOST_HEADER_BYTES))
+    throw malformed(`its header claims ${headerBytes} bytes; the format allows 100 MB`);
+  const header = Number(headerBytes);
+  if (header > source.leftBytes)
+    throw tooMuch(`its header has ${header} bytes; at most ${INSPECT_LIMITS.readBytes} are read`);
+  if (header > source.sizeBytes - LENGTH_BYTES) throw malformed(`it is cut short: its header has ${header} bytes`);
+  const parsed = parseJson(await source.read(LENGTH_BYTES, header));
+  if (!isRecord(parsed)) throw malformed("its header is no JSON object");
+  const metadata = Object.hasOwn(parsed, "__metadata__") ? parsed["__metadata__"] : undefined;
+  if (metadata !== undefined && !isRecord(metadata)) throw malformed("its __metadata__ is no JSON object");
+  const entries = Object.entries(parsed).filter(([name]) => name !== "__metadata__");
+  return { entries, metadata, dataAt: LENGTH_BYTES + header };
+}
+
+/** Faults: MALFORMED when it is no tensor, or has another size than its dtype and shape make. */
+export function tensorOf(name: string, entry: unknown): HeaderTensor {
+  const { dtype, shape, data_offsets: offsets } = isRecord(entry) ? entry : {};
+  const isNumbers = (value: unknown): value is number[] =>
+    Array.isArray(value) && value.every((one) => typeof one === "number");
+  if (typeof dtype !== "string" || !isNumbers(shape) || !isNumbers(offsets)) {
+    throw malformed("a tensor lacks its dtype, shape or offsets");
+  }
+  const [begin, end] = offsets;
+  if (begin === undefined || end === undefined || offsets.length !== 2) throw malformed("a tensor has no two offsets");
+  wholeNumber(begin, "an offset of a tensor");
+  wholeNumber(end, "an offset of a tensor");
+  if (end < begin) throw malformed("a tensor ends before it begins");
+  const expectedBytes = bytesOf(dtype, elementsOf(shape, name));
+  if (expectedBytes !== null && expectedBytes !== end - begin) {
+    throw malformed(`a tensor has ${end - begin} bytes where its dtype and shape make ${expectedBytes}`);
+  }
+  return { dtype, shape, begin, end, expectedBytes };
+}
+
+/** How many bytes between and behind the tensors belong to none. Faults: MALFORMED when two overlap, or the file ends too soon. */
+export function checkSpans(
+  spans: readonly Pick<HeaderTensor, "begin" | "end">[],
+  dataBytes: number,
+): { between: number; behind: number } {
+  let [reached, between] = [0, 0];
+  for (const { begin, end } of spans.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (begin < reached) throw malformed("two of its tensors overlap");
+    between += begin - reached;
+    reached = end;
+  }
+  if (reached > dataBytes) throw malformed(`it is cut short: ${reached - dataBytes} bytes of its tensors are missing`);
+  return { between, behind: dataBytes - reached };
+}

@@ -1,0 +1,47 @@
+import type { Manifest } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import { findCollision } from "#protocol/names.ts";
+import { HIDDEN_FOLDER, type SealedTransform } from "#protocol/sealing.ts";
+import { hiddenPathOf, openInside } from "./checkpoint-key.ts";
+
+/**
+ * The manifest of a sealed checkpoint for who has its key: files under their own names, and extents with the checksums of the
+ * file's own bytes in place of those of what is stored. It takes manifests as they were committed and those whose names the
+ * hub has put back.
+ */
+
+/** What the sealed part is bound to: which checkpoint, and how long each of its files is. */
+export const boundOf = ({ id, run, step, files }: Pick<Manifest, "id" | "run" | "step" | "files">): string =>
+  JSON.stringify([id, run, step, files.map(({ path, sizeBytes, extents }) => [path, sizeBytes, extents.length])]);
+
+const isHidden = (path: string): boolean => path.startsWith(`${HIDDEN_FOLDER}/`);
+
+export interface SealedManifest extends Manifest {
+  transform: SealedTransform;
+}
+
+export const isSealed = (read: { transform: { kind: string } }): read is SealedManifest =>
+  read.transform.kind === "sealed";
+
+/** @throws Fault SEAL_BROKEN */
+export function openManifest(read: SealedManifest, key: Uint8Array): SealedManifest {
+  const { transform, files } = read;
+  const asCommitted = files.map((file) =>
+    transform.hideNames && !isHidden(file.path) ? { ...file, path: hiddenPathOf(key, file.path) } : file,
+  );
+  const { paths, sums } = openInside(key, transform.inside, boundOf({ ...read, files: asCommitted }));
+  const broken = (detail: string) => new Fault("SEAL_BROKEN", { op: "open the manifest", subject: read.id, detail });
+  if (sums.length !== files.length || (paths !== null) !== transform.hideNames) throw broken("its parts do not fit");
+  if (paths !== null && (paths.length !== files.length || findCollision(paths) !== null)) {
+    throw broken("its names do not fit");
+  }
+  return {
+    ...read,
+    files: files.map((file, index) => {
+      const own = sums[index] ?? [];
+      if (own.length !== file.extents.length) throw broken("its checksums do not fit");
+      const path = paths?.[index] ?? file.path;
+      return { ...file, path, extents: file.extents.map((one, at) => ({ ...one, crc32: own[at] ?? one.crc32 })) };
+    }),
+  };
+}

@@ -1,0 +1,203 @@
+import { isRecord } from "../inspect/parse-json.ts";
+import { checkSpans, LENGTH_BYTES, readHeader, tensorOf } from "../inspect/safetensors-header.ts";
+import { type BoundedSource, malformed, tooMuch } from "../inspect/source.ts";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
+
+/**
+ * Some tensors of a safetensors file as a file of their own. Pure but for the reading of the header: what is to be copied from
+ * where to where, so that whoever has the bytes can do it.
+ * https://github.com/huggingface/safetensors#format
+ */
+export interface LaidTensor {
+  name: string;
+  dtype: string;
+  shape: number[];
+  /** Offsets from `dataAt`. */
+  begin: number;
+  end: number;
+}
+
+export interface Layout {
+  metadata: Record<string, unknown> | undefined;
+  dataAt: number;
+  /** In the order of the header. */
+  tensors: LaidTensor[];
+}
+
+export interface Range {
+  /** From the start of the file. */
+  from: number;
+  length: number;
+}
+
+export interface Move extends Range {
+  /** From the start of the new file. */
+  to: number;
+}
+
+/** A file that is to be made of another one. */
+export interface Cut {
+  /** The first bytes of the new file. */
+  header: Buffer;
+  /** In the order of the new file, which is that of the old one. */
+  moves: Move[];
+  /** Of the new file. */
+  sizeBytes: number;
+  /** In the order of the header. */
+  tensors: LaidTensor[];
+}
+
+const MOST_NAME = 1_024;
+/** Where the tensors begin is a multiple of this. */
+const ALIGN_BYTES = 8;
+
+/** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
+export async function readLayout(source: BoundedSource): Promise<Layout> {
+  const { entries, metadata, dataAt } = await readHeader(source);
+  if (entries.length > INSPECT_LIMITS.tensors) throw tooMuch(`it has more than ${INSPECT_LIMITS.tensors} tensors`);
+  const tensors = entries.map(([name, entry]) => {
+    if (name.length > MOST_NAME) throw malformed(`a tensor has a name of ${name.length} characters`);
+    const { dtype, shape, begin, end } = tensorOf(name, entry);
+    return { name, dtype, shape, begin, end };
+  });
+  checkSpans(tensors, source.sizeBytes - dataAt);
+  return { metadata, dataAt, tensors };
+}
+
+/** Null when none of its tensors fits. The metadata stays, the order stays, and what lies between tensors goes. */
+export function cutOut(layout: Layout, fits: (name: string) => boolean): Cut | null {
+  const chosen = layout.tensors.filter(({ name }) => fits(name));
+  if (chosen.length === 0) return null;
+  const inOrder = chosen.toSorted((a, b) => a.begin - b.begin || a.end - b.end);
+  const placed = new Map<LaidTensor, number>();
+  let at = 0;
+  for (const tensor of inOrder) {
+    placed.set(tensor, at);
+    at += tensor.end - tensor.begin;
+  }
+  const header = headerOf(layout.metadata, new Map(chosen.map((tensor) => [tensor, placed.get(tensor) ?? 0])));
+  const moves: Move[] = [];
+  for (const tensor of inOrder) {
+    const move = {
+      from: layout.dataAt + tensor.begin,
+      to: header.length + (placed.get(tensor) ?? 0),
+      length: tensor.end - tensor.begin,
+    };
+    const last = moves.at(-1);
+    if (move.length === 0) continue;
+    if (last !== undefined && last.from + last.length === move.from) last.length += move.length;
+    else moves.push(move);
+  }
+  return { header, moves, sizeBytes: header.length + at, tensors: chosen };
+}
+
+/** Written out by hand: an object would put names that look like numbers first, and lose one that is called `__proto__`. */
+function headerOf(metadata: Layout["metadata"], placed: ReadonlyMap<LaidTensor, number>): Buffer {
+  const entries = [...placed].map(([{ name, dtype, shape, begin, end }, at]) => {
+    const entry = { dtype, shape, data_offsets: [at, at + end - begin] };
+    return `${JSON.stringify(name)}:${JSON.stringify(entry)}`;
+  });
+  const first = metadata === undefined ? [] : [`"__metadata__":${JSON.stringify(metadata)}`];
+  const text = Buffer.from(`{${[...first, ...entries].join(",")}}`);
+  const padded = Math.ceil((LENGTH_BYTES + text.length) / ALIGN_BYTES) * ALIGN_BYTES;
+  const header = Buffer.alloc(padded, " ");
+  header.writeBigUInt64LE(BigInt(padded - LENGTH_BYTES));
+  text.copy(header, LENGTH_BYTES);
+  return header;
+}
+
+/** What of an extent is fetched: `from` is an offset within it. */
+export interface NeededPiece {
+  /** Among the extents of the file. */
+  extent: number;
+  from: number;
+  length: number;
+  /** In the file. */
+  fileOffset: number;
+}
+
+/** Fetching so much for nothing takes no longer than one more request. */
+const MOST_GAP_BYTES = 64 * 1024;
+
+/**
+ * The pieces that hold these ranges. One whose checksum is known is taken whole, because only the whole can be compared with it;
+ * of one without, only what is wanted.
+ */
+export function neededPieces(
+  extents: readonly { length: number; crc32: string | null }[],
+  ranges: readonly Range[],
+): NeededPiece[] {
+  const wanted = joined(ranges, 0);
+  const pieces: NeededPiece[] = [];
+  let at = 0;
+  let next = 0;
+  for (const [extent, { length, crc32 }] of extents.entries()) {
+    const end = at + length;
+    const inside: Range[] = [];
+    for (;;) {
+      const range = wanted[next];
+      if (range === undefined || range.from >= end) break;
+      const first = Math.max(range.from, at);
+      const last = Math.min(range.from + range.length, end);
+      if (first < last) inside.push({ from: first, length: last - first });
+      if (range.from + range.length > end) break;
+      next++;
+    }
+    if (crc32 !== null && inside.length > 0) pieces.push({ extent, from: 0, length, fileOffset: at });
+    else
+      for (const range of joined(inside, MOST_GAP_BYTES))
+        pieces.push({ extent, from: range.from - at, length: range.length, fileOffset: range.from });
+    at = end;
+  }
+  return pieces;
+}
+
+/** In order, those as one between which no more than `gapBytes` lie. */
+function joined(ranges: readonly Range[], gapBytes: number): Range[] {
+  const near: Range[] = [];
+  for (const { from, length } of ranges.filter((one) => one.length > 0).toSorted((a, b) => a.from - b.from)) {
+    const last = near.at(-1);
+    if (last !== undefined && from - (last.from + last.length) <= gapBytes)
+      last.length = Math.max(last.length, from + length - last.from);
+    else near.push({ from, length });
+  }
+  return near;
+}
+
+/** An index of shards (`model.safetensors.index.json`), read. */
+export interface ShardIndex {
+  parsed: Record<string, unknown>;
+  /** Which tensor lies in which file of its folder, in its order. */
+  map: [name: string, file: string][];
+}
+
+/** Faults: MALFORMED. */
+export function readShardIndex(parsed: unknown): ShardIndex {
+  const map = isRecord(parsed) ? parsed["weight_map"] : undefined;
+  if (!isRecord(parsed) || !isRecord(map)) throw malformed("it has no weight_map");
+  return {
+    parsed,
+    map: Object.entries(map).map(([name, file]) => {
+      if (typeof file !== "string" || file.length > MOST_NAME)
+        throw malformed("it does not say of every tensor in which file it lies");
+      return [name, file];
+    }),
+  };
+}
+
+/** The index of what is there alone, as transformers writes one; null when nothing of it is. `sizeBytes`: of all tensors that are there. */
+export function cutIndex(
+  { parsed, map }: ShardIndex,
+  there: { isThere(name: string, file: string): boolean; tensorBytes: number },
+): Buffer | null {
+  const left = map.filter(([name, file]) => there.isThere(name, file));
+  if (left.length === 0) return null;
+  const metadata = isRecord(parsed["metadata"]) ? parsed["metadata"] : {};
+  const { total_parameters: _parameters, ...kept } = metadata;
+  const index = {
+    ...parsed,
+    metadata: { ...kept, total_size: there.tensorBytes },
+    weight_map: Object.fromEntries(left),
+  };
+  return Buffer.from(`${JSON.stringify(index, null, 2)}\n`);
+}

@@ -1,0 +1,64 @@
+import { Fault } from "#protocol/fault.ts";
+import { basename, dirname } from "node:path";
+import { BY_STATUS } from "./by-status.ts";
+import { plainEnvironment } from "./base-environment.ts";
+import type { Driver } from "./driver.ts";
+import { findProgram, reading } from "./find-program.ts";
+
+/**
+ * aria2c, which downloads from a signed URL and sends nothing. The URL is as good as a key while it lasts, so it comes in
+ * on stdin. It opens at most 16 connections to one server.
+ */
+const MOST_CONNECTIONS = 16;
+const LEAST_SPLIT_BYTES = 1024 * 1024;
+
+export const aria2: Driver = {
+  name: "aria2",
+  // "EXIT STATUS" of https://aria2.github.io/manual/en/html/aria2c.html
+  exits: {
+    2: "STALLED",
+    3: "NO_SUCH_KEY",
+    4: "NO_SUCH_KEY",
+    5: "STALLED",
+    6: "LINK_DOWN",
+    8: "RANGE_IGNORED",
+    9: "NO_SPACE",
+    19: "NAME_NOT_RESOLVED",
+    24: "ACCESS_DENIED",
+    29: "STORE_UNAVAILABLE",
+    32: "CHECKSUM_MISMATCH",
+  },
+  // For what has no exit code of its own it writes the status as a field.
+  explain: ({ code, log }) => (code === 22 ? (BY_STATUS[Number(/\bstatus=(\d{3})\b/.exec(log)?.[1])] ?? null) : null),
+  holds: () => null,
+  find: (where) =>
+    findProgram(
+      { names: ["aria2c"], args: ["--version"], read: reading(/^aria2 version (\S+)/), hint: "apt-get install aria2" },
+      where,
+    ),
+  command: (errand, found) => {
+    if (errand.direction === "up" || errand.url === null) {
+      throw new Fault("UNSUPPORTED", { op: "bench", subject: "aria2c", detail: "it only fetches, from a signed URL" });
+    }
+    const width = Math.min(MOST_CONNECTIONS, errand.connections);
+    // A piece it asks for is at least this long.
+    const split = Math.max(LEAST_SPLIT_BYTES, Math.min(errand.partBytes, 1024 * LEAST_SPLIT_BYTES));
+    return {
+      program: found.program,
+      args: [
+        "--no-conf",
+        "--input-file=-",
+        `--max-connection-per-server=${width}`,
+        `--split=${width}`,
+        `--min-split-size=${split}`,
+        "--file-allocation=none",
+        "--auto-file-renaming=false",
+        "--summary-interval=0",
+        "--console-log-level=error",
+        "--download-result=hide",
+      ],
+      env: plainEnvironment(found.where, errand.scratch),
+      stdin: `${errand.url}\n  dir=${dirname(errand.path)}\n  out=${basename(errand.path)}\n`,
+    };
+  },
+};

@@ -1,0 +1,41 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isPathAddressed } from "#storage/signing.ts";
+import { keyedEnvironment } from "./base-environment.ts";
+import type { Driver, Errand } from "./driver.ts";
+import { findProgram, reading } from "./find-program.ts";
+
+/** The aws command, version 1 or 2. Its settings, which hold no secret, are read from a file. */
+export const awsCli: Driver = {
+  name: "aws-cli",
+  // https://docs.aws.amazon.com/cli/latest/userguide/cli-usage-returncodes.html
+  exits: { 252: "BAD_INPUT", 253: "BAD_CREDENTIALS" },
+  holds: ({ partBytes, connections }) => partBytes * connections,
+  find: (where) =>
+    findProgram(
+      { names: ["aws"], args: ["--version"], read: reading(/^aws-cli\/(\S+)/), hint: "pip install awscli" },
+      where,
+    ),
+  command: async (errand, found) => {
+    const config = join(errand.scratch, "aws-config");
+    await writeFile(config, configOf(errand));
+    const store = `s3://${errand.access.bucket}/${errand.key}`;
+    const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+    return {
+      program: found.program,
+      args: ["--endpoint-url", errand.access.endpoint, "s3", "cp", "--only-show-errors", ...ends],
+      env: { ...keyedEnvironment(errand, found), AWS_CONFIG_FILE: config },
+    };
+  },
+};
+
+const configOf = ({ connections, partBytes, access }: Errand): string =>
+  [
+    "[default]",
+    "s3 =",
+    `  max_concurrent_requests = ${connections}`,
+    `  multipart_chunksize = ${partBytes}`,
+    `  multipart_threshold = ${partBytes}`,
+    `  addressing_style = ${isPathAddressed(access) ? "path" : "virtual"}`,
+    "",
+  ].join("\n");

@@ -1,0 +1,72 @@
+import * as z from "zod";
+import type { FaultCode } from "#protocol/fault-table.ts";
+import { BY_CODE } from "#storage/fault-codes.ts";
+import { isPathAddressed } from "#storage/signing.ts";
+import { keyedEnvironment } from "./base-environment.ts";
+import { BY_STATUS } from "./by-status.ts";
+import { BOTO_SCRIPT } from "./boto-script.ts";
+import type { Driver, Errand } from "./driver.ts";
+import { findProgram } from "./find-program.ts";
+import { lastLine } from "./last-line.ts";
+
+/** boto3 with the engine it brings (s3transfer), and AWS's C runtime as boto3 uses it. Both are Python packages. */
+
+const askVersion = (names: readonly string[]): string =>
+  `from importlib.metadata import version; print(", ".join(n + " " + version(n) for n in ${JSON.stringify(names)}))`;
+
+const driver = (name: "boto3" | "crt", packages: readonly string[], hint: string): Driver => ({
+  name,
+  exits: {},
+  explain: (end) => codeOf(lastLine(end.out)),
+  holds: ({ partBytes, connections }) => (name === "crt" ? null : partBytes * connections),
+  find: (where) =>
+    findProgram(
+      {
+        names: ["python3", "python"],
+        args: ["-c", askVersion(packages)],
+        read: (said) => (said.startsWith(`${packages[0]} `) ? said : null),
+        hint,
+      },
+      where,
+    ),
+  command: (errand, found) => ({
+    program: found.program,
+    args: ["-c", BOTO_SCRIPT],
+    env: keyedEnvironment(errand, found),
+    stdin: JSON.stringify(asked(name, errand)),
+  }),
+});
+
+function asked(engine: "boto3" | "crt", errand: Errand) {
+  const { direction, access, key, path, partBytes, connections } = errand;
+  const { endpoint, region, bucket } = access;
+  const addressing = isPathAddressed(access) ? "path" : "virtual";
+  return { engine, direction, endpoint, region, bucket, key, path, partBytes, connections, addressing };
+}
+
+const failure = z.object({ name: z.string(), code: z.string().nullable(), status: z.number().nullable() });
+
+/** Classes of botocore.exceptions. */
+const BY_CLASS: Readonly<Record<string, FaultCode>> = {
+  EndpointConnectionError: "LINK_DOWN",
+  ConnectionClosedError: "LINK_DOWN",
+  ConnectTimeoutError: "LINK_DOWN",
+  HTTPClientError: "LINK_DOWN",
+  ReadTimeoutError: "STALLED",
+  IncompleteReadError: "TRUNCATED",
+  ResponseStreamingError: "TRUNCATED",
+  SSLError: "TLS_FAILED",
+  NoCredentialsError: "BAD_CREDENTIALS",
+};
+
+function codeOf(line: unknown): FaultCode | null {
+  const parsed = failure.safeParse(line);
+  if (!parsed.success) return null;
+  const { name, code, status } = parsed.data;
+  return (
+    (code === null ? null : BY_CODE[code]) ?? BY_CLASS[name] ?? (status === null ? null : BY_STATUS[status]) ?? null
+  );
+}
+
+export const boto3 = driver("boto3", ["boto3", "s3transfer"], "pip install boto3");
+export const crt = driver("crt", ["awscrt", "s3transfer"], "pip install boto3[crt]");

@@ -1,0 +1,14 @@
+import type { FaultCode } from "#protocol/fault-table.ts";
+
+/** What an HTTP status says where an engine tells no more. */
+export const BY_STATUS: Readonly<Record<number, FaultCode>> = {
+  401: "BAD_CREDENTIALS",
+  403: "ACCESS_DENIED",
+  404: "NO_SUCH_KEY",
+  412: "OBJECT_CHANGED",
+  429: "THROTTLED",
+  500: "STORE_UNAVAILABLE",
+  502: "STORE_UNAVAILABLE",
+  503: "STORE_UNAVAILABLE",
+  504: "STORE_UNAVAILABLE",
+};

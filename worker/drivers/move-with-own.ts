@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { readHead } from "#storage/answers.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { AskObject } from "../copy/facts.ts";
+import { downloadFiles } from "../copy/download.ts";
+import { uploadFiles } from "../copy/upload.ts";
+import { callStore, createEngine, type Engine, type EngineOptions } from "../engine/engine.ts";
+import { readIdentity } from "../engine/identity.ts";
+import { connectHub } from "../link/hub.ts";
+import { createTurnSource } from "../link/hub-source.ts";
+import { createAskObject } from "../verbs/ask-object.ts";
+import type { AskedErrand } from "./asked-errand.ts";
+
+/** One file with the engine that `tidemark cp` uses, told the part size and the connections or left to find them. */
+export async function moveWithOwn(asked: AskedErrand): Promise<void> {
+  const { engine: name, direction, access, key, path, scratch, sizeBytes } = asked;
+  const isTold = name === "tidemark";
+  // Whoever asked ends the process when it takes too long.
+  const { signal } = new AbortController();
+  const { source, signerNow, askWith } = signerOf(asked, signal);
+  const engine = createEngine({
+    source,
+    traits: access.traits,
+    direction,
+    connections: isTold ? asked.connections : null,
+    limitBytesPerSecond: 0,
+    signerNow,
+  });
+  const partBytes = isTold ? asked.partBytes : null;
+  const common = { journalPath: join(scratch, "journal"), partBytes, signal, onStart: () => undefined };
+  try {
+    if (direction === "up") {
+      const files = [{ path, key, identity: await readIdentity(path) }];
+      await uploadFiles(engine, { ...common, files, sweep: async () => undefined });
+      return;
+    }
+    const ask = askWith(engine);
+    await downloadFiles(engine, { ...common, files: [{ key, path, sizeBytes }], copyId: "bench", ask });
+  } finally {
+    await engine.close();
+  }
+}
+
+interface Signer {
+  source: EngineOptions["source"];
+  signerNow(): number;
+  askWith(engine: Engine): AskObject;
+}
+
+/** Faults: BAD_CREDENTIALS. */
+function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal): Signer {
+  if (hub !== null) {
+    return {
+      source: createTurnSource(connectHub(hub.base, { credential: () => hub.credential, signal }), hub.turnId),
+      signerNow: () => Date.now() + hub.aheadMs,
+      askWith: (engine) => askThroughHub(engine, signal),
+    };
+  }
+  if (credential === null) throw new Fault("BAD_CREDENTIALS", { op: "bench" });
+  const { sessionToken, ...rest } = credential;
+  const key = sessionToken === undefined ? rest : { ...rest, sessionToken };
+  const source = createDirectSource({ access, credential: key });
+  const askWith = (engine: Engine) =>
+    createAskObject(
+      {
+        engine,
+        get access() {
+          return source.access;
+        },
+        credential: key,
+        now: source.now,
+      },
+      signal,
+    );
+  return { source, signerNow: source.now, askWith };
+}
+
+/** A hub signs a HEAD and no other question; what was fetched is compared with what was sent by whoever asked. */
+const askThroughHub = (engine: Engine, signal: AbortSignal): AskObject => ({
+  head: async (key) => {
+    const { sizeBytes, etag } = await callStore(engine, { operation: { op: "head", key }, signal }, readHead);
+    return { sizeBytes, etag, modifiedAtMs: null, sum: null, isOpaque: true };
+  },
+  partBytes: async () => null,
+  partSums: async () => null,
+});

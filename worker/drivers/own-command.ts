@@ -1,0 +1,5 @@
+import { isSea } from "node:sea";
+
+/** How this program is started once more: program and first arguments. The single executable is its own program. */
+export const ownCommand = (): string[] =>
+  isSea() ? [process.execPath] : [process.execPath, ...process.execArgv, ...process.argv.slice(1, 2)];

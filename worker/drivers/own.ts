@@ -1,0 +1,46 @@
+import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { errandAnswer, type AskedErrand } from "./asked-errand.ts";
+import { ERRAND_WORD } from "./errand-word.ts";
+import { keyOf, plainEnvironment } from "./base-environment.ts";
+import type { Driver } from "./driver.ts";
+import { lastLine } from "./last-line.ts";
+
+/**
+ * Tidemark itself, and the AWS SDK that it carries, each as a process of its own: so that they too pay for their start,
+ * are held to the same limits, and leave nothing behind. What they are to do, and the key, comes in on stdin.
+ */
+const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver => ({
+  name: engine,
+  exits: {},
+  explain: (end) => {
+    const answer = errandAnswer.safeParse(lastLine(end.out));
+    return answer.success ? (answer.data.fault?.code ?? null) : null;
+  },
+  holds,
+  find: async (where) => {
+    const [program] = where.self;
+    if (program === undefined) return { missing: "how Tidemark was started is not known" };
+    return { program, where, version: engine === "sdk" ? `with Tidemark ${PRODUCT_VERSION}` : PRODUCT_VERSION };
+  },
+  command: (errand, { program, where }) => {
+    const { direction, access, key, path, scratch, sizeBytes, partBytes, connections } = errand;
+    // Tidemark moves bytes as it does for a hub, where there is one; the SDK needs a key.
+    const hub = engine === "sdk" ? null : errand.hub;
+    const credential = hub === null ? { ...keyOf(errand) } : null;
+    const plan = { key, path, scratch, sizeBytes, partBytes, connections };
+    const asked: AskedErrand = { engine, direction, access: { ...access }, credential, hub, ...plan };
+    return {
+      program,
+      args: [...where.self.slice(1), ERRAND_WORD],
+      env: plainEnvironment(where, scratch),
+      stdin: JSON.stringify(asked),
+    };
+  },
+});
+
+/** It sends from the file and writes to it; what it holds does not depend on the length of a part. */
+const BUFFERS_BYTES = 128 * 1024 * 1024;
+
+export const tidemark = driver("tidemark", () => BUFFERS_BYTES);
+export const tidemarkAuto = driver("tidemark-auto", () => BUFFERS_BYTES);
+export const sdk = driver("sdk", ({ partBytes, connections }) => partBytes * (connections + 1));

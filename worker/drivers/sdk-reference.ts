@@ -1,0 +1,77 @@
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { GetObjectCommand, HeadObjectCommand, S3Client, S3ServiceException } from "@aws-sdk/client-s3";
+import { Upload } from "@aws-sdk/lib-storage";
+import { Fault } from "#protocol/fault.ts";
+import { BY_CODE } from "#storage/fault-codes.ts";
+import { faultOfNetwork } from "#storage/faults.ts";
+import { isPathAddressed } from "#storage/signing.ts";
+import type { AskedErrand } from "./asked-errand.ts";
+import { BY_STATUS } from "./by-status.ts";
+
+/**
+ * What a careful person writes with the AWS SDK: lib-storage up, ranged GETs down, the SDK's own retries. It is the
+ * reference that the others are compared with and no part of any transfer of ours.
+ */
+
+/** The SDK refuses shorter ones. */
+const LEAST_PART_BYTES = 5 * 1024 * 1024;
+
+/** Faults: those of the store and the link. */
+export async function moveWithSdk(asked: AskedErrand): Promise<void> {
+  const { access, credential, direction } = asked;
+  if (credential === null) throw new Fault("BAD_CREDENTIALS", { op: "bench", detail: "the SDK needs a key" });
+  const { sessionToken, ...key } = credential;
+  const client = new S3Client({
+    endpoint: access.endpoint,
+    region: access.region,
+    forcePathStyle: isPathAddressed(access),
+    credentials: sessionToken === undefined ? key : { ...key, sessionToken },
+    requestChecksumCalculation: "WHEN_REQUIRED",
+    responseChecksumValidation: "WHEN_REQUIRED",
+  });
+  try {
+    await (direction === "up" ? send(client, asked) : fetchRanges(client, asked));
+  } catch (error) {
+    throw faultOf(error, { op: direction === "up" ? "PutObject" : "GetObject", subject: asked.key });
+  } finally {
+    client.destroy();
+  }
+}
+
+async function send(client: S3Client, { access, key, path, partBytes, connections }: AskedErrand): Promise<void> {
+  const params = { Bucket: access.bucket, Key: key, Body: createReadStream(path) };
+  const partSize = Math.max(LEAST_PART_BYTES, partBytes);
+  await new Upload({ client, params, queueSize: connections, partSize }).done();
+}
+
+async function fetchRanges(client: S3Client, asked: AskedErrand): Promise<void> {
+  const { access, key, path, partBytes, connections } = asked;
+  const about = { Bucket: access.bucket, Key: key };
+  const { ContentLength: sizeBytes = 0 } = await client.send(new HeadObjectCommand(about));
+  const file = await open(path, "w");
+  try {
+    const starts = Array.from({ length: Math.ceil(sizeBytes / partBytes) }, (_, index) => index * partBytes).values();
+    const lane = async () => {
+      for (const start of starts) {
+        const Range = `bytes=${start}-${Math.min(start + partBytes, sizeBytes) - 1}`;
+        const { Body } = await client.send(new GetObjectCommand({ ...about, Range }));
+        if (Body === undefined) throw new Fault("UNEXPECTED_ANSWER", { op: "GetObject", detail: "it has no body" });
+        const bytes = await Body.transformToByteArray();
+        await file.write(bytes, 0, bytes.length, start);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, lane));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Its client is not the one of our control calls, which reads answers before the SDK does. */
+function faultOf(error: unknown, about: { op: string; subject: string }): Fault {
+  if (!(error instanceof S3ServiceException)) return faultOfNetwork(error, about);
+  const { name, $metadata } = error;
+  const status = $metadata.httpStatusCode ?? 0;
+  const code = (Object.hasOwn(BY_CODE, name) ? BY_CODE[name] : undefined) ?? BY_STATUS[status];
+  return new Fault(code ?? "UNEXPECTED_ANSWER", { ...about, detail: name, ...(status === 0 ? {} : { status }) });
+}

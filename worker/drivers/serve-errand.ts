@@ -1,0 +1,26 @@
+import { buffer } from "node:stream/consumers";
+import type { Readable } from "node:stream";
+import { Fault, toFault } from "#protocol/fault.ts";
+import { READY } from "./driver.ts";
+import { askedErrand, type ErrandAnswer } from "./asked-errand.ts";
+
+/** Does what a Tidemark that measures asks this one for, and says how it went. Never throws. */
+export async function serveErrand(input: Readable, say: (line: string) => Promise<void>): Promise<ErrandAnswer> {
+  try {
+    const asked = askedErrand.safeParse(JSON.parse((await buffer(input)).toString()));
+    if (!asked.success) throw new Fault("BAD_INPUT", { op: "bench", detail: "this is asked by `tidemark bench` only" });
+    if (asked.data.engine === "sdk") {
+      // Only this engine needs the SDK, which takes longer to load than all the rest.
+      const { moveWithSdk } = await import("./sdk-reference.ts");
+      await say(READY);
+      await moveWithSdk(asked.data);
+    } else {
+      const { moveWithOwn } = await import("./move-with-own.ts");
+      await say(READY);
+      await moveWithOwn(asked.data);
+    }
+    return { type: "errand", fault: null };
+  } catch (error) {
+    return { type: "errand", fault: toFault(error, { op: "bench" }).toData() };
+  }
+}

@@ -1,0 +1,46 @@
+import { Fault } from "#protocol/fault.ts";
+import { plainEnvironment } from "./base-environment.ts";
+import type { Driver } from "./driver.ts";
+import { findProgram, reading } from "./find-program.ts";
+
+/**
+ * Storj's own program, which speaks to the storage nodes itself. It takes any flag from `UPLINK_FLAG`, so the access grant
+ * is on no command line. Its parts are 1 GiB or longer: a shorter wish is refused by it, so none is passed on, and a
+ * smaller file is one part whatever `--parallelism` says.
+ */
+const LEAST_PART_BYTES = 1024 * 1024 * 1024;
+
+export const uplink: Driver = {
+  name: "uplink",
+  exits: {},
+  holds: () => null,
+  find: (where) =>
+    findProgram(
+      {
+        names: ["uplink"],
+        args: ["version"],
+        read: reading(/v?(\d+\.\d+\.\S+)/),
+        hint: "https://storj.dev/dcs/api/uplink-cli/installation",
+      },
+      where,
+    ),
+  command: (errand, found) => {
+    if (errand.grant === null) {
+      const detail = "it needs an access grant of Storj: --access-grant, TIDEMARK_ACCESS_GRANT";
+      throw new Fault("BAD_CREDENTIALS", { op: "bench", subject: "uplink", detail });
+    }
+    const store = `sj://${errand.access.bucket}/${errand.key}`;
+    const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+    const parts = errand.partBytes < LEAST_PART_BYTES ? [] : [`--parallelism-chunk-size=${errand.partBytes}B`];
+    return {
+      program: found.program,
+      args: ["cp", "--progress=false", `--parallelism=${errand.connections}`, ...parts, ...ends],
+      env: {
+        ...plainEnvironment(found.where, errand.scratch),
+        UPLINK_ACCESS: errand.grant,
+        UPLINK_INTERACTIVE: "false",
+        UPLINK_CONFIG_DIR: errand.scratch,
+      },
+    };
+  },
+};

@@ -1,0 +1,38 @@
+import type { StoredManifest } from "#protocol/adopted.ts";
+import { isFault } from "#protocol/fault.ts";
+import { isSealed, openManifest } from "#storage/sealing/open-manifest.ts";
+import { jitter } from "../engine/breaker.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { RestoreJob } from "./restore.ts";
+
+/** A manifest as it can be restored. */
+export interface Unlocked {
+  manifest: StoredManifest;
+  /** Of the checkpoint; null: it is not encrypted. Held in memory for as long as the restore takes. */
+  key: Buffer | null;
+}
+
+/**
+ * Asks the hub for the key of an encrypted checkpoint; waits for a hub that is away.
+ * Faults: SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, those of the hub, CANCELLED.
+ */
+export async function unlock(
+  engine: Engine,
+  job: Pick<RestoreJob, "hub" | "signal">,
+  read: StoredManifest,
+): Promise<Unlocked> {
+  if (!isSealed(read)) return { manifest: read, key: null };
+  const { clock } = engine.retrier;
+  for (let tries = 0; ; tries++) {
+    try {
+      const answer = await job.hub.ask("releaseKey", (client, limit) =>
+        client.node.releaseKey.mutate({ checkpointId: read.id }, { signal: limit }),
+      );
+      const key = Buffer.from(answer.key, "base64url");
+      return { manifest: openManifest(read, key), key };
+    } catch (error) {
+      if (!isFault(error) || error.retry === "never" || job.signal.aborted) throw error;
+      await clock.sleep(200 + jitter(clock, tries), job.signal);
+    }
+  }
+}

@@ -1,0 +1,246 @@
+import { createHash, type Hash } from "node:crypto";
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import * as z from "zod";
+import { crc32Hex } from "#protocol/checkpoint.ts";
+import { Fault } from "#protocol/fault.ts";
+import type { StoreTraits } from "#protocol/operations.ts";
+import {
+  key32,
+  type NodeSealing,
+  SEAL_TAG_BYTES,
+  SEGMENT_BYTES,
+  SEGMENT_PLAIN_BYTES,
+  sealedBytes,
+} from "#protocol/sealing.ts";
+import { combineCrc32 } from "#storage/combine-crc32.ts";
+import { crc32Hex as sumOf } from "#storage/crc32.ts";
+import { planParts } from "#storage/plan.ts";
+import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
+import { sealSegment, sealWhole, segmentAt } from "#storage/sealing/segments.ts";
+import { diskFault } from "../engine/disk-fault.ts";
+import { assertUnchanged } from "../engine/identity.ts";
+import { readFully } from "../engine/read-part.ts";
+import { readStateFile, writeStateFile } from "../host/state-file.ts";
+import type { Capture, CapturedFile } from "./capture.ts";
+
+/**
+ * Gets a capture ready to be sent encrypted. Nothing encrypted is written to the disk: bytes are encrypted each time they are sent,
+ * and always to the same ones. So a key is made once, for one capture, and kept beside it until the capture is gone; what
+ * every part and segment comes to is found in one pass over the files and kept too. Whoever reads a file to send it holds each
+ * segment against that before a byte of it leaves: no two texts are ever sent under one key and nonce, whatever
+ * a program does to its files meanwhile.
+ */
+
+const sealedFile = z.object({
+  /** Of the object, for a file by itself. */
+  partBytes: z.number(),
+  /** CRC32 of the file's own bytes, one for each part. */
+  sums: z.array(crc32Hex),
+  /** Of what is sent. */
+  stored: z.array(z.object({ crc32: crc32Hex, md5: z.string().optional() })),
+  /** Which of the tags is that of its first segment. */
+  firstTag: z.number(),
+});
+export type SealedFile = z.infer<typeof sealedFile>;
+
+const record = z.object({
+  keyId: z.string(),
+  key: key32,
+  wrapped: z.string(),
+  files: z.array(sealedFile),
+  /** Of the file of tags. */
+  tagBytes: z.number(),
+  tagSum: crc32Hex,
+});
+
+export interface Seal {
+  keyId: string;
+  key: Buffer;
+  wrapped: string;
+  hideNames: boolean;
+  /** As the files of the capture. */
+  files: readonly SealedFile[];
+  /** Of the segments of files by themselves, one behind another. */
+  tags: Buffer;
+}
+
+interface Sealing {
+  capture: Pick<Capture, "id" | "run" | "step" | "folder" | "files">;
+  sealing: NodeSealing;
+  traits: StoreTraits;
+  signal: AbortSignal;
+}
+
+const placeOf = ({ capture }: Sealing) => join(capture.folder, "seal.json");
+const tagsOf = ({ capture }: Sealing) => join(capture.folder, "seal.tags");
+
+/** As it was sealed before, or sealed anew under another key. Faults: SOURCE_CHANGED, READ_FAILED, WRITE_FAILED, NO_SPACE, CANCELLED. */
+export async function sealCapture(about: Sealing): Promise<Seal> {
+  return (await readSeal(about)) ?? makeSeal(about);
+}
+
+/** Null when there is none, or not for this key and this store. */
+async function readSeal(about: Sealing): Promise<Seal | null> {
+  const { capture, sealing, traits } = about;
+  const known = await readStateFile(placeOf(about), record);
+  if (known === null || known.keyId !== sealing.keyId || known.files.length !== capture.files.length) return null;
+  const fits = capture.files.every((file, at) => known.files[at]?.partBytes === partBytesOf(file, traits));
+  const tags = await readFile(tagsOf(about)).catch(() => null);
+  if (!fits || tags === null || tags.length !== known.tagBytes || sumOf(tags) !== known.tagSum) return null;
+  const { keyId, wrapped, files } = known;
+  return { keyId, key: Buffer.from(known.key, "base64url"), wrapped, hideNames: sealing.hideNames, files, tags };
+}
+
+const plainParts = (file: CapturedFile) => file.frame?.length ?? file.sizeBytes;
+
+/** A file in a pack is one piece. */
+const partBytesOf = (file: CapturedFile, traits: StoreTraits): number =>
+  file.pack === undefined
+    ? planParts({ sizeBytes: sealedBytes(file.sizeBytes), traits, wishedPartBytes: file.partBytes }).partBytes
+    : sealedBytes(plainParts(file));
+
+async function makeSeal(about: Sealing): Promise<Seal> {
+  const { capture, sealing, signal } = about;
+  const key = newCheckpointKey();
+  const { keyId, hideNames } = sealing;
+  const wrapped = wrapCheckpointKey(sealing.publicKey, key, {
+    keyId,
+    id: capture.id,
+    run: capture.run,
+    step: capture.step,
+  });
+  const files: SealedFile[] = [];
+  const tags: Buffer[] = [];
+  for (const file of capture.files) {
+    if (signal.aborted) throw new Fault("CANCELLED");
+    const fileKey = fileKeyOf(key, file.path);
+    files.push(
+      file.pack === undefined ? await sumAlone(about, { file, fileKey, tags }) : await sumPacked(file, fileKey),
+    );
+  }
+  const seal: Seal = { keyId, key, wrapped, hideNames, files, tags: Buffer.concat(tags) };
+  await writeSeal(about, seal);
+  return seal;
+}
+
+async function writeSeal(about: Sealing, { key, tags, keyId, wrapped, files }: Seal): Promise<void> {
+  const place = tagsOf(about);
+  try {
+    await rm(`${place}.new`, { force: true });
+    const handle = await open(`${place}.new`, "wx", 0o600);
+    try {
+      await handle.writeFile(tags);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(`${place}.new`, place);
+  } catch (error) {
+    throw diskFault(error, { op: "seal", subject: place, otherwise: "WRITE_FAILED" });
+  }
+  // Last: it speaks of the tags.
+  await writeStateFile(placeOf(about), {
+    keyId,
+    key: key.toString("base64url"),
+    wrapped,
+    files: [...files],
+    tagBytes: tags.length,
+    tagSum: sumOf(tags),
+  });
+}
+
+const hex = (sum: number): string => sum.toString(16).padStart(8, "0");
+const changed = ({ at }: CapturedFile) =>
+  new Fault("SOURCE_CHANGED", { op: "seal", subject: at, detail: "its bytes changed" });
+
+async function sumPacked(file: CapturedFile, fileKey: Buffer): Promise<SealedFile> {
+  const bytes = await readFile(file.at).catch((error: unknown) => {
+    throw diskFault(error, { op: "read", subject: file.at, otherwise: "READ_FAILED" });
+  });
+  if (sumOf(bytes) !== (file.frame?.crc32 ?? file.sums[0])) throw changed(file);
+  const sealed = sealWhole(fileKey, bytes);
+  return {
+    partBytes: sealed.length,
+    sums: file.sums.slice(0, 1),
+    stored: [{ crc32: sumOf(sealed) }],
+    firstTag: 0,
+  };
+}
+
+/** Others have their turn after so many segments. */
+const SEGMENTS_AT_A_TIME = 4;
+
+async function sumAlone(
+  { traits, signal }: Sealing,
+  { file, fileKey, tags }: { file: CapturedFile; fileKey: Buffer; tags: Buffer[] },
+): Promise<SealedFile> {
+  const partBytes = partBytesOf(file, traits);
+  const found: SealedFile = { partBytes, sums: [], stored: [], firstTag: tags.length };
+  if (file.sizeBytes === 0) return found;
+  const handle = await open(file.at, "r").catch((error: unknown) => {
+    throw diskFault(error, { op: "read", subject: file.at, otherwise: "READ_FAILED" });
+  });
+  const plain = Buffer.allocUnsafeSlow(SEGMENT_PLAIN_BYTES);
+  const sealed = Buffer.allocUnsafeSlow(SEGMENT_BYTES);
+  try {
+    await assertUnchanged(handle, file.identity, file.at);
+    let part = beginPart(traits);
+    let whole = "00000000";
+    const endPart = () => {
+      whole = combineCrc32(whole, hex(part.plain), part.plainBytes);
+      found.sums.push(hex(part.plain));
+      found.stored.push({ crc32: hex(part.stored), ...(part.md5 !== null && { md5: part.md5.digest("hex") }) });
+      part = beginPart(traits);
+    };
+    const count = Math.ceil(file.sizeBytes / SEGMENT_PLAIN_BYTES);
+    for (let index = 0; index < count; index++) {
+      const from = index * SEGMENT_PLAIN_BYTES;
+      const bytes = plain.subarray(0, Math.min(SEGMENT_PLAIN_BYTES, file.sizeBytes - from));
+      const reading = readFully({ fd: handle.fd, path: file.at }, bytes, from);
+      if (reading !== undefined) await reading;
+      const length = sealSegment(fileKey, segmentAt(file.sizeBytes, index), { plain: bytes, into: sealed });
+      const text = sealed.subarray(0, length);
+      tags.push(Buffer.from(text.subarray(-SEAL_TAG_BYTES)));
+      part.plain = crc32(bytes, part.plain);
+      part.stored = crc32(text, part.stored);
+      part.md5?.update(text);
+      part.plainBytes += bytes.length;
+      part.storedBytes += length;
+      if (part.storedBytes === partBytes) endPart();
+      if (index % SEGMENTS_AT_A_TIME === 0) await new Promise<void>((resolve) => setImmediate(resolve));
+      if (signal.aborted) throw new Fault("CANCELLED");
+    }
+    if (part.storedBytes > 0) endPart();
+    await assertUnchanged(handle, file.identity, file.at);
+    if (whole !== capturedSum(file)) throw changed(file);
+    return found;
+  } finally {
+    await handle.close();
+  }
+}
+
+interface PartSum {
+  plain: number;
+  plainBytes: number;
+  stored: number;
+  storedBytes: number;
+  md5: Hash | null;
+}
+
+const beginPart = ({ checksum }: StoreTraits): PartSum => ({
+  plain: 0,
+  plainBytes: 0,
+  stored: 0,
+  storedBytes: 0,
+  md5: checksum === "md5" ? createHash("md5") : null,
+});
+
+/** Of all of it, as it was taken when it was captured. */
+function capturedSum({ sums, partBytes, sizeBytes }: CapturedFile): string {
+  return sums.reduce(
+    (sum, part, index) => combineCrc32(sum, part, Math.min(partBytes, sizeBytes - index * partBytes)),
+    "00000000",
+  );
+}

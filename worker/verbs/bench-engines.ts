@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { sentenceOf, toFault, type Fault } from "#protocol/fault.ts";
+import { benchFolder } from "#protocol/keys.ts";
+import { planCases } from "#protocol/bench/plan-cases.ts";
+import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import { lookFor } from "../bench/look-for.ts";
+import { runMatrix } from "../bench/run-matrix.ts";
+import { sayBegun, sayCase, sayTables } from "../bench/say-bench.ts";
+import { directSide, removeAll } from "../bench/store-side.ts";
+import { readBenchWishes } from "../bench/wishes.ts";
+import type { PlatformFacts } from "../config.ts";
+import { prefixForFolder } from "../copy/address.ts";
+import type { Where } from "../drivers/driver.ts";
+import { whereOf } from "../drivers/find-program.ts";
+import { listObjects } from "../copy/list-objects.ts";
+import { withBench, type Bench } from "./bench.ts";
+import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "./verb.ts";
+
+/**
+ * `tidemark bench`: the engines that are on this machine, beside each other over the same link to the same bucket, as the
+ * SaladCloud guide compared three of them; with the keys of the environment, or with `--profile` through the hub that this
+ * node has joined. Ends with 8 when some cases failed.
+ * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, those of the store and the hub, CANCELLED.
+ */
+export async function benchEngines(command: Verb & { platform: PlatformFacts }): Promise<number> {
+  const verb = { ...command, where: whereOf(command.platform) };
+  if (verb.config.text("profile") === null) return benchPlace(verb);
+  const { benchThroughHub } = await import("../bench/through-hub.ts");
+  return benchThroughHub(verb);
+}
+
+async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
+  const { terminal, signal, where, config, operands } = verb;
+  if (operands.length === 0) {
+    throw usage("bench", "it takes one address: tidemark bench s3://bucket/key, or --profile NAME on a node of a hub");
+  }
+  const place = onePlace(verb, "bench");
+  const wishes = readBenchWishes(config);
+  const found = await lookFor({
+    wishes,
+    where,
+    terminal,
+    unable: (name) =>
+      name === "uplink" && wishes.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
+  });
+  return withBench(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
+    const { directions, rounds, seed } = wishes;
+    const id = randomUUID();
+    const engines = [...found.keys()];
+    const about = { id, place: shownPlace(place), profile: null, page: null, wishes };
+    sayBegun(terminal, about, engines);
+    const folder = benchFolder(place.key === "" ? "" : prefixForFolder(place), id);
+    // A key that opens nothing, or another region, is found out before anything is made.
+    await listObjects(bench, { prefix: folder, signal });
+    const ends: BenchCaseEnd[] = [];
+    try {
+      await runMatrix(directSide(bench), {
+        ...wishes,
+        found,
+        folder,
+        cases: planCases({ engines, directions, rounds, seed }),
+        signal,
+        onCase: (end, at) => {
+          ends.push(end);
+          sayCase(terminal, end, at);
+        },
+      });
+    } finally {
+      await tidyUp(verb, { bench, folder, place });
+    }
+    return sayTables(terminal, about, ends);
+  });
+}
+
+/** Tidying up has this long, whatever else is over. */
+const CLEAN_UP_MS = 20_000;
+
+/** Leaves nothing in the bucket, also after a signal; what stays all the same is said. Never throws. */
+async function tidyUp({ terminal }: Verb, about: { bench: Bench; folder: string; place: StorePlace }): Promise<void> {
+  const { bench, folder, place } = about;
+  const say = (left: string, fault: Fault | null) => {
+    const why = fault === null ? "" : ` ${sentenceOf(fault.toData())}`;
+    const sentence = `${left} may still be in s3://${place.bucket}/${folder}: remove it with tidemark rm --recursive.${why}`;
+    terminal.say(sentence, { type: "note", sentence });
+  };
+  try {
+    const left = await removeAll(bench, { folder, signal: AbortSignal.timeout(CLEAN_UP_MS) });
+    if (left > 0) say(`${left} objects`, null);
+  } catch (error) {
+    say("Something", toFault(error));
+  }
+}
