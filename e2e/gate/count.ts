@@ -57,16 +57,55 @@ export function readVitest(file: string): Report | null {
   };
 }
 
+const playwrightSpec = z.object({
+  title: z.string(),
+  file: z.string(),
+  line: z.number(),
+  tests: z.array(
+    z.object({
+      status: z.string(),
+      results: z.array(z.object({ errors: z.array(z.object({ message: z.string().default("") })).default([]) })),
+    }),
+  ),
+});
+
+const playwrightSuite = z.object({
+  specs: z.array(playwrightSpec).default([]),
+  get suites() {
+    return z.array(playwrightSuite).default([]);
+  },
+});
+
 const playwrightReport = z.object({
   stats: z.object({ expected: z.number(), unexpected: z.number(), flaky: z.number(), skipped: z.number() }),
+  suites: z.array(playwrightSuite).default([]),
+  errors: z.array(z.object({ message: z.string().default("") })).default([]),
 });
+
+/** Each story that did not pass at once, with the first lines of every error it met; describe blocks are suites of suites. */
+function failedStories(suite: z.infer<typeof playwrightSuite>): string[] {
+  const own = suite.specs.flatMap((spec) =>
+    spec.tests
+      .filter((test) => test.status === "unexpected" || test.status === "flaky")
+      .map((test) => {
+        const messages = test.results.flatMap((result) => result.errors.map((error) => firstLines(error.message)));
+        return `${spec.file}:${spec.line} > ${spec.title}: ${messages.join("\n    ")}`;
+      }),
+  );
+  return [...own, ...suite.suites.flatMap(failedStories)];
+}
 
 /** A flaky story counts as failed: it failed once. */
 export function readPlaywright(file: string): Report | null {
   if (!existsSync(file)) return null;
-  const { stats } = playwrightReport.parse(JSON.parse(readFileSync(file, "utf8")));
+  const { stats, suites, errors } = playwrightReport.parse(JSON.parse(readFileSync(file, "utf8")));
   rmSync(file);
-  return { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped, failures: [] };
+  return {
+    passed: stats.expected,
+    failed: stats.unexpected + stats.flaky,
+    skipped: stats.skipped,
+    failures: [...suites.flatMap(failedStories), ...errors.map((error) => firstLines(error.message))],
+  };
 }
 
 export const add = (a: Counts, b: Counts): Counts => ({

@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readPlaywright } from "./count.ts";
+import { ROOT } from "./run-step.ts";
+
+/** The reports are those of the real runner: a field that it renames is noticed here. */
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidemark-count-"));
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+function tellStories(source: string): Promise<string> {
+  writeFileSync(join(folder, "tide.spec.ts"), `import { expect, test } from "@playwright/test";\n${source}`);
+  const report = join(folder, "report.json");
+  return new Promise((resolve) => {
+    execFile(
+      join(ROOT, "node_modules/.bin/playwright"),
+      ["test", "--reporter=json"],
+      { cwd: folder, env: { ...process.env, PLAYWRIGHT_JSON_OUTPUT_NAME: report } },
+      () => resolve(report),
+    );
+  });
+}
+
+test("a story that fails is named, with its place and the first lines of why", async () => {
+  const report = await tellStories(`
+    test("ebb", () => {});
+    test.describe("a spring tide", () => {
+      test("flood", () => expect("low").toBe("high"));
+    });
+    test.skip("slack water", () => {});
+  `);
+  const read = readPlaywright(report);
+  expect(read).toMatchObject({ passed: 1, failed: 1, skipped: 1 });
+  expect(read?.failures).toHaveLength(1);
+  expect(read?.failures[0]).toMatch(/^tide\.spec\.ts:\d+ > flood: [^]*high/);
+});
+
+test("stories that could not be read are a failure in words", async () => {
+  const read = readPlaywright(await tellStories("throw new Error('no moon');"));
+  expect(read?.failures.join("\n")).toContain("no moon");
+});
+
+test("no report is told apart from an empty one", () => {
+  expect(readPlaywright(join(folder, "none.json"))).toBeNull();
+});
