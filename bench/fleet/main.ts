@@ -7,6 +7,7 @@ import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { commandOf } from "../report/measured-with.ts";
 import { driveSimulators, type Simulators } from "./drive-simulators.ts";
 import { killHubs } from "./kill-hubs.ts";
 import { missingEnds } from "./missing-ends.ts";
@@ -193,7 +194,7 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
     const result = await run(stage, options);
     console.log(`  ${result.acknowledgedEnds} ends acknowledged, ${result.lostEnds} of them lost`);
     console.log(`  ${result.commandsTwice} commands executed twice`);
-    const command = `npm run bench -- fleet ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+    const command = commandOf("fleet", args);
     const whole = { ...machine, command, ...result };
     for (const { says, isMet } of wishesOf(whole)) {
       if (isMet) continue;

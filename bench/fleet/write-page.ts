@@ -1,3 +1,4 @@
+import { measuredWith } from "../report/measured-with.ts";
 import type { FleetResult, Phase } from "./result.ts";
 
 /** The page of what fleets on one hub measured. */
@@ -55,7 +56,6 @@ function section(result: FleetResult): string {
         ]),
   ];
   const judged = wishesOf(result).map(({ says, isMet }) => `* ${isMet ? "met" : "**not met**"}: ${says}`);
-  const { machine, date, commit, command } = result;
   return `## ${count(nodes)} nodes${killed === null ? "" : ", and a hub that is killed"}
 
 A report of each every ${everySeconds} s, an upload every ${intervalSeconds} s.
@@ -68,7 +68,7 @@ ${words.join("\n")}
 
 ${judged.join("\n")}
 
-<sub>${date.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${machine.memoryGib} GiB, Linux ${machine.kernel}, load before ${machine.loadBefore}, Node ${machine.node}, commit ${commit}: \`${command}\`</sub>`;
+${measuredWith(result, { hasLink: false })}`;
 }
 
 /** The whole page. */

@@ -6,6 +6,7 @@ import { installKnownPeers, installS5cmd } from "#e2e/servers/install-peers.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { commandOf } from "../report/measured-with.ts";
 import { makeFolder } from "../stage/open-stage.ts";
 import { compileRaw } from "../tools/raw.ts";
 import { emulatedFleet, type EmulatedNode, type StoreName } from "./emulated-fleet.ts";
@@ -34,7 +35,7 @@ export async function benchLinks(args: readonly string[]): Promise<void> {
   const machine = await describeMachine({ congestion: "cubic", link: null, server: "minio" });
   const signal = listenForSignals();
   const { found, refused } = await measureLinks(options, signal);
-  const command = `npm run bench -- links ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+  const command = commandOf("links", args);
   const result: LinksResult = {
     ...found,
     ...machine,

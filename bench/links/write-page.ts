@@ -1,4 +1,5 @@
 import { ENGINES, type BenchDirection, type EngineName } from "#protocol/bench/engines.ts";
+import { measuredWith } from "../report/measured-with.ts";
 import { STORE_ROUND_TRIPS } from "./compare-rates.ts";
 import { GUIDE_PAIRS, REGIONS, STORES } from "./emulated-fleet.ts";
 import { findProblems, judgedRankings } from "./judge.ts";
@@ -43,7 +44,7 @@ export function linksPage(result: LinksResult): string {
     failures(result),
     "## Every link",
     links(result),
-    measuredWith(result),
+    measuredWith(result, { hasLink: true, beside: ["the project's own store", `seed ${result.seed}`] }),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -211,9 +212,4 @@ function links({ rates, rtts }: LinksResult): string {
   });
   const ways = WAYS.flatMap((way) => [`link ${way}`, "truth", "told", "share", "of the link"]);
   return table(["Node to store", "RTT ms", "told", "loss", ...ways], rows);
-}
-
-function measuredWith({ date, machine, command, commit, seed }: LinksResult): string {
-  const { cpu, cores, memoryGib, kernel, loadBefore, node, congestion } = machine;
-  return `<sub>${date.slice(0, 10)}, ${cores} cores of ${cpu}, ${memoryGib} GiB, Linux ${kernel}, load before ${loadBefore}, ${congestion}, Node ${node}, the project's own store, seed ${seed}, commit ${commit}: \`${command}\`</sub>`;
 }

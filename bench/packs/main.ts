@@ -9,6 +9,7 @@ import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { commandOf } from "../report/measured-with.ts";
 import { readPacksResult, savePacksResult } from "./result.ts";
 import { measuredTurns, type MeasuredTurn } from "./turn.ts";
 import { packsPage } from "./write-page.ts";
@@ -93,7 +94,7 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
   if (code !== 0) throw new BenchError(`The measurement ended with ${code}.`);
   const turns = measuredTurns.parse(JSON.parse(await readFile(results, "utf8")));
   const { up, down } = await link.counts();
-  const command = `npm run bench -- packs ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+  const command = commandOf("packs", args);
   const result = { ...machine, command, link: LINK, files, bytes, turns, refused: up.refused + down.refused };
   console.log(packsPage(result));
   if (!save) return;

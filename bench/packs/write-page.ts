@@ -1,4 +1,5 @@
 import { percentile } from "../fleet/percentile.ts";
+import { measuredWith } from "../report/measured-with.ts";
 import type { PacksResult } from "./result.ts";
 import type { MeasuredTurn } from "./turn.ts";
 
@@ -33,7 +34,7 @@ function verdict(result: PacksResult, what: What): string {
 
 /** The whole page. */
 export function packsPage(result: PacksResult): string {
-  const { files, bytes, link, turns, machine, date, commit, command, refused } = result;
+  const { files, bytes, link, turns, refused } = result;
   const rows = turns.map(
     ({ way, round, saveSeconds, seenToSafeSeconds, restoreSeconds, puts, gets }) =>
       `| ${way} | ${round} | ${saveSeconds.toFixed(1)} s | ${seenToSafeSeconds.toFixed(1)} s | ${restoreSeconds.toFixed(1)} s | ${count(puts)} | ${count(gets)} |`,
@@ -54,6 +55,6 @@ ${rows.join("\n")}
 ${verdict(result, "saveSeconds")}
 ${verdict(result, "restoreSeconds")}
 ${refused === 0 ? "" : "* **The emulator could not keep up**: measure again on a quieter machine.\n"}
-<sub>${date.slice(0, 10)}, ${machine.cores} cores of ${machine.cpu}, ${machine.memoryGib} GiB, Linux ${machine.kernel}, load before ${machine.loadBefore}, ${machine.congestion}, Node ${machine.node}, commit ${commit}: \`${command}\`</sub>
+${measuredWith(result, { hasLink: true })}
 `;
 }

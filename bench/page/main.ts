@@ -11,6 +11,7 @@ import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { driveSimulators } from "../fleet/drive-simulators.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { commandOf } from "../report/measured-with.ts";
 import { type FrameWork, readTrace } from "./read-trace.ts";
 
 /** `npm run bench -- page`: what a page costs the browser while a large fleet streams. */
@@ -234,7 +235,7 @@ export async function benchPage(args: readonly string[]): Promise<void> {
     const pages = await run(stage, options);
     if (!options.save) return;
     const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
-    const command = `npm run bench -- page ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
+    const command = commandOf("page", args);
     const path = join(ROOT, `bench/results/page/${options.nodes}.json`);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, `${JSON.stringify({ ...machine, command, nodes: options.nodes, pages }, null, 2)}\n`);

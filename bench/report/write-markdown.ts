@@ -1,4 +1,5 @@
 import { type BenchCase, CASES, type Direction, DIRECTIONS } from "../cases.ts";
+import { measuredWith } from "./measured-with.ts";
 import type { Result } from "./results.ts";
 import { compare, judge, summarize, type Summary } from "./summarize.ts";
 
@@ -133,7 +134,7 @@ export function benchmarksPage(results: readonly Result[]): string {
         `### ${DIRECTION_TITLES[result.direction]}`,
         "",
         resultTable(result, benchCase),
-        measuredWith(result),
+        measuredWith(result, { hasLink: true, beside: [result.machine.server] }),
         "",
       );
     }
@@ -143,9 +144,4 @@ export function benchmarksPage(results: readonly Result[]): string {
     .join("\n")
     .replaceAll(/\n{3,}/g, "\n\n")
     .trimEnd()}\n`;
-}
-
-function measuredWith({ date, machine, command, commit }: Result): string {
-  const { cpu, cores, memoryGib, kernel, loadBefore, node, server, congestion } = machine;
-  return `<sub>${date.slice(0, 10)}, ${cores} cores of ${cpu}, ${memoryGib} GiB, Linux ${kernel}, load before ${loadBefore}, ${congestion}, Node ${node}, ${server}, commit ${commit}: \`${command}\`</sub>`;
 }

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { z } from "zod";
 import { runName } from "#protocol/names.ts";
 import type { NodeOrder } from "#protocol/orders.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
-import { startProcess } from "../stage/start-process.ts";
+import { startImds } from "../stage/start-imds.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -87,13 +86,8 @@ test("a node is held, released, limited, measured, drained and stopped from the 
 
 test("a machine is given back from the hub once what is finished is safe, and the worker on it ends", async () => {
   const run = runName.parse("exchanged");
-  const imds = await startProcess({
-    title: "metadata service",
-    entry: "worker/host/fake-imds.ts",
-    readReady: (line) => (line.startsWith("{") ? line : null),
-  });
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(imds.ready));
-  const env = { TIDEMARK_IMDS_URL: url, SALAD_MACHINE_ID: "machine-4" };
+  const imds = await startImds();
+  const env = { TIDEMARK_IMDS_URL: imds.url, SALAD_MACHINE_ID: "machine-4" };
   const worker = await stage.startNode({ name: "gpu-4", run, env, flags: ["--limit-up", "40kB"] });
   await online("gpu-4");
   writeCheckpoint({ folder: stage.folderOf("gpu-4"), step: 100, modelBytes: 200_000, optimizerBytes: 0, loss: 1 });
@@ -102,8 +96,7 @@ test("a machine is given back from the hub once what is finished is safe, and th
   );
   const order: NodeOrder = { kind: "reallocate", reason: "another one, please", graceMs: 60_000 };
   expect(await ended(await send("gpu-4", order))).toMatchObject({ state: "done", detail: { unsafe: 0 } });
-  const asked = z.array(z.looseObject({ path: z.string() })).parse(await (await fetch(`${url}/asked`)).json());
-  expect(asked.filter(({ path }) => path === "/v1/reallocate")).toEqual([
+  expect(await imds.askedAt("/v1/reallocate")).toEqual([
     expect.objectContaining({ method: "POST", metadata: "true", body: { reason: "tidemark: another one, please" } }),
   ]);
   expect((await checkpoints(run)).find(({ step }) => step === 100)).toMatchObject({ state: "complete" });

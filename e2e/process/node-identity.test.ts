@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, expect, test } from "vitest";
 import { openStage, type Stage } from "../stage/open-stage.ts";
-import { startProcess, type RunningProcess } from "../stage/start-process.ts";
+import { type RunningImds, startImds } from "../stage/start-imds.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
 /** A worker's own side of who it is: the identity of its platform, and a credential that is replaced while it works. */
 
 let stage: Stage | null = null;
-let imds: RunningProcess | null = null;
+let imds: RunningImds | null = null;
 afterEach(async () => {
   await stage?.close();
   await imds?.stop();
@@ -36,13 +36,7 @@ test("a container of SaladCloud joins with the identity that its platform gives 
       },
     },
   });
-  const platform = await startProcess({
-    title: "imds",
-    entry: "worker/host/fake-imds.ts",
-    readReady: (line) => (JSON.parse(line) as { url: string }).url,
-  });
-  const identify = async (jwt: string) =>
-    void (await fetch(`${platform.ready}/identify`, { method: "POST", body: JSON.stringify(jwt) }));
+  const platform = await startImds();
   [stage, imds] = [opened, platform];
   const sign = (organization: string) =>
     new SignJWT({
@@ -60,13 +54,13 @@ test("a container of SaladCloud joins with the identity that its platform gives 
     opened.startNode({
       name,
       flags: ["--salad-identity"],
-      env: { TIDEMARK_TOKEN: "", TIDEMARK_IMDS_URL: platform.ready },
+      env: { TIDEMARK_TOKEN: "", TIDEMARK_IMDS_URL: platform.url },
     });
-  await identify(await sign("org-2"));
+  await platform.identify(await sign("org-2"));
   const stranger = await start("stranger");
   expect((await stranger.exited).code).toBe(4);
   expect(stranger.lines.join("\n")).toContain("The hub does not take this workload in");
-  await identify(await sign("org-1"));
+  await platform.identify(await sign("org-1"));
   await start("salad-1");
   await waitUntil("it is online", async () => (await stateOf(opened, "salad-1")) === "online");
   const [node] = await opened.client.nodes.list.query();

@@ -3,22 +3,19 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { ROOT, type RunningProcess, startProcess } from "../stage/start-process.ts";
+import { type RunningImds, startImds } from "../stage/start-imds.ts";
+import { ROOT, type RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
 /** A worker that measures its link before it begins, on a platform that can exchange its machine. */
 let stage: Stage;
-let imds: RunningProcess;
+let imds: RunningImds;
 beforeAll(async () => {
   [stage, imds] = await Promise.all([
     // Enough for one: the next one asks in vain.
     openStage({ hub: { env: { TIDEMARK_REALLOCATE_PER_HOUR: "1" } } }),
-    startProcess({
-      title: "metadata service",
-      entry: "worker/host/fake-imds.ts",
-      readReady: (line) => (line.startsWith("{") ? line : null),
-    }),
+    startImds(),
   ]);
 });
 afterAll(async () => {
@@ -28,14 +25,6 @@ afterAll(async () => {
 const TRAIN = join(ROOT, "e2e/stage/training-program.ts");
 const train = (node: string) => [process.execPath, TRAIN, stage.folderOf(node), "1"];
 const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
-const imdsUrl = () => z.object({ url: z.string() }).parse(JSON.parse(imds.ready)).url;
-
-const asked = z.array(
-  z.object({ method: z.string(), path: z.string(), metadata: z.string().nullable(), body: z.unknown() }),
-);
-/** What the metadata service was asked to do, status aside. */
-const wishes = async (path: string) =>
-  asked.parse(await (await fetch(`${imdsUrl()}/asked`)).json()).filter((one) => one.path === path);
 
 const cost = z.object({ body: z.object({ deletion_cost: z.number() }) });
 
@@ -46,7 +35,7 @@ const EASY = ["--min-up", "1kbit", "--min-down", "1kbit", ...BOX];
 function start(about: { name: string; machine: string | null; flags: string[] }): Promise<RunningProcess> {
   const { name, machine, flags } = about;
   const env = {
-    TIDEMARK_IMDS_URL: machine === null ? "http://127.0.0.1:9" : imdsUrl(),
+    TIDEMARK_IMDS_URL: machine === null ? "http://127.0.0.1:9" : imds.url,
     ...(machine === null ? {} : { SALAD_MACHINE_ID: machine }),
   };
   return stage.startNode({ name, run: name, flags, env, program: train(name) });
@@ -57,7 +46,7 @@ test("a machine whose link is too slow is given back before the program starts",
   expect(await worker.exited).toMatchObject({ code: 4 });
   expect(said(worker)).toContain("The link between this machine and the store is slower than was asked for");
   expect(said(worker)).not.toContain("starts at");
-  expect(await wishes("/v1/reallocate")).toEqual([
+  expect(await imds.askedAt("/v1/reallocate")).toEqual([
     {
       method: "POST",
       path: "/v1/reallocate",
@@ -74,7 +63,7 @@ test("when the budget of the fleet is used up, the next one says so and trains",
   expect(await worker.exited).toMatchObject({ code: 0 });
   expect(said(worker)).toContain("this machine stays: the fleet's budget of 1 reallocations an hour is used up");
   expect(said(worker)).toContain("starts at 0");
-  expect(await wishes("/v1/reallocate")).toHaveLength(1);
+  expect(await imds.askedAt("/v1/reallocate")).toHaveLength(1);
 });
 
 test("a machine that was accepted is not measured again, and what it costs to lose is told", async () => {
@@ -84,7 +73,7 @@ test("a machine that was accepted is not measured again, and what it costs to lo
   const again = await start({ name: "good", machine: "machine-good", flags: EASY });
   expect(await again.exited).toMatchObject({ code: 0 });
   expect(said(again)).toContain("The hub knows this machine: its link does what is asked of it.");
-  expect(await wishes("/v1/deletion-cost")).toContainEqual(
+  expect(await imds.askedAt("/v1/deletion-cost")).toContainEqual(
     expect.objectContaining({ method: "PUT", metadata: "true", body: { deletion_cost: 0 } }),
   );
 });
@@ -100,7 +89,7 @@ test("a machine that was given back and is here again is left before a byte move
 test("outside such a platform a link that is too slow ends the worker", async () => {
   const worker = await start({ name: "home", machine: null, flags: HARD });
   expect(await worker.exited).toMatchObject({ code: 4 });
-  expect(await wishes("/v1/reallocate")).toHaveLength(1);
+  expect(await imds.askedAt("/v1/reallocate")).toHaveLength(1);
 });
 
 test("what is not safe makes the container costly to take away", async () => {
@@ -108,10 +97,10 @@ test("what is not safe makes the container costly to take away", async () => {
     name: "full",
     run: "full",
     flags: ["--limit-up", "10kB", "--settle", "500ms", "--grace", "2s"],
-    env: { TIDEMARK_IMDS_URL: imdsUrl(), SALAD_MACHINE_ID: "machine-full" },
+    env: { TIDEMARK_IMDS_URL: imds.url, SALAD_MACHINE_ID: "machine-full" },
   });
   writeCheckpoint({ folder: stage.folderOf("full"), step: 10, modelBytes: 5_000_000, optimizerBytes: 0, loss: 1 });
-  const costs = async () => z.array(cost).parse(await wishes("/v1/deletion-cost"));
+  const costs = async () => z.array(cost).parse(await imds.askedAt("/v1/deletion-cost"));
   await waitUntil("it costs something", async () => (await costs()).some(({ body }) => body.deletion_cost > 0));
   await worker.stop();
 });

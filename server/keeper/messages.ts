@@ -8,7 +8,8 @@ import { key32 } from "#protocol/sealing.ts";
 
 /**
  * The whole of what may be asked of the keeper, one JSON object per line over a pipe that only its hub holds. There is no
- * message that gives a bucket key or the master key out; what `askTemporary` leads to opens the folder of one benchmark. The private half of a wrapping key leaves by `exportSealKey` alone.
+ * message that gives a bucket key or the master key out; what `askTemporary` leads to opens the folder of one benchmark.
+ * The private half of a wrapping key leaves by `exportSealKey` alone.
  */
 
 /** Longest line either side accepts: a full batch of long keys fits many times. */

@@ -1,0 +1,30 @@
+import type { z } from "zod";
+import type { machineFacts } from "./results.ts";
+
+interface About {
+  /** Whether bytes went through an emulated link: then its congestion control is said. */
+  hasLink: boolean;
+  /** What is said after Node: the server, the seed. */
+  beside?: readonly string[];
+}
+
+/** The small print below a table: when, on what and by which command it was measured. Markdown. */
+export function measuredWith(facts: z.infer<typeof machineFacts>, { hasLink, beside = [] }: About): string {
+  const { date, machine, commit, command } = facts;
+  const words = [
+    date.slice(0, 10),
+    `${machine.cores} cores of ${machine.cpu}`,
+    `${machine.memoryGib} GiB`,
+    `Linux ${machine.kernel}`,
+    `load before ${machine.loadBefore}`,
+    ...(hasLink ? [machine.congestion] : []),
+    `Node ${machine.node}`,
+    ...beside,
+    `commit ${commit}: \`${command}\``,
+  ];
+  return `<sub>${words.join(", ")}</sub>`;
+}
+
+/** The command that measures the same again: a page does not ask for its results to be kept. */
+export const commandOf = (bench: string, args: readonly string[]): string =>
+  `npm run bench -- ${bench} ${args.filter((arg) => arg !== "--save").join(" ")}`.trim();
