@@ -3,12 +3,15 @@ import { findChromium } from "../gate/install-chromium.ts";
 
 const ci = process.env.CI !== undefined;
 
-/** Numbered stories, told in order, one browser at a time. A story that passes only when told twice has failed. */
+/**
+ * Numbered stories, two at a time: much of a story is waiting. Where nobody is there to tell it again (CI) a story that
+ * failed is told once more, and the gate names each that needed it, with the reason: those are mended, not lived with.
+ */
 export default defineConfig({
   testDir: ".",
   outputDir: "../../test-results",
-  workers: 1,
-  retries: 0,
+  workers: 2,
+  retries: ci ? 1 : 0,
   forbidOnly: ci,
   timeout: 90_000,
   expect: { timeout: 20_000 },

@@ -38,7 +38,7 @@ export async function check(): Promise<Counts> {
   for (const group of CHECKS) {
     for (const result of await Promise.all(group.map(runStep))) {
       const counted = result.title === "unit tests" ? readVitest(report) : null;
-      tell(result, counted?.failures);
+      tell(result, counted ?? undefined);
       total.passed += counted?.passed ?? (result.ok ? 1 : 0);
       total.failed += counted?.failed ?? (result.ok ? 0 : 1);
       total.skipped += counted?.skipped ?? 0;

@@ -42,6 +42,16 @@ test("a story that fails is named, with its place and the first lines of why", a
   expect(read?.failures[0]).toMatch(/^tide\.spec\.ts:\d+ > flood: [^]*high/);
 });
 
+test("a story that passes when it is told again passed, and is named with why it did not at once", async () => {
+  const report = await tellStories(`
+    test.describe.configure({ retries: 1 });
+    test("slack", ({}, { retry }) => expect(retry).toBe(1));
+  `);
+  const read = readPlaywright(report);
+  expect(read).toMatchObject({ passed: 1, failed: 0, failures: [] });
+  expect(read?.unsteady).toEqual([expect.stringMatching(/^tide\.spec\.ts:\d+ > slack: [^]*Expected: .*1/)]);
+});
+
 test("stories that could not be read are a failure in words", async () => {
   const read = readPlaywright(await tellStories("throw new Error('no moon');"));
   expect(read?.failures.join("\n")).toContain("no moon");

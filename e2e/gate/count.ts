@@ -13,6 +13,8 @@ export interface Counts {
 /** What a runner reported: its counts, and what failed in words: a log is often read from its first lines only. */
 export interface Report extends Counts {
   failures: string[];
+  /** What passed only when it was tried again, in the same words. */
+  unsteady: string[];
 }
 
 const vitestReport = z.object({
@@ -54,6 +56,7 @@ export function readVitest(file: string): Report | null {
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
     failures: failuresOf(report),
+    unsteady: [],
   };
 }
 
@@ -82,29 +85,32 @@ const playwrightReport = z.object({
   errors: z.array(z.object({ message: z.string().default("") })).default([]),
 });
 
-/** Each story that did not pass at once, with the first lines of every error it met; describe blocks are suites of suites. */
-function failedStories(suite: z.infer<typeof playwrightSuite>): string[] {
+/** Each story that ended so, with the first lines of every error it met; describe blocks are suites of suites. */
+function storiesThat(ended: "unexpected" | "flaky", suite: z.infer<typeof playwrightSuite>): string[] {
   const own = suite.specs.flatMap((spec) =>
     spec.tests
-      .filter((test) => test.status === "unexpected" || test.status === "flaky")
+      .filter((test) => test.status === ended)
       .map((test) => {
         const messages = test.results.flatMap((result) => result.errors.map((error) => firstLines(error.message)));
         return `${spec.file}:${spec.line} > ${spec.title}: ${messages.join("\n    ")}`;
       }),
   );
-  return [...own, ...suite.suites.flatMap(failedStories)];
+  return [...own, ...suite.suites.flatMap((inner) => storiesThat(ended, inner))];
 }
 
-/** A flaky story counts as failed: it failed once. */
 export function readPlaywright(file: string): Report | null {
   if (!existsSync(file)) return null;
   const { stats, suites, errors } = playwrightReport.parse(JSON.parse(readFileSync(file, "utf8")));
   rmSync(file);
   return {
-    passed: stats.expected,
-    failed: stats.unexpected + stats.flaky,
+    passed: stats.expected + stats.flaky,
+    failed: stats.unexpected,
     skipped: stats.skipped,
-    failures: [...suites.flatMap(failedStories), ...errors.map((error) => firstLines(error.message))],
+    failures: [
+      ...suites.flatMap((suite) => storiesThat("unexpected", suite)),
+      ...errors.map((error) => firstLines(error.message)),
+    ],
+    unsteady: suites.flatMap((suite) => storiesThat("flaky", suite)),
   };
 }
 

@@ -55,9 +55,15 @@ export function runStep(step: Step): Promise<StepResult> {
 
 const LAST_LINES = 150;
 
+interface Words {
+  failures: readonly string[];
+  unsteady: readonly string[];
+}
+
 /** One line per step; of what failed first the failures themselves, then the last of what the tool said. */
-export function tell(result: StepResult, failures: readonly string[] = []): void {
+export function tell(result: StepResult, { failures, unsteady }: Words = { failures: [], unsteady: [] }): void {
   console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${result.seconds.toFixed(1)} s)`);
+  for (const story of unsteady) console.log(`  ! passed when it was tried again only: ${story}`);
   if (result.ok) return;
   for (const failure of failures) console.log(`  x ${failure}`);
   console.log(result.output.split("\n").slice(-LAST_LINES).join("\n"));

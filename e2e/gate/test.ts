@@ -40,7 +40,7 @@ interface SuiteRun {
 async function suite(title: string, run: SuiteRun): Promise<void> {
   const result = await runStep({ title, command: run.command, env: { ...run.env, ...(ci ? { CI: "true" } : {}) } });
   const counts = run.read();
-  tell(result, counts?.failures);
+  tell(result, counts ?? undefined);
   if (counts === null) fail(title, "the runner wrote no report");
   else {
     total = add(total, counts);
@@ -84,7 +84,7 @@ const browser = async () => {
 await vitest("conformance");
 if (built) await vitest("process");
 if (built) await vitest("faults");
-// Last and alone: beside other suites a page can be without news for so long that it says so.
+// Last, beside no other suite: a page can be without news for so long that it says so.
 if (built) await browser();
 if (ci && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
