@@ -15,7 +15,8 @@ import type { Hub } from "../link/hub.ts";
 import type { Outbox } from "../link/outbox.ts";
 import { createTurns, type End, type Turn, type Turns } from "../moving/take-turns.ts";
 import { tellEnd } from "../moving/tell-end.ts";
-import { clearRestore, readManifest, restore } from "../restore/restore.ts";
+import { readCheckpoint } from "../restore/read-checkpoint.ts";
+import { clearRestore, restore } from "../restore/restore.ts";
 import { tellSums } from "../restore/tell-sums.ts";
 import { copyAcross, copyPlaces } from "./copy-across.ts";
 import { engineFor } from "./engine-for.ts";
@@ -120,8 +121,9 @@ async function doCheck(
   if (command.kind === "verify") {
     const { profileId } = command;
     const home = profileId === undefined ? {} : { profileId };
-    const manifest = await readManifest(engine, { command, hub, signal: until, ...home });
-    const own = await engineFor(parts, engine, { manifest, until });
+    const offered = await readCheckpoint(clock, { command, hub, signal: until, ...home });
+    const { manifest } = offered;
+    const own = engineFor(parts, engine, offered);
     const { damage, sums } = await verify(own, {
       manifest,
       transferId: command.transferId,
@@ -143,9 +145,10 @@ async function doCheck(
     return null;
   }
   const drill = drilledAs(parts, command);
-  const manifest = await readManifest(engine, { command: drill, hub, signal: until });
-  await restore(await engineFor(parts, engine, { manifest, until }), {
+  const offered = await readCheckpoint(clock, { command: drill, hub, signal: until });
+  await restore(engineFor(parts, engine, offered), {
     command: drill,
+    manifest: offered.manifest,
     hub,
     journals: join(state, "verifies"),
     signal: until,

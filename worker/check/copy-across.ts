@@ -6,7 +6,7 @@ import { attemptId } from "#protocol/names.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import { clearCopy, copyObjects } from "../homes/copy-objects.ts";
-import { readManifest } from "../restore/restore.ts";
+import { readCheckpoint } from "../restore/read-checkpoint.ts";
 import type { CheckCommand, CheckerParts } from "./checker.ts";
 import { engineFor } from "./engine-for.ts";
 
@@ -31,7 +31,8 @@ export async function copyAcross(
   const { hub } = parts;
   const { checkpointId, profileId, run } = command;
   const refuse = (detail: string) => new Fault("CONFLICT", { op: "copy", subject: run, detail });
-  const read = await readManifest(engine, { command, hub, signal: until });
+  const offered = await readCheckpoint(engine.retrier.clock, { command, hub, signal: until });
+  const { manifest: read } = offered;
   const to = (await parts.copyTo?.(run, profileId)) ?? null;
   if (isAdopted(read) || to === null) throw refuse("it has no such home");
   // The same after a kill, and of no other copy.
@@ -40,7 +41,7 @@ export async function copyAcross(
   const { isWanted } = await hub.ask("beginCopy", (client, signal) => client.node.beginCopy.mutate(wish, { signal }));
   if (!isWanted) throw refuse("the copy is there already, or somebody else makes it");
   const made: { tally: Tally | null } = { tally: null };
-  const from = await engineFor(parts, engine, { manifest: read, until });
+  const from = engineFor(parts, engine, offered);
   const places = copyPlaces(parts, command);
   await mkdir(join(parts.state, "verifies"), { recursive: true });
   const manifest = await copyObjects(

@@ -7,7 +7,8 @@ import type { Tally } from "../engine/tally.ts";
 import type { Memory } from "../limits/learned.ts";
 import { isFatal } from "../link/stream.ts";
 import type { ReadFrom } from "../moving/tell-end.ts";
-import { askCheckpoint, restore, type RestoreJob } from "../restore/restore.ts";
+import { readCheckpoint } from "../restore/read-checkpoint.ts";
+import { restore, type RestoreJob } from "../restore/restore.ts";
 import { whyStuck } from "./homes.ts";
 
 /**
@@ -37,7 +38,7 @@ const inOrder = ({ memory }: ReadParts, offers: readonly CopyOffer[]): CopyOffer
 export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: RestoreJob): Promise<ReadFrom> {
   const { command, hub, signal } = job;
   const { clock } = engine.retrier;
-  const { copies } = await askCheckpoint(clock, { hub, signal, checkpointId: command.checkpointId });
+  const { manifest, copies } = await readCheckpoint(clock, { hub, signal, command });
   const damagedCopies: ReadFrom["damagedCopies"] = [];
   const offers = inOrder(parts, copies);
   for (const [index, { store }] of offers.entries()) {
@@ -55,6 +56,8 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
       await restore(own, {
         ...job,
         profileId,
+        // Each home has a manifest of its own.
+        ...(profileId === manifest.homes[0]?.profileId && { manifest }),
         signal: AbortSignal.any([signal, away.signal]),
         onStart: (made) => {
           seen.tally = made;
@@ -76,7 +79,7 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
     }
   }
   // A hub that says nothing of copies.
-  await restore(engine, job);
+  await restore(engine, { ...job, manifest });
   return { profileId: null, damagedCopies };
 }
 

@@ -5,7 +5,7 @@ import type { RunName } from "#protocol/names.ts";
 import { filesOfRank } from "#protocol/rank-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { previewRestore } from "../restore/preview-restore.ts";
-import { parseManifest } from "../restore/restore.ts";
+import { parseManifest } from "../restore/read-checkpoint.ts";
 import { restoreNewest } from "../restore/restore-newest.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { whichRun } from "./which-run.ts";

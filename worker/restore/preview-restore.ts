@@ -11,7 +11,7 @@ import type { Engine } from "../engine/engine.ts";
 import { createPatience } from "../engine/retry.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { planTensors } from "./plan-tensors.ts";
-import { readManifest } from "./restore.ts";
+import { readCheckpoint } from "./read-checkpoint.ts";
 import { assertRoom, readRoom } from "./room.ts";
 import { placeUnder, readTarget } from "./safe-place.ts";
 
@@ -35,7 +35,7 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
   if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
   const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
   const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };
-  const whole = await readManifest(engine, about);
+  const { manifest: whole } = await readCheckpoint(engine.retrier.clock, about);
   const facts: CommandDetail = { files: 0, bytes: 0, verdict: "ok", says: "" };
   try {
     const { files: landing, bytes: moved, room, tensors } = await amountsOf(engine, whole, { wanted, signal });

@@ -1,14 +1,11 @@
 import { access, constants, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { storedManifest, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
+import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
-import { Fault, isFault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
 import { SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
-import type { CopyOffer } from "#protocol/homes.ts";
-import type { Clock } from "../engine/clock.ts";
-import { jitter } from "../engine/breaker.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -21,6 +18,7 @@ import { assertFree } from "./assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
 import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
+import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./restore-tensors.ts";
 import { assertRoom } from "./room.ts";
@@ -39,6 +37,8 @@ export interface RestoreJob {
   hub: Hub;
   /** The home whose copy is read; left out: the one that the checkpoint's row names. */
   profileId?: string;
+  /** What the hub said of that copy already; left out: it is asked. */
+  manifest?: StoredManifest;
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
@@ -65,7 +65,11 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
   await mendPlaces(places);
   await job.mayPlace?.(target);
-  const { manifest: whole, key } = await unlock(engine, job, await readManifest(engine, job));
+  const { manifest: whole, key } = await unlock(
+    engine,
+    job,
+    job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
+  );
   if (command.tensors != null) {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, places, journal: journalOf(job) });
@@ -140,55 +144,6 @@ async function bothEnd(...works: Promise<void>[]): Promise<void> {
 export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">): Promise<void> {
   await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId));
   await rm(journalOf(job), { force: true });
-}
-
-/** Waits for a hub that is away: what was asked for is carried out. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub. */
-export async function readManifest(
-  engine: Engine,
-  job: Pick<RestoreJob, "hub" | "signal" | "profileId"> & { command: Pick<RestoreCommand, "checkpointId"> },
-): Promise<StoredManifest> {
-  const { command, profileId } = job;
-  const home = profileId === undefined ? {} : { profileId };
-  const { manifest } = await askCheckpoint(engine.retrier.clock, {
-    ...job,
-    checkpointId: command.checkpointId,
-    ...home,
-  });
-  return parseManifest(command, manifest);
-}
-
-/** What the hub says of a checkpoint. Waits for a hub that is away. Faults: those of the hub. */
-export async function askCheckpoint(
-  clock: Clock,
-  about: Pick<RestoreJob, "hub" | "signal" | "profileId"> & { checkpointId: string },
-): Promise<{ manifest: unknown; copies: readonly CopyOffer[] }> {
-  const { hub, signal, checkpointId, profileId } = about;
-  const wanted = { checkpointId, ...(profileId === undefined ? {} : { profileId }) };
-  for (let tries = 0; ; tries++) {
-    try {
-      const { manifest, copies } = await hub.ask("readCheckpoint", (client, limit) =>
-        client.node.readCheckpoint.query(wanted, { signal: limit }),
-      );
-      // A hub that knows nothing of homes says none.
-      return { manifest, copies: copies ?? [] };
-    } catch (error) {
-      if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
-      await clock.sleep(200 + jitter(clock, tries), signal);
-    }
-  }
-}
-
-/** The hub parsed it too; names are checked again where they touch the disk. Faults: HOSTILE_NAME, CHECKPOINT_INCOMPLETE. */
-export function parseManifest(command: Pick<RestoreCommand, "checkpointId">, value: unknown): StoredManifest {
-  const parsed = storedManifest.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  const isName = issue?.path.includes("path") === true;
-  throw new Fault(isName ? "HOSTILE_NAME" : "CHECKPOINT_INCOMPLETE", {
-    op: "readCheckpoint",
-    subject: command.checkpointId,
-    ...(issue === undefined ? {} : { detail: issue.message }),
-  });
 }
 
 async function prepareFolder(target: string): Promise<void> {

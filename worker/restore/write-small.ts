@@ -1,11 +1,11 @@
 import { closeSync, constants, futimesSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { open, unlink } from "node:fs/promises";
+import { askDisk, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**
- * Small files that are whole in memory, to their places. At once while the disk answers as fast as memory does, which
- * costs a quarter of handing each call to another thread; through other threads for a while after it did not. Each is made
- * anew: what stands in its place, whatever it is, is never written through.
+ * Small files that are whole in memory, to their places; at once while the disk is fast, which costs a quarter of handing
+ * each call to another thread. Each is made anew: what stands in its place, whatever it is, is never written through.
  */
 export interface SmallFile {
   place: string;
@@ -15,26 +15,11 @@ export interface SmallFile {
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const MODE = 0o644;
-const SLOW_WRITE_MS = 5;
-const WRITES_LATER = 256;
-/** Others have their turn after so many. */
-const AT_ONCE = 64;
-let writesToDoLater = 0;
+const mood: DiskMood = { later: 0 };
 
 /** They are not durable yet. Faults: NO_SPACE, WRITE_FAILED. */
 export async function writeSmall(files: readonly SmallFile[]): Promise<void> {
-  for (let at = 0; at < files.length; at += AT_ONCE) {
-    const some = files.slice(at, at + AT_ONCE);
-    if (writesToDoLater > 0) {
-      writesToDoLater -= some.length;
-      await Promise.all(some.map(writeLater));
-      continue;
-    }
-    const startedAt = performance.now();
-    for (const file of some) writeNow(file);
-    if (performance.now() - startedAt > SLOW_WRITE_MS * Math.ceil(some.length / 16)) writesToDoLater = WRITES_LATER;
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  }
+  await askDisk(files, { mood, now: writeNow, later: writeLater });
 }
 
 const writeFault = (error: unknown, { place }: SmallFile) =>

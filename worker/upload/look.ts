@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
+import { type BigIntStats, type Dirent, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
+import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
@@ -33,41 +34,30 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
   const files: LookedFile[] = [];
   let touchedMs = 0;
   let hasTemporary = false;
-  const note = (stats: BigIntStats) => {
-    touchedMs = Math.max(touchedMs, Number(stats.ctimeMs));
-  };
   const enter = async (relative: string) => {
-    for (const entry of await readdir(join(candidate.path, relative), { withFileTypes: true })) {
+    const folder = join(candidate.path, relative);
+    for (const seen of await askDisk(await readdir(folder, { withFileTypes: true }), statCall(folder))) {
+      const { entry, is, identity, mtimeMs, ctimeMs } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
-      const path = join(candidate.path, below);
+      const path = join(folder, entry.name);
       if (isTemporaryName(entry.name) && entry.name !== ".metadata" && entry.name !== ".complete") {
         if (!entry.name.startsWith(".") || /tmp|partial|temp/i.test(entry.name)) hasTemporary = true;
       }
-      const stats = await stat(path, { bigint: true }).catch((error: unknown) => {
-        if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
-        throw new Fault("READ_FAILED", { op: "capture", subject: path, detail: "it is a link that leads nowhere" });
-      });
-      note(stats);
-      if (stats.isDirectory() && entry.isSymbolicLink()) {
+      touchedMs = Math.max(touchedMs, ctimeMs);
+      if (is === "folder" && entry.isSymbolicLink()) {
         throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
       }
-      if (stats.isDirectory()) await enter(below);
-      else if (stats.isFile())
-        files.push({ relative: below, path, identity: identityOf(stats), mtimeMs: Math.max(0, Number(stats.mtimeMs)) });
+      if (is === "folder") await enter(below);
+      else if (is === "file") files.push({ relative: below, path, identity, mtimeMs });
     }
   };
   try {
     if (candidate.kind === "folder") {
       await enter("");
     } else {
-      const stats = await stat(candidate.path, { bigint: true });
-      note(stats);
-      files.push({
-        relative: basename(candidate.path),
-        path: candidate.path,
-        identity: identityOf(stats),
-        mtimeMs: Math.max(0, Number(stats.mtimeMs)),
-      });
+      const { identity, mtimeMs, ctimeMs } = factsOf(await stat(candidate.path, { bigint: true }));
+      touchedMs = ctimeMs;
+      files.push({ relative: basename(candidate.path), path: candidate.path, identity, mtimeMs });
     }
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
@@ -81,6 +71,42 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
     newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
     touchedMs,
     hasTemporary,
+  };
+}
+
+/** The few of its numbers that count: of 50,000 files all of them are tens of megabytes. */
+const factsOf = (stats: BigIntStats) => ({
+  is: stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other",
+  identity: identityOf(stats),
+  mtimeMs: Math.max(0, Number(stats.mtimeMs)),
+  ctimeMs: Number(stats.ctimeMs),
+});
+type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
+
+const mood: DiskMood = { later: 0 };
+
+/** What the entries of a folder are, through links. Faults: READ_FAILED (a link that leads nowhere). */
+function statCall(folder: string): DiskCall<Dirent, Seen> {
+  const refuse = (entry: Dirent, error: unknown): never => {
+    if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
+    const subject = join(folder, entry.name);
+    throw new Fault("READ_FAILED", { op: "capture", subject, detail: "it is a link that leads nowhere" });
+  };
+  return {
+    mood,
+    now: (entry) => {
+      try {
+        return { entry, ...factsOf(statSync(join(folder, entry.name), { bigint: true })) };
+      } catch (error) {
+        return refuse(entry, error);
+      }
+    },
+    later: async (entry) => {
+      const stats = await stat(join(folder, entry.name), { bigint: true }).catch((error: unknown) =>
+        refuse(entry, error),
+      );
+      return { entry, ...factsOf(stats) };
+    },
   };
 }
 
