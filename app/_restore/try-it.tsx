@@ -86,6 +86,7 @@ function Answer({ detail }: { detail: Detail }) {
     >
       <span className="nums">
         {tensorWords(detail)}
+        {detail["atMost"] === true && "at most "}
         {fileWords(numberIn(detail, "files"))}, {formatBytes(numberIn(detail, "bytes"))}
         {numberIn(detail, "tensors") > 0 && " to move"}
         {free > 0 && `; ${formatBytes(free)} free`}

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { readCounters } from "../stage/store-control.ts";
+import { readCounters, resetCounters } from "../stage/store-control.ts";
 import { listKeys, putRaw, sumOfObject } from "./ask-store.ts";
 import type { Copy, Ending } from "./copy.ts";
 import type { FaultClass, Scene } from "./fault-class.ts";
@@ -87,6 +87,11 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
         if (ended !== undefined || copy.said.some(({ type }) => type === "done")) return copy;
         copy.kill("SIGKILL");
         await copy.ended;
+        if (copy.said.some(({ type }) => type === "done")) {
+          // The word of its end was on its way already: what follows is another copy, and is counted by itself.
+          await resetCounters(scene.rig.store);
+          return scene.start();
+        }
         if (scene.direction === "up") scene.note({ acknowledgedParts: await acknowledged(scene) });
         else scene.note({ acknowledgedBytes: partsOnDisk(scene) });
         copy = scene.start();

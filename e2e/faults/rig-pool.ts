@@ -10,9 +10,18 @@ export interface RigPool {
 
 export type StoreWish = Pick<FaultClass, "quirks" | "provider">;
 
+/** A store keeps what it was sent: after so many trials it goes, with its gigabyte or two, and another one is opened. */
+const MOST_TRIALS = 25;
+
 export function createRigPool(options: Omit<RigOptions, "quirks" | "provider">): RigPool {
   const free: Rig[] = [];
   const all = new Set<Rig>();
+  const trials = new Map<Rig, number>();
+  const end = async (rig: Rig) => {
+    all.delete(rig);
+    trials.delete(rig);
+    await rig.close();
+  };
   const take = async ({ quirks, provider }: StoreWish) => {
     const known = quirks === undefined ? free.pop() : undefined;
     if (known !== undefined) return known;
@@ -29,16 +38,14 @@ export function createRigPool(options: Omit<RigOptions, "quirks" | "provider">):
       try {
         return await work(rig);
       } finally {
-        if (store.quirks === undefined) free.push(rig);
-        else {
-          all.delete(rig);
-          await rig.close();
-        }
+        const done = (trials.get(rig) ?? 0) + 1;
+        trials.set(rig, done);
+        if (store.quirks === undefined && done < MOST_TRIALS) free.push(rig);
+        else await end(rig);
       }
     },
     close: async () => {
-      await Promise.all([...all].map((rig) => rig.close()));
-      all.clear();
+      await Promise.all([...all].map(end));
     },
   };
 }

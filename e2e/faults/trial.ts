@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
@@ -190,6 +190,8 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
     problems.push(`${resentBytes} bytes went twice, more than the ${parts} parts that were hit or under way`);
   }
   unmountUnder(folder);
+  // Thousands of them would fill the disk.
+  rmSync(folder, { recursive: true, force: true });
   return {
     class: one.name,
     direction,

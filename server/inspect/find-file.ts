@@ -1,14 +1,12 @@
 import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
-import { plainBytesOf, SEGMENT_BYTES } from "#protocol/sealing.ts";
 import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
 import { inspectFile, readsBeside } from "#storage/inspect/inspect-file.ts";
 import type { ByteSource, OpenBeside } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
-import { openSegments } from "#storage/sealing/segments.ts";
-import { placed, segmentsAround, unseal } from "#storage/sealing/unseal.ts";
+import { isSealedFrame, readSealed, unseal } from "#storage/sealing/unseal.ts";
 import { unframe } from "#storage/unframe.ts";
 import { unlockManifest } from "../sealing/key-of-checkpoint.ts";
 import { readStored } from "../checkpoints/stored-manifest.ts";
@@ -93,19 +91,9 @@ function sourceOfExtents(about: FileAt): ByteSource {
     });
   // A frame is read whole whatever is wanted of it, so it is kept while the file is looked at: at most one, and small.
   const unpacked = new Map<StoredExtent, Uint8Array>();
-  const readSealed = async (extent: StoredExtent, about: { from: number; length: number; fileKey: Buffer }) => {
-    const { from, length } = about;
-    const around = segmentsAround(from, length);
-    const most = storedBytes(extent).length - around.offset;
-    const range = { offset: extent.offset + around.offset, length: Math.min(around.length, most) };
-    const first = (storedBefore(file, extent) + around.offset) / SEGMENT_BYTES;
-    const sealed = await get(extent, range);
-    const opened = placed(extent, () => openSegments(about.fileKey, { plainBytes: file.sizeBytes, first }, sealed));
-    return opened.subarray(around.before, around.before + length);
-  };
   const readOf = async (extent: StoredExtent, from: number, length: number) => {
-    const isFrame = extent.stored !== undefined && plainBytesOf(extent.stored.length) < extent.length;
-    if (fileKey !== null && !isFrame) return readSealed(extent, { from, length, fileKey });
+    if (fileKey !== null && !isSealedFrame(extent))
+      return readSealed({ file, extent, fileKey }, { from, length }, (range) => get(extent, range));
     if (extent.stored === undefined) return get(extent, { offset: extent.offset + from, length });
     const unpack = (bytes: Uint8Array) => (fileKey === null ? unframe(bytes, extent) : unseal(bytes, extent, fileKey));
     const known = unpacked.get(extent) ?? (await unpack(await get(extent, storedBytes(extent))));
@@ -125,12 +113,6 @@ function sourceOfExtents(about: FileAt): ByteSource {
       return bytes;
     },
   };
-}
-
-/** Of a file in several pieces: bytes stored of those before this one. */
-function storedBefore(file: StoredFile, extent: StoredExtent): number {
-  const before = file.extents.slice(0, file.extents.indexOf(extent));
-  return before.reduce((sum, one) => sum + storedBytes(one).length, 0);
 }
 
 /** Looks inside an object: its newest version, or the one of `etag`. Faults: NO_SUCH_KEY, OBJECT_CHANGED, those of the store. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Sealing } from "#protocol/sealing.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectRange } from "#storage/objects.ts";
+import { makeSafetensors } from "#storage/testing/plain-safetensors.ts";
 import { announce, makeSafe, manifestOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
 import { claim as claimEpoch, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
@@ -227,6 +228,37 @@ describe("looking at encrypted checkpoints", () => {
       unknown: 0,
       changed: [{ path: "secret-project/model.safetensors" }],
     });
+  });
+
+  it("finds the tensors that a restore asks for, and tells the node files by their own names", async () => {
+    await set("names");
+    const epoch = await claim(node);
+    const tensor = (name: string, bytes: number) => ({
+      name,
+      dtype: "U8",
+      shape: [bytes],
+      bytes: Buffer.alloc(bytes, 1),
+    });
+    const files = [
+      { path: "a.safetensors", bytes: makeSafetensors([tensor("embed.w", 300), tensor("head.w", 20)]) },
+      { path: "b.safetensors", bytes: makeSafetensors([tensor("layers.0.w", 100)]) },
+    ];
+    const { staged } = await makeSealed(test.hub, node, { epoch, step: 600, files });
+    const wish = { checkpointId: staged.checkpointId, choice: { tensors: ["head.*"] } };
+    const plan = await callAs(test.hub, "viewer").restores.plan({ ...wish, nodeId: null });
+    expect(plan).toMatchObject({
+      chosen: { files: 1, bytes: files[0]?.bytes.length, tensors: { count: 1, bytes: 20 } },
+      refusal: null,
+    });
+    const { restores } = await callAs(test.hub, "operator").restores.start({
+      ...wish,
+      requestId: newId(),
+      nodeIds: [node.nodeId],
+      targetPath: "/data/some",
+    });
+    const where = { transferId: restores[0]?.transferId ?? "" };
+    const { body } = await test.hub.db.command.findFirstOrThrow({ where });
+    expect(JSON.parse(body)).toMatchObject({ files: ["a.safetensors"], tensors: ["head.*"] });
   });
 });
 

@@ -1,5 +1,6 @@
-import type { StoredExtent } from "#protocol/adopted.ts";
+import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { storedBytes } from "#protocol/packing.ts";
 import { plainBytesOf, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { crc32Hex } from "../crc32.ts";
 import { unframe } from "../unframe.ts";
@@ -30,6 +31,33 @@ export async function unseal(stored: Uint8Array, extent: StoredExtent, fileKey: 
   }
   const { stored: _, ...plain } = extent;
   return unframe(inner, plain);
+}
+
+/** Whether a piece of a sealed file was compressed before it was sealed: then none of it can be read but all. */
+export const isSealedFrame = ({ stored, length }: StoredExtent): boolean =>
+  stored !== undefined && plainBytesOf(stored.length) < length;
+
+/**
+ * Bytes `from` on of a piece of a sealed file, from whole segments; each was held to its tag, and to nothing else. `get` gives
+ * stored bytes, counted from the start of the object. Not for compressed pieces. Faults: SEAL_BROKEN, those of `get`.
+ */
+export async function readSealed(
+  { file, extent, fileKey }: { file: StoredFile; extent: StoredExtent; fileKey: Uint8Array },
+  { from, length }: { from: number; length: number },
+  get: (range: { offset: number; length: number }) => Promise<Uint8Array>,
+): Promise<Uint8Array> {
+  const around = segmentsAround(from, length);
+  const most = storedBytes(extent).length - around.offset;
+  const sealed = await get({ offset: extent.offset + around.offset, length: Math.min(around.length, most) });
+  const first = (storedBefore(file, extent) + around.offset) / SEGMENT_BYTES;
+  const opened = placed(extent, () => openSegments(fileKey, { plainBytes: file.sizeBytes, first }, sealed));
+  return opened.subarray(around.before, around.before + length);
+}
+
+/** Of a file in several pieces: bytes stored of those before this one. */
+function storedBefore(file: StoredFile, extent: StoredExtent): number {
+  const before = file.extents.slice(0, file.extents.indexOf(extent));
+  return before.reduce((sum, one) => sum + storedBytes(one).length, 0);
 }
 
 /** The stored bytes to read for `length` bytes of a piece from `from` on: whole segments, and how much of them comes before. */

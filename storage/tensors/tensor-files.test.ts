@@ -48,17 +48,16 @@ test("every other form is refused with why, and what to do instead", () => {
       context: { detail: expect.stringMatching(new RegExp(`${why}.*restore whole files in place of tensors$`)) },
     });
   }
-  expect(refusal(() => tensorFiles(checkpoint(["a.safetensors"], "sealed"), null))).toMatchObject({
-    code: "BAD_INPUT",
-    context: { subject: "step 5 of llama", detail: expect.stringContaining("it is encrypted") },
-  });
-  const framed = checkpoint(["a.safetensors"], "zstd");
-  const [file] = framed.files;
-  const stored = { length: 5, crc32: "00000000" };
-  const files = file === undefined ? [] : [{ ...file, extents: [{ ...extent, stored }] }];
-  expect(refusal(() => tensorFiles({ ...framed, files }, null))).toMatchObject({
-    context: { subject: "a.safetensors", detail: expect.stringContaining("compressed in a pack") },
-  });
+  const lying = (transform: string, bytes: number) => {
+    const whole = checkpoint(["a.safetensors"], transform);
+    const stored = { length: bytes, crc32: "00000000" };
+    return { ...whole, files: whole.files.map((file) => ({ ...file, extents: [{ ...extent, stored }] })) };
+  };
+  const inAPack = { context: { subject: "a.safetensors", detail: expect.stringContaining("compressed in a pack") } };
+  expect(refusal(() => tensorFiles(lying("zstd", 5), null))).toMatchObject(inAPack);
+  // Encrypted, a piece is stored with the tag of its segment.
+  expect(refusal(() => tensorFiles(lying("sealed", 5 + 16), null))).toMatchObject(inAPack);
+  expect(tensorFiles(lying("sealed", 10 + 16), null).shards).toHaveLength(1);
 });
 
 test("a pattern that fits nothing is named, also beside one that fits the same tensors", () => {

@@ -1,7 +1,9 @@
-import type { StoredFile } from "#protocol/adopted.ts";
+import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { compileTensorPattern, type TensorPattern } from "#protocol/tensor-pattern.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
+import { isSealed } from "../sealing/open-manifest.ts";
+import { isSealedFrame } from "../sealing/unseal.ts";
 
 /** Which files of a checkpoint tensors are taken from, and which are meant by patterns. Pure. */
 export interface TensorFiles {
@@ -26,13 +28,10 @@ const OTHERS: readonly [RegExp, string][] = [
   [/\.np[yz]$/i, "is a numpy file, of which only whole files are restored"],
 ];
 
-/** How a transform is called under which tensors can be cut out. */
-const PLAIN: readonly string[] = ["none", "zstd"];
-
 const refuse = (subject: string, detail: string) => new Fault("BAD_INPUT", { op: "restore", subject, detail });
 const WHOLE = "restore whole files in place of tensors";
 
-/** What is asked about, of whatever transform. */
+/** What is asked about; of a sealed one as it was opened. */
 interface Whole {
   run: string;
   step: number;
@@ -44,8 +43,6 @@ interface Whole {
 export function tensorFiles(manifest: Whole, only: readonly string[] | null): TensorFiles {
   const { run, step } = manifest;
   const of = `step ${step} of ${run}`;
-  if (!PLAIN.includes(manifest.transform.kind))
-    throw refuse(of, `it is encrypted, and single tensors are not cut out of that; ${WHOLE}`);
   const names = only === null ? null : new Set(only);
   const files = names === null ? manifest.files : manifest.files.filter(({ path }) => names.has(path));
   const shards = files.filter(({ path }) => SHARD.test(path));
@@ -57,9 +54,8 @@ export function tensorFiles(manifest: Whole, only: readonly string[] | null): Te
     }
     throw refuse(of, `none of ${only === null ? "its" : "these"} files is a safetensors file; ${WHOLE}`);
   }
-  const framed = shards.find(({ extents }) =>
-    extents.some((extent) => "stored" in extent && extent.stored !== undefined),
-  );
+  const isFrame = isSealed(manifest) ? isSealedFrame : ({ stored }: StoredExtent) => stored !== undefined;
+  const framed = shards.find(({ extents }) => extents.some(isFrame));
   if (framed !== undefined) throw refuse(framed.path, `it lies compressed in a pack; ${WHOLE}`);
   return { shards, indexes };
 }

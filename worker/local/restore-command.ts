@@ -69,7 +69,8 @@ function previewText({ run, step, path, preview }: PreviewAnswer): string {
       ? ""
       : `${formatCount(tensors)} ${tensors === 1 ? "tensor" : "tensors"} (${formatBytes(number("tensorBytes"))}) in `;
   const moved = `${formatBytes(number("bytes"))}${tensors === 0 ? "" : " to move"}`;
-  const what = `${cut}${formatCount(files)} ${files === 1 ? "file" : "files"}, ${moved}`;
+  const atMost = preview["atMost"] === true ? "at most " : "";
+  const what = `${cut}${atMost}${formatCount(files)} ${files === 1 ? "file" : "files"}, ${moved}`;
   const there =
     number("thereFiles") > 0
       ? ` ${String(preview["there"])} with ${formatCount(number("thereFiles"))} files (${formatBytes(number("thereBytes"))}) is there now.`

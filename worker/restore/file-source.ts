@@ -1,6 +1,9 @@
 import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
+import { Fault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { isSealedFrame, readSealed, unseal } from "#storage/sealing/unseal.ts";
 import { unframe } from "#storage/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts";
@@ -9,8 +12,17 @@ import { receivePieces, type Piece, type ReceiveJob } from "../engine/receive.ts
 
 export type ReadWatch = Pick<ReceiveJob, "signal" | "patience" | "onRetry">;
 
-/** Ranges as they come: held to the ETag and to no checksum, so nothing of it is kept. Faults of `read`: as `receivePieces`. */
-export const sourceOfFile = (engine: Engine, file: StoredFile, watch: ReadWatch): ByteSource => ({
+export interface KeyedFile {
+  file: StoredFile;
+  /** Of an encrypted one. */
+  fileKey?: Buffer;
+}
+
+/**
+ * Ranges as they come: held to the ETag and to no checksum, encrypted ones to the tags of their segments. Nothing of it is
+ * kept. Faults of `read`: as `receivePieces`, SEAL_BROKEN.
+ */
+export const sourceOfFile = (engine: Engine, { file, fileKey }: KeyedFile, watch: ReadWatch): ByteSource => ({
   sizeBytes: file.sizeBytes,
   read: async (offset, length) => {
     const bytes = Buffer.alloc(length);
@@ -18,9 +30,15 @@ export const sourceOfFile = (engine: Engine, file: StoredFile, watch: ReadWatch)
     let at = 0;
     for (const extent of file.extents) {
       const [first, last] = [Math.max(offset, at), Math.min(offset + length, at + extent.length)];
-      if (first < last) {
-        const objectOffset = extent.offset + first - at;
-        pieces.push({ ...named(extent), objectOffset, fileOffset: first - offset, length: last - first, crc32: null });
+      const range = { from: first - at, length: last - first };
+      if (first < last && fileKey !== undefined) {
+        const read = readSealed({ file, extent, fileKey }, range, (stored) =>
+          fetchRange(engine, extent, { file, stored, watch }),
+        );
+        bytes.set(await read, first - offset);
+      } else if (first < last) {
+        const objectOffset = extent.offset + range.from;
+        pieces.push({ ...named(extent), objectOffset, fileOffset: first - offset, length: range.length, crc32: null });
       }
       at += extent.length;
     }
@@ -29,17 +47,28 @@ export const sourceOfFile = (engine: Engine, file: StoredFile, watch: ReadWatch)
   },
 });
 
-/** All of a file, each piece held to its checksum where there is one. Faults: as `receivePieces`. */
-export async function readWhole(engine: Engine, file: StoredFile, watch: ReadWatch): Promise<Buffer> {
+/** All of a file, each piece held to its checksum where there is one. Faults: as `receivePieces`, SEAL_BROKEN. */
+export async function readWhole(engine: Engine, keyed: KeyedFile, watch: ReadWatch): Promise<Buffer> {
   const parts: Uint8Array[] = [];
-  for (const extent of file.extents) {
+  for (const extent of keyed.file.extents) {
     const { offset, length, crc32 } = storedBytes(extent);
     const bytes = Buffer.alloc(length);
     const pieces: Piece[] = [{ ...named(extent), objectOffset: offset, fileOffset: 0, length, crc32 }];
-    await fetchInto(engine, bytes, { file, pieces, watch });
-    parts.push(await unframe(bytes, extent));
+    await fetchInto(engine, bytes, { file: keyed.file, pieces, watch });
+    parts.push(await opened(bytes, extent, keyed));
   }
   return Buffer.concat(parts);
+}
+
+/** A piece of a file from the bytes that are stored of it. Faults: CHECKSUM_MISMATCH, SEAL_BROKEN. */
+async function opened(stored: Buffer, extent: StoredExtent, { file, fileKey }: KeyedFile): Promise<Uint8Array> {
+  if (fileKey === undefined) return unframe(stored, extent);
+  // A compressed one is all of its file.
+  if (isSealedFrame(extent)) return unseal(stored, extent, fileKey);
+  const plain = await readSealed({ file, extent, fileKey }, { from: 0, length: extent.length }, async () => stored);
+  if (extent.crc32 === null || crc32Hex(plain) === extent.crc32) return plain;
+  const detail = `at byte ${extent.offset}`;
+  throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: extent.key, detail });
 }
 
 /** Holds the pieces that the first bytes of a file lie in to their checksums; keeps nothing. Faults: as `receivePieces`. */
@@ -56,6 +85,19 @@ export async function sumStart(engine: Engine, file: StoredFile, watch: ReadWatc
 }
 
 const named = ({ key, etag }: StoredExtent) => ({ key, etag });
+
+interface StoredRange {
+  file: StoredFile;
+  stored: { offset: number; length: number };
+  watch: ReadWatch;
+}
+
+async function fetchRange(engine: Engine, extent: StoredExtent, { file, stored, watch }: StoredRange): Promise<Buffer> {
+  const bytes = Buffer.alloc(stored.length);
+  const piece = { ...named(extent), objectOffset: stored.offset, fileOffset: 0, length: stored.length, crc32: null };
+  await fetchInto(engine, bytes, { file, pieces: [piece], watch });
+  return bytes;
+}
 
 const fetchInto = (
   engine: Engine,

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
+import type { FaultCode } from "#protocol/fault-table.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import { storedBytes } from "#protocol/packing.ts";
@@ -12,7 +13,7 @@ import { cutIndex, cutOut, neededPieces, readLayout, readShardIndex } from "#sto
 import type { Cut, NeededPiece, ShardIndex } from "#storage/tensors/cut-out.ts";
 import { createTensorChooser, tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Engine } from "../engine/engine.ts";
-import { readWhole, sourceOfFile, sumStart, type ReadWatch } from "./file-source.ts";
+import { type KeyedFile, readWhole, sourceOfFile, sumStart, type ReadWatch } from "./file-source.ts";
 
 /**
  * What a restore of tensors fetches and writes. The headers are read by small ranges first, which no checksum covers; so what
@@ -58,6 +59,8 @@ interface Looked {
 }
 
 export interface PlanWatch extends ReadWatch {
+  /** Of an encrypted checkpoint: the key of a file of it. */
+  fileKeyOf?(path: string): Buffer;
   /** A file could not be looked into: said before it is thrown. */
   onWrong(file: StoredFile, error: unknown): void;
 }
@@ -124,7 +127,9 @@ async function readIndexes(
       const detail = `indexes of shards are read up to ${INSPECT_LIMITS.readBytes} bytes`;
       throw new Fault("TOO_MUCH_INSIDE", { op: "restore", subject: file.path, detail });
     }
-    const index = await about(file, watch, async () => readShardIndex(parseJson(await readWhole(engine, file, watch))));
+    const index = await about(file, watch, async () =>
+      readShardIndex(parseJson(await readWhole(engine, keyed(file, watch), watch))),
+    );
     read.push({ file, index });
   }
   return read;
@@ -135,13 +140,18 @@ interface Look {
   fits: (name: string) => boolean;
 }
 
+const LOOKS_WRONG: readonly FaultCode[] = ["MALFORMED", "TOO_MUCH_INSIDE", "SEAL_BROKEN"];
+
+const keyed = (file: StoredFile, { fileKeyOf }: PlanWatch): KeyedFile =>
+  fileKeyOf === undefined ? { file } : { file, fileKey: fileKeyOf(file.path) };
+
 /** What looks wrong is held to its checksum before anybody says so of the file: then it is damaged, or was read wrongly, or is so. */
 async function lookTwice(engine: Engine, file: StoredFile, look: Look): ReturnType<typeof lookInto> {
-  const source = sourceOfFile(engine, file, look.watch);
+  const source = sourceOfFile(engine, keyed(file, look.watch), look.watch);
   try {
     return await lookInto(source, look.fits);
   } catch (error) {
-    if (!isFault(error) || (error.code !== "MALFORMED" && error.code !== "TOO_MUCH_INSIDE")) throw error;
+    if (!isFault(error) || !LOOKS_WRONG.includes(error.code)) throw error;
     await sumStart(engine, file, look.watch);
     return lookInto(source, look.fits);
   }

@@ -3,6 +3,8 @@ import { dirname, join } from "node:path";
 import type { CommandDetail } from "#protocol/commands.ts";
 import { isFault, sentenceOf } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
+import { isSealed } from "#storage/sealing/open-manifest.ts";
+import { tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { assertFree } from "./assert-free.ts";
 import { assertPlace } from "./assert-place.ts";
@@ -38,14 +40,20 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
   const { manifest: whole } = await readCheckpoint(engine.retrier.clock, about);
   const facts: CommandDetail = { files: 0, bytes: 0, verdict: "ok", says: "" };
   try {
-    const { files: landing, bytes: moved, room, tensors } = await amountsOf(engine, whole, { wanted, signal });
-    Object.assign(facts, { files: landing.length, bytes: moved }, tensors);
+    const {
+      files: landing,
+      bytes: moved,
+      room,
+      tensors,
+      isAtMost,
+    } = await amountsOf(engine, whole, { wanted, signal });
+    Object.assign(facts, { files: landing.length, bytes: moved }, tensors, isAtMost ? { atMost: true } : {});
     const target = readTarget(wanted.targetPath);
     const { files, bytes, kind } = await lookThere(target);
     Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
     await assertPlace(target, agent.places);
     for (const { path } of landing) placeUnder(target, path);
-    if (wanted.files != null || tensors !== null) await assertFree(target, landing);
+    if (wanted.files != null || wanted.tensors != null) await assertFree(target, landing);
     const parent = await nearestFolder(dirname(target));
     facts["freeBytes"] = (await readRoom(parent)).freeBytes;
     await assertRoom(parent, room);
@@ -63,8 +71,10 @@ interface Amounts {
   bytes: number;
   /** What is needed of the disk at some time. */
   room: number;
-  /** Null: whole files. */
+  /** Null: whole files, or nobody can say. */
   tensors: { tensors: number; tensorBytes: number; writtenBytes: number } | null;
+  /** Less moves, and nobody can say how much. */
+  isAtMost: boolean;
 }
 
 async function amountsOf(
@@ -74,7 +84,14 @@ async function amountsOf(
 ): Promise<Amounts> {
   if (wanted.tensors == null) {
     const { files, sizeBytes } = chooseFiles(whole, wanted.files);
-    return { files, bytes: sizeBytes, room: sizeBytes, tensors: null };
+    return { files, bytes: sizeBytes, room: sizeBytes, tensors: null, isAtMost: false };
+  }
+  if (isSealed(whole)) {
+    // Only who restores gets the key to look inside. How much room it takes is found when it begins.
+    const { shards, indexes } = tensorFiles(whole, wanted.files ?? null);
+    const files = [...shards, ...indexes];
+    const bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return { files, bytes, room: 0, tensors: null, isAtMost: true };
   }
   const patience = createPatience(engine.retrier.clock);
   const plan = await planTensors(engine, whole, {
@@ -88,6 +105,7 @@ async function amountsOf(
     bytes: movedBytes,
     room: movedBytes + landedBytes,
     tensors: { tensors, tensorBytes, writtenBytes: landedBytes },
+    isAtMost: false,
   };
 }
 

@@ -11,6 +11,7 @@ import { SEGMENT_BYTES } from "#protocol/sealing.ts";
 import { createDirectSource } from "#storage/direct-source.ts";
 import { unwrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
 import { makeKeyPair } from "#storage/sealing/hpke.ts";
+import { makeSafetensors, sumPlainly } from "#storage/testing/plain-safetensors.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { readIdentity } from "../engine/identity.ts";
 import type { Tally } from "../engine/tally.ts";
@@ -337,4 +338,49 @@ test("a store that wants MD5s gets those of the encrypted parts", async () => {
   await restore(store.engine(), restoreJob(await save(await take(), { engine })));
   await engine.close();
   await expectRestored();
+});
+
+test("tensors are cut out of it, from files of several parts and from packed ones, and only their parts are fetched", async () => {
+  const tensor = (name: string, bytes: number) => ({ name, dtype: "U8", shape: [bytes], bytes: randomBytes(bytes) });
+  const large = [tensor("layers.0.w", 6 * MIB + 3), tensor("layers.1.w", 6 * MIB), tensor("head.w", 4 * MIB)];
+  const small = [tensor("adapter.a", 5_000), tensor("adapter.b", 70)];
+  contents.set("model.safetensors", makeSafetensors(large));
+  contents.set("small.safetensors", makeSafetensors(small));
+  const map = (name: string) => (name.startsWith("adapter") ? "small.safetensors" : "model.safetensors");
+  const index = { weight_map: Object.fromEntries([...large, ...small].map(({ name }) => [name, map(name)])) };
+  contents.set("model.safetensors.index.json", Buffer.from(JSON.stringify({ ...index, note: "again ".repeat(500) })));
+  for (const hideNames of [false, true]) {
+    const manifest = await save(await take(), { hideNames });
+    const { command, ...job } = restoreJob(manifest);
+    const cut = (change: Partial<RestoreJob> = {}) =>
+      restore(store.engine(), { ...job, command: { ...command, tensors: ["head.w", "adapter.b"] }, ...change });
+    const told: DamageReport[] = [];
+    await store.arm({ op: "GetObject", times: 1, action: { kind: "flip", side: "response", offset: 40 } });
+    const tally = await cut({ onDamage: (damage) => told.push(damage) });
+    expect(told).toEqual([]);
+    const landed = async (path: string) => sumPlainly(await readFile(join(target(), path))).tensors;
+    const sums = (tensors: typeof large, name: string) =>
+      sumPlainly(makeSafetensors(tensors)).tensors.filter((one) => one.name === name);
+    expect(await landed("model.safetensors")).toEqual(sums(large, "head.w"));
+    expect(await landed("small.safetensors")).toEqual(sums(small, "adapter.b"));
+    expect(JSON.parse(await readFile(join(target(), "model.safetensors.index.json"), "utf8"))).toMatchObject({
+      weight_map: { "head.w": "model.safetensors", "adapter.b": "small.safetensors" },
+    });
+    // The part of the header and the two that the tensor lies in, of four.
+    expect(tally.bytesTotal).toBeLessThan(16 * MIB - 1);
+    await rm(target(), { recursive: true });
+    await store.disarm();
+    // What stays wrong is damage of its file.
+    const [key] =
+      manifest.files.find(({ sizeBytes }) => sizeBytes === contents.get("model.safetensors")?.length)?.extents ?? [];
+    await store.arm({ op: "GetObject", keyPattern: key?.key, action: { kind: "flip", side: "response", offset: 40 } });
+    await expect(cut({ onDamage: (damage) => told.push(damage) })).rejects.toMatchObject({
+      code: expect.stringMatching(/^(CHECKSUM_MISMATCH|SEAL_BROKEN)$/),
+    });
+    expect(told).toMatchObject([{ ranges: [{ path: "model.safetensors" }] }]);
+    await expectNothing();
+    await rm(join(folder, "journals"), { recursive: true });
+    await rm(join(folder, "out"), { recursive: true });
+    await store.disarm();
+  }
 });

@@ -3,7 +3,9 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
+import { SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
+import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -41,6 +43,8 @@ interface Landing {
 
 interface About {
   whole: StoredManifest;
+  /** Of an encrypted checkpoint. */
+  key: Buffer | null;
   places: Places;
   /** Of received pieces and finished files. */
   journal: string;
@@ -49,7 +53,7 @@ interface About {
 /** Faults: as `restore`, BAD_INPUT, NOT_FOUND, MALFORMED, TOO_MUCH_INSIDE, TARGET_EXISTS, SOURCE_CHANGED. */
 export async function restoreTensors(engine: Engine, job: RestoreJob, about: About): Promise<Tally> {
   const { command, signal } = job;
-  const { whole, places } = about;
+  const { whole, key, places } = about;
   const { target, staging } = places;
   const patience = createPatience(engine.retrier.clock);
   const onWrong = (file: StoredFile, error: unknown) => {
@@ -59,9 +63,15 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
   const plan = await planTensors(engine, whole, {
     patterns: command.tensors ?? [],
     files: command.files ?? null,
-    watch: { signal, patience, onRetry: () => undefined, onWrong },
+    watch: {
+      signal,
+      patience,
+      onRetry: () => undefined,
+      onWrong,
+      ...(key !== null && { fileKeyOf: (path: string) => fileKeyOf(key, path) }),
+    },
   });
-  const shards = plan.shards.map((shard, index) => landingOf(shard, places, index));
+  const shards = plan.shards.map((shard, index) => landingOf(shard, { places, index, key }));
   const indexes = plan.indexes.map((index) => ({ index, place: placeUnder(staging, index.file.path) }));
   await assertFree(
     target,
@@ -115,14 +125,22 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
   return tally;
 }
 
-function landingOf(plan: ShardPlan, places: Places, index: number): Landing {
+function landingOf(plan: ShardPlan, at: { places: Places; index: number; key: Buffer | null }): Landing {
   const { file, cut } = plan;
+  const { places, index } = at;
+  const sealed =
+    at.key === null
+      ? {}
+      : {
+          sealed: { fileKey: fileKeyOf(at.key, file.path), plainBytes: file.sizeBytes },
+          stepBytes: SEGMENT_PLAIN_BYTES,
+        };
   const pieces = plan.pieces.flatMap(({ extent, from, length, fileOffset }): Piece[] => {
     const whole = file.extents[extent];
     if (whole === undefined) return [];
     const { key, offset, etag } = whole;
     const crc32 = length === whole.length ? whole.crc32 : null;
-    return [{ key, objectOffset: offset + from, fileOffset, length, crc32, etag }];
+    return [{ key, objectOffset: offset + from, fileOffset, length, crc32, etag, ...sealed }];
   });
   // Another choice of tensors makes another header, and is another file.
   const key = `tensors ${crc32Hex(cut.header)}`;

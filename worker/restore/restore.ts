@@ -72,7 +72,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   );
   if (command.tensors != null) {
     await prepareFolder(target);
-    return restoreTensors(engine, job, { whole, places, journal: journalOf(job) });
+    return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
   }
   const manifest = chooseFiles(whole, command.files);
   const files = manifest.files.map((file) => ({
