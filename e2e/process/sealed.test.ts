@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { sumPlainly } from "#storage/testing/plain-safetensors.ts";
 import { faultOf } from "../stage/hub-client.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { enrolRogue } from "../stage/rogue-node.ts";
@@ -93,6 +94,29 @@ test("a worker killed in the middle goes on with the parts it sent, and what it 
   expect(looked).toMatchObject({ sizeBytes: bytesOf(199), fault: null });
   const { rows } = await stage.client.audit.list.query({ action: "release key" });
   expect(rows.map(({ actor, subjectId }) => [actor, subjectId])).toEqual([["gpu-2", id]]);
+});
+
+test("one tensor of it is tried without writing, and restored by the node that gets the key for that", async () => {
+  const { id } = await completeAt(100);
+  const targetPath = join(stage.dir, "restored", "one-layer");
+  const wish = { checkpointId: id, targetPath, choice: { tensors: ["model.layers.7.weight"] } };
+  const nodeId = await nodeIdOf("gpu-2");
+  const { requestId } = await stage.client.restores.preview.mutate({ ...wish, requestId: crypto.randomUUID(), nodeId });
+  const tried = await waitUntil("the node has answered", async () => {
+    const { rows } = await stage.client.commands.list.query({ requestId, limit: 1 });
+    return rows.find(({ endedAt }) => endedAt !== null);
+  });
+  expect(tried).toMatchObject({ fault: null, detail: { verdict: "ok", files: 1, atMost: true } });
+  const started = await stage.client.restores.start.mutate({
+    ...wish,
+    requestId: crypto.randomUUID(),
+    nodeIds: [nodeId],
+  });
+  expect(await endOf(started.restores[0]?.transferId ?? "")).toBe("done");
+  const tensorsIn = (folder: string) => sumPlainly(readFileSync(join(folder, "model.safetensors"))).tensors;
+  const wanted = tensorsIn(join(stage.folderOf("gpu-1"), "checkpoint-100"));
+  expect(tensorsIn(targetPath)).toEqual(wanted.filter(({ name }) => name === "model.layers.7.weight"));
+  expect(tensorsIn(targetPath)).toHaveLength(1);
 });
 
 test("verifying needs no key; a bit that changed in the store is found, and refused by the restore", async () => {
