@@ -350,6 +350,8 @@ describe("checkRange", () => {
     expect(code({ "content-length": "1000" }, 200)).toBe("RANGE_IGNORED");
     expect(code({ "content-length": "149" }, 200)).toBe("UNEXPECTED_ANSWER");
     expect(code({ "content-length": undefined }, 200)).toBe("UNEXPECTED_ANSWER");
+    // However long it is: without an ETag it is an error that says 200, and may pass.
+    expect(code({ "content-length": "1000", etag: undefined }, 200)).toBe("UNEXPECTED_ANSWER");
   });
 
   test.each([

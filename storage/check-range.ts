@@ -16,7 +16,7 @@ export interface RangeAnswer {
 
 /**
  * Whether the bytes that follow are exactly the range that was asked for, of the object that was meant.
- * @throws Fault RANGE_IGNORED on a 200 that is long enough to be the whole object, TRUNCATED on a shorter range,
+ * @throws Fault RANGE_IGNORED on a 200 that can be the whole object, TRUNCATED on a shorter range,
  * OBJECT_CHANGED on another ETag or a 412, SIZE_MISMATCH on a 416, UNEXPECTED_ANSWER on any other range or 200.
  */
 export function checkRange(
@@ -32,9 +32,11 @@ export function checkRange(
   // An object may be a page; what tells it from a portal's is the range, and the ETag where one is known.
   if (status !== 206 && looksLikeHtml(headers["content-type"], body)) throw faultOfAnswer(asked);
   if (status === 200) {
-    // Who ignores a range sends the whole object. Anything shorter is some other answer, an error perhaps, and may pass.
+    // Who ignores a range sends the whole object, with its ETag. Anything else is some other answer, an error perhaps, and may
+    // pass; such a one can be longer than a small object.
     const wholeLength = Number(headers["content-length"]?.trim() ?? Number.NaN);
-    if (!(wholeLength >= range.offset + range.length)) throw unexpected("neither the range nor the whole object");
+    if (!(wholeLength >= range.offset + range.length) || headers["etag"] === undefined)
+      throw unexpected("neither the range nor the whole object");
     throw new Fault("RANGE_IGNORED", about);
   }
   if (status !== 206) throw faultOfAnswer({ ...asked, ...(answer.body === undefined && { bodyUnread: true }) });
