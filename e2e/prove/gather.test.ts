@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { gather, mergePages } from "./gather.ts";
 import type { Book, RecordedTrial } from "./record.ts";
+import { markdownOf } from "./write-page.ts";
 
 const trialOf = (about: Partial<RecordedTrial>): RecordedTrial => ({
   kind: "trial",
@@ -77,4 +78,14 @@ test("of two runs each measure keeps the newer", () => {
     ["memory", "new"],
     ["goodput", "old"],
   ]);
+});
+
+test("the page names the classes of a row that nobody tried", () => {
+  const page = gather(bookOf([trialOf({ class: "portal" })]));
+  const row = markdownOf(page, [])
+    .split("\n")
+    .find((line) => line.startsWith("| 10 |"));
+  expect(row).toContain("1 transfers, 0 failed (portal)");
+  expect(row).toMatch(/not run yet: false-200, portal-stays, /);
+  expect(row).not.toMatch(/not run yet:[^|]*\bportal,/);
 });

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { FAULT_CLASSES } from "../faults/table.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { BAR, type BarRow } from "./bar.ts";
 import { gather, mergePages, type Page } from "./gather.ts";
@@ -24,6 +25,10 @@ function cellOf(row: BarRow, page: Page, measures: readonly Measure[]): string {
     const names = [...new Set(classes.map((one) => one.class))];
     parts.push(`${trials} transfers, ${failed} failed (${names.join(", ")})`);
   }
+  const untried = FAULT_CLASSES.filter(
+    ({ name, bar }) => bar.includes(row.row) && !classes.some((one) => one.class === name),
+  );
+  if (untried.length > 0) parts.push(`not run yet: ${untried.map(({ name }) => name).join(", ")}`);
   for (const one of measured) {
     parts.push(
       `${one.says}: ${one.problems.length === 0 ? "passed" : one.problems.join("; ")}. ${one.figures.join("; ")}`,
