@@ -125,6 +125,14 @@ describe("HEAD, which has no body to explain itself", () => {
     expect(codeOf("HeadObject", answer(status))).toBe(expected);
   });
 
+  test.each([404, 403, 401])("%i is not believed when neither its type nor its headers are a store's", (status) => {
+    const plain = { "content-type": "text/plain" };
+    expect(codeOf("HeadObject", answer(status, "", plain))).toBe("INTERCEPTED");
+    const stores = { ...plain, "x-amz-request-id": "1" };
+    expect(codeOf("HeadObject", answer(status, "", stores))).not.toBe("INTERCEPTED");
+    expect(codeOf("HeadObject", answer(status, "", { "content-type": "application/xml" }))).not.toBe("INTERCEPTED");
+  });
+
   test("is not believed when the type says page", () => {
     expect(codeOf("HeadObject", answer(404, "", { "content-type": "text/html" }))).toBe("INTERCEPTED");
   });

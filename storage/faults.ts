@@ -27,6 +27,12 @@ const STORE_HEADERS: readonly string[] = ["x-amz-request-id", "x-amz-id-2", "x-a
 export const isFromStore = (headers: HttpAnswer["headers"]): boolean =>
   STORE_HEADERS.some((name) => (headers[name]?.trim() ?? "") !== "");
 
+/** A refusal that names its type, which is not a store's, and has none of a store's headers. Stores name XML, or nothing. */
+function isOfSomebodyElse(headers: HttpAnswer["headers"]): boolean {
+  const type = headers["content-type"]?.trim() ?? "";
+  return type !== "" && !/xml/i.test(type) && !isFromStore(headers);
+}
+
 const READS: ReadonlySet<string> = new Set(["GetObject", "HeadObject", "ListParts", "ListObjectsV2"]);
 
 /** A failed condition: on a read the object is another one, on a write there is one already. */
@@ -137,6 +143,7 @@ function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
   if (!html && headers["x-amz-bucket-region"] !== undefined && (status === 301 || status === 307 || status === 400)) {
     return "WRONG_REGION";
   }
+  if (bodyless && isOfSomebodyElse(headers)) return byForeignAnswer(answer, op);
   if (bodyless && !html) {
     const code = byBareStatus(status, op);
     return code === "ACCESS_DENIED" && signatureIsOver(null, context) ? "SIGNATURE_EXPIRED" : code;

@@ -38,12 +38,17 @@ function refusal(
       ? `${given.code}\n`
       : errorDocument({ code: given.code, message }, { RequestId: scene.requestId });
   const contentType = given.body === "text" ? "text/plain" : "application/xml";
-  return { status: given.status, headers: { ...headers, "content-type": contentType }, body: { kind: "text", text } };
+  const reply: Reply = {
+    status: given.status,
+    headers: { ...headers, "content-type": contentType },
+    body: { kind: "text", text },
+  };
+  return given.body === "text" ? { ...reply, isForeign: true } : reply;
 }
 
 function portalPage(): Reply {
   const text = "<!DOCTYPE html><html><head><title>Sign in to the network</title></head><body>Welcome</body></html>\n";
-  return { status: 200, headers: { "content-type": "text/html" }, body: { kind: "text", text } };
+  return { status: 200, headers: { "content-type": "text/html" }, body: { kind: "text", text }, isForeign: true };
 }
 
 function errorIn200(scene: FaultScene, code: string, ending: "none" | "newline"): Reply {

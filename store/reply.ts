@@ -18,6 +18,8 @@ export type Reply = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ReplyBody;
+  /** Somebody between the program and the store says it, and knows nothing of a store's own headers. */
+  readonly isForeign?: true;
 };
 
 /** An answer without a body. */

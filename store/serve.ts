@@ -158,11 +158,16 @@ function sceneFor(
   };
 }
 
-/** Headers that every answer carries. */
-function commonHeaders(runtime: Runtime, scene: FaultScene, response: ServerResponse): Record<string, string> {
+/** Headers that every answer of a store carries. */
+function commonHeaders(
+  runtime: Runtime,
+  scene: FaultScene,
+  { response, reply }: { response: ServerResponse; reply: Reply },
+): Record<string, string> {
   const { shiftMs, header } = dateShift(scene);
   response.sendDate = false;
   const date: Record<string, string> = header === "hide" ? {} : { date: httpDate(runtime.store.now() + shiftMs) };
+  if (reply.isForeign === true) return { ...date, server: "gateway" };
   return {
     ...date,
     "x-amz-request-id": scene.requestId,
@@ -185,7 +190,7 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
     reply = refuse(runtime, error, fields);
   }
   const headers = {
-    ...commonHeaders(runtime, scene, wire.response),
+    ...commonHeaders(runtime, scene, { response: wire.response, reply }),
     ...crossOrigin(runtime.origins, head),
     ...reply.headers,
   };
