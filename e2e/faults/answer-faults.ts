@@ -272,6 +272,8 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
       }
       await sleep(stormMs(scene));
       await clearFaults(scene.rig.store);
+      // Answers that take a moment show how many are under way; small ones would be over before the next is asked for.
+      await scene.rule({ op: scene.data[0]?.op ?? "GetObject", action: { kind: "delay", ms: 100 } });
       scene.note({ stormEndedMs: Date.now() });
       return undefined;
     },
