@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readPlaywright } from "./count.ts";
+import { readPlaywright, readVitest, unsteadyOf } from "./count.ts";
 import { ROOT } from "./run-step.ts";
 
 /** The reports are those of the real runner: a field that it renames is noticed here. */
@@ -55,6 +55,34 @@ test("a story that passes when it is told again passed, and is named with why it
 test("stories that could not be read are a failure in words", async () => {
   const read = readPlaywright(await tellStories("throw new Error('no moon');"));
   expect(read?.failures.join("\n")).toContain("no moon");
+});
+
+test("a test of vitest that passes when it is tried again passed, and is named too", async () => {
+  writeFileSync(
+    join(folder, "tide.test.ts"),
+    `import { expect, test } from "vitest";
+     let tries = 0;
+     test("slack", () => expect(++tries).toBe(2));
+     test("ebb", () => undefined);`,
+  );
+  const report = join(folder, "report.json");
+  await new Promise<void>((resolve) => {
+    execFile(
+      join(ROOT, "node_modules/.bin/vitest"),
+      [
+        "run",
+        "--retry=1",
+        "--reporter=json",
+        `--outputFile.json=${report}`,
+        `--reporter=${join(ROOT, "e2e/gate/report-unsteady.ts")}`,
+      ],
+      { cwd: folder, env: { ...process.env, TIDEMARK_UNSTEADY: unsteadyOf(report) } },
+      () => resolve(),
+    );
+  });
+  const read = readVitest(report);
+  expect(read).toMatchObject({ passed: 2, failed: 0, failures: [] });
+  expect(read?.unsteady).toEqual([expect.stringContaining("tide.test.ts > slack: expected 1 to be 2")]);
 });
 
 test("no report is told apart from an empty one", () => {

@@ -46,17 +46,22 @@ function failuresOf(report: z.infer<typeof vitestReport>): string[] {
 
 const firstLines = (message: string) => message.split("\n").slice(0, 8).join("\n    ");
 
+/** Where `report-unsteady` writes for the report at `file`. */
+export const unsteadyOf = (file: string): string => `${file}.unsteady`;
+
 /** Null when the runner wrote no report: it did not get as far as running a test. */
 export function readVitest(file: string): Report | null {
   if (!existsSync(file)) return null;
   const report = vitestReport.parse(JSON.parse(readFileSync(file, "utf8")));
-  rmSync(file);
+  const beside = unsteadyOf(file);
+  const lines = existsSync(beside) ? readFileSync(beside, "utf8").trim().split("\n") : [];
+  for (const read of [file, beside]) rmSync(read, { force: true });
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
     failures: failuresOf(report),
-    unsteady: [],
+    unsteady: lines.map((line) => z.string().parse(JSON.parse(line))),
   };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { installClients, installServers } from "../servers/install.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
-import { add, type Counts, type Report, readPlaywright, readVitest } from "./count.ts";
+import { add, type Counts, type Report, readPlaywright, readVitest, unsteadyOf } from "./count.ts";
 import { installChromium } from "./install-chromium.ts";
 import { runStep, tell } from "./run-step.ts";
 
@@ -48,6 +48,9 @@ async function suite(title: string, run: SuiteRun): Promise<void> {
   }
 }
 
+/** As for the stories: where nobody is there to try again, a test that failed has one more try, and is named. */
+const tries = ci ? ["--retry=1"] : [];
+
 const vitest = (project: string) => {
   const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
   return suite(project, {
@@ -59,7 +62,10 @@ const vitest = (project: string) => {
       "--reporter=default",
       "--reporter=json",
       `--outputFile.json=${report}`,
+      "--reporter=./e2e/gate/report-unsteady.ts",
+      ...tries,
     ],
+    env: { TIDEMARK_UNSTEADY: unsteadyOf(report) },
     read: () => readVitest(report),
   });
 };
