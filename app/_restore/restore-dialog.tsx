@@ -59,7 +59,9 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const running = transfer === null || !isEnded(transfer.state);
   const nodeId = choice.nodeId ?? plan.data?.suggestedNodeId ?? null;
   const node = plan.data?.candidates.find((candidate) => candidate.nodeId === nodeId);
-  const targetPath = choice.targetPath ?? plan.data?.suggestedPath ?? "";
+  // What somebody has the cursor in is not exchanged under it when the plan of another node arrives.
+  const [held, setHeld] = useState<string | null>(null);
+  const targetPath = choice.targetPath ?? held ?? plan.data?.suggestedPath ?? "";
   const wrongPath = plan.data === undefined ? undefined : pathWrong(targetPath);
   const nodes = plan.data === undefined ? [] : chosenNodes(plan.data, nodeId, choice.also);
   const isFit = nodes.length > 0 && nodes.every((one) => one.whyNot === null);
@@ -166,6 +168,7 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
             choice={choice}
             areTensorsKnown={areTensorsKnown}
             onChange={setChoice}
+            onHold={setHeld}
             onInstead={(id) => {
               setCheckpointId(id);
               setChoice(nothingChosen(choice.nodeId));

@@ -34,6 +34,8 @@ interface RestoreFormProps {
   /** Another checkpoint, in place of a damaged one. */
   onInstead: (checkpointId: string) => void;
   onChange: (change: (old: RestoreChoice) => RestoreChoice) => void;
+  /** The path that stays while the cursor is in it; null: it may be suggested anew. */
+  onHold: (path: string | null) => void;
 }
 
 const TensorChoice = onDemand(
@@ -58,6 +60,7 @@ export function RestoreForm({
   areTensorsKnown,
   onChange,
   onInstead,
+  onHold,
 }: RestoreFormProps) {
   const [isToMany, setToMany] = useState(choice.also.length > 0);
   const { checkpoint } = plan;
@@ -141,6 +144,8 @@ export function RestoreForm({
         kind="code"
         value={targetPath}
         onChange={(value) => onChange((old) => ({ ...old, targetPath: value }))}
+        onFocus={() => onHold(targetPath)}
+        onBlur={() => onHold(null)}
       />
       <Line label="Files">
         <span className="nums">{fileWords(plan, choice)}</span>

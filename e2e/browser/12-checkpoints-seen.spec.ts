@@ -101,47 +101,52 @@ test("a checkpoint is looked into and compared with the one before", async ({ pa
   await expect(page).toHaveURL(new RegExp(`from=${six.id}.*to=${four.id}`));
 });
 
-test("what another tool left is found, adopted, restored, and held to its checksums", async ({ page, stage }) => {
-  test.setTimeout(240_000);
-  await stage.startNode({ name: "gpu-2", run: "idle" });
-  await copyToBucket(stage, real, { from: TRAINER, to: "old/llama tiny/checkpoint-4/" });
-  await copyToBucket(stage, real, { from: "transformers-shards/step_2/", to: "old/shards/step_2/" });
-  await copyToBucket(stage, real, { from: "lightning/", to: "old/lightning/" });
-  const lacking = new Map([...real].filter(([path]) => !path.endsWith("00003-of-00004.safetensors")));
-  await copyToBucket(stage, lacking, { from: "transformers-shards/step_2/", to: "old/shards/step_3/" });
-  await openSignedIn(page, stage);
-  await page.goto(`${stage.hub.url}/runs`);
-  await page.getByRole("link", { name: "Found in the bucket" }).click();
-  const shards = page.getByRole("region", { name: "Found in old/shards/" });
-  await expect(shards).toContainText("missing shard 3 of 4");
-  await expect(shards.getByRole("button", { name: "Adopt step_3/" })).toBeDisabled();
-  await looksRight(page, "found");
+test.describe("what another tool left", () => {
+  // The page of what was released may ask for it once more.
+  test.use({ expectedErrors: [/404 .*checkpoints\.get/] });
 
-  const trainer = page.getByRole("region", { name: "Found in old/llama tiny/" });
-  await expect(trainer.getByLabel("as run")).toHaveValue("llama-tiny");
-  await trainer.getByRole("button", { name: "Adopt checkpoint-4/" }).click();
-  await trainer.getByRole("link", { name: "adopted" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("llama-tiny step 4");
-  await expect(page.getByText(/not verified yet/)).toBeVisible();
-  await looksRight(page, "adopted");
+  test("is found, adopted, restored, and held to its checksums", async ({ page, stage }) => {
+    test.setTimeout(240_000);
+    await stage.startNode({ name: "gpu-2", run: "idle" });
+    await copyToBucket(stage, real, { from: TRAINER, to: "old/llama tiny/checkpoint-4/" });
+    await copyToBucket(stage, real, { from: "transformers-shards/step_2/", to: "old/shards/step_2/" });
+    await copyToBucket(stage, real, { from: "lightning/", to: "old/lightning/" });
+    const lacking = new Map([...real].filter(([path]) => !path.endsWith("00003-of-00004.safetensors")));
+    await copyToBucket(stage, lacking, { from: "transformers-shards/step_2/", to: "old/shards/step_3/" });
+    await openSignedIn(page, stage);
+    await page.goto(`${stage.hub.url}/runs`);
+    await page.getByRole("link", { name: "Found in the bucket" }).click();
+    const shards = page.getByRole("region", { name: "Found in old/shards/" });
+    await expect(shards).toContainText("missing shard 3 of 4");
+    await expect(shards.getByRole("button", { name: "Adopt step_3/" })).toBeDisabled();
+    await looksRight(page, "found");
 
-  await page.getByRole("button", { name: "Restore", exact: true }).click();
-  const dialog = page.getByRole("dialog");
-  const target = join(stage.dir, "restored", "checkpoint-4");
-  await dialog.getByLabel("Path").fill(target);
-  await dialog.getByLabel("Path").press("Enter");
-  await expect(dialog).toContainText("Restored and verified", { timeout: 60_000 });
-  const original = join(stage.dir, "original");
-  writeFolder(real, TRAINER, original);
-  expect(hashFolder(target)).toEqual(hashFolder(original));
-  await page.keyboard.press("Escape");
-  await expect(page.getByText(/were taken by gpu-2/)).toBeVisible();
+    const trainer = page.getByRole("region", { name: "Found in old/llama tiny/" });
+    await expect(trainer.getByLabel("as run")).toHaveValue("llama-tiny");
+    await trainer.getByRole("button", { name: "Adopt checkpoint-4/" }).click();
+    await trainer.getByRole("link", { name: "adopted" }).click();
+    await expect(page.getByRole("heading", { level: 1 })).toContainText("llama-tiny step 4");
+    await expect(page.getByText(/not verified yet/)).toBeVisible();
+    await looksRight(page, "adopted");
 
-  await page.getByRole("button", { name: "Release…" }).click();
-  await page.getByRole("button", { name: "Release", exact: true }).click();
-  await expect(page.getByText("Its objects are where they were.")).toBeVisible();
-  await page.goto(`${stage.hub.url}/adopt`);
-  await expect(page.getByRole("region", { name: "Found in old/llama tiny/" })).toBeVisible();
+    await page.getByRole("button", { name: "Restore", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    const target = join(stage.dir, "restored", "checkpoint-4");
+    await dialog.getByLabel("Path").fill(target);
+    await dialog.getByLabel("Path").press("Enter");
+    await expect(dialog).toContainText("Restored and verified", { timeout: 60_000 });
+    const original = join(stage.dir, "original");
+    writeFolder(real, TRAINER, original);
+    expect(hashFolder(target)).toEqual(hashFolder(original));
+    await page.keyboard.press("Escape");
+    await expect(page.getByText(/were taken by gpu-2/)).toBeVisible();
+
+    await page.getByRole("button", { name: "Release…" }).click();
+    await page.getByRole("button", { name: "Release", exact: true }).click();
+    await expect(page.getByText("Its objects are where they were.")).toBeVisible();
+    await page.goto(`${stage.hub.url}/adopt`);
+    await expect(page.getByRole("region", { name: "Found in old/llama tiny/" })).toBeVisible();
+  });
 });
 
 test("a run that moved shows who wrote it, what the move cost, and who was refused", async ({ page, stage }) => {
