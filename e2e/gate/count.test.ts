@@ -63,7 +63,8 @@ test("a test of vitest that passes when it is tried again passed, and is named t
     `import { expect, test } from "vitest";
      let tries = 0;
      test("slack", () => expect(++tries).toBe(2));
-     test("ebb", () => undefined);`,
+     test("ebb", () => undefined);
+     test.fails("a tide that never comes", () => expect(1).toBe(2));`,
   );
   const report = join(folder, "report.json");
   await new Promise<void>((resolve) => {
@@ -81,7 +82,7 @@ test("a test of vitest that passes when it is tried again passed, and is named t
     );
   });
   const read = readVitest(report);
-  expect(read).toMatchObject({ passed: 2, failed: 0, failures: [] });
+  expect(read).toMatchObject({ passed: 3, failed: 0, failures: [] });
   expect(read?.unsteady).toEqual([expect.stringContaining("tide.test.ts > slack: expected 1 to be 2")]);
 });
 

@@ -48,8 +48,11 @@ async function suite(title: string, run: SuiteRun): Promise<void> {
   }
 }
 
-/** As for the stories: where nobody is there to try again, a test that failed has one more try, and is named. */
-const tries = ci ? ["--retry=1"] : [];
+/**
+ * As for the stories: where nobody is there to try again, a test of whole programs that failed has one more try, and is named.
+ * What a store answers is the same each time.
+ */
+const triesOf = (project: string) => (ci && project !== "conformance" ? ["--retry=1"] : []);
 
 const vitest = (project: string) => {
   const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
@@ -63,7 +66,7 @@ const vitest = (project: string) => {
       "--reporter=json",
       `--outputFile.json=${report}`,
       "--reporter=./e2e/gate/report-unsteady.ts",
-      ...tries,
+      ...triesOf(project),
     ],
     env: { TIDEMARK_UNSTEADY: unsteadyOf(report) },
     read: () => readVitest(report),
