@@ -14,6 +14,13 @@ export interface SealedPiece {
   plainBytes: number;
 }
 
+/** What the pieces of a file say of its encryption; nothing where it has none. */
+export const sealedAs = (
+  { sizeBytes }: { sizeBytes: number },
+  fileKey: Buffer | undefined,
+): Pick<Piece, "sealed" | "stepBytes"> =>
+  fileKey === undefined ? {} : { sealed: { fileKey, plainBytes: sizeBytes }, stepBytes: SEGMENT_PLAIN_BYTES };
+
 /** Stored bytes of so many of the file that begin at a segment. */
 export const storedLength = ({ sealed }: Pick<Piece, "sealed">, length: number): number =>
   sealed === undefined ? length : sealedBytes(length);

@@ -1,8 +1,6 @@
 import type { StoredExtent, StoredFile } from "#protocol/adopted.ts";
-import { Fault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import { FIRST_READ_BYTES, type ByteSource } from "#storage/inspect/source.ts";
-import { crc32Hex } from "#storage/crc32.ts";
 import { isSealedFrame, readSealed, unseal } from "#storage/sealing/unseal.ts";
 import { unframe } from "#storage/unframe.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -66,9 +64,8 @@ async function opened(stored: Buffer, extent: StoredExtent, { file, fileKey }: K
   // A compressed one is all of its file.
   if (isSealedFrame(extent)) return unseal(stored, extent, fileKey);
   const plain = await readSealed({ file, extent, fileKey }, { from: 0, length: extent.length }, async () => stored);
-  if (extent.crc32 === null || crc32Hex(plain) === extent.crc32) return plain;
-  const detail = `at byte ${extent.offset}`;
-  throw new Fault("CHECKSUM_MISMATCH", { op: "GetObject", subject: extent.key, detail });
+  const { stored: _, ...own } = extent;
+  return unframe(plain, own);
 }
 
 /** Holds the pieces that the first bytes of a file lie in to their checksums; keeps nothing. Faults: as `receivePieces`. */

@@ -3,7 +3,6 @@ import { mkdir, open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
-import { SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -12,11 +11,12 @@ import { forEachFile } from "../engine/for-each.ts";
 import { checksumSlice } from "../engine/read-part.ts";
 import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
+import { sealedAs } from "../engine/sealed-piece.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import { assertFree } from "./assert-free.ts";
 import { damageOf } from "./damage-of.ts";
-import { planTensors, type IndexPlan, type ShardPlan } from "./plan-tensors.ts";
+import { planTensors, type IndexPlan, type PlanWatch, type ShardPlan } from "./plan-tensors.ts";
 import { putInPlace, setDate, type Places } from "./put-in-place.ts";
 import type { RestoreJob } from "./restore.ts";
 import { assertRoom } from "./room.ts";
@@ -60,18 +60,13 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     const damage = damageOf(error, file);
     if (damage !== null) job.onDamage?.(damage);
   };
+  const keys = key === null ? {} : { fileKeyOf: (path: string) => fileKeyOf(key, path) };
   const plan = await planTensors(engine, whole, {
     patterns: command.tensors ?? [],
     files: command.files ?? null,
-    watch: {
-      signal,
-      patience,
-      onRetry: () => undefined,
-      onWrong,
-      ...(key !== null && { fileKeyOf: (path: string) => fileKeyOf(key, path) }),
-    },
+    watch: { signal, patience, onRetry: () => undefined, onWrong, ...keys },
   });
-  const shards = plan.shards.map((shard, index) => landingOf(shard, { places, index, key }));
+  const shards = plan.shards.map((shard, index) => landingOf(shard, { places, index, ...keys }));
   const indexes = plan.indexes.map((index) => ({ index, place: placeUnder(staging, index.file.path) }));
   await assertFree(
     target,
@@ -125,16 +120,10 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
   return tally;
 }
 
-function landingOf(plan: ShardPlan, at: { places: Places; index: number; key: Buffer | null }): Landing {
+function landingOf(plan: ShardPlan, at: Pick<PlanWatch, "fileKeyOf"> & { places: Places; index: number }): Landing {
   const { file, cut } = plan;
   const { places, index } = at;
-  const sealed =
-    at.key === null
-      ? {}
-      : {
-          sealed: { fileKey: fileKeyOf(at.key, file.path), plainBytes: file.sizeBytes },
-          stepBytes: SEGMENT_PLAIN_BYTES,
-        };
+  const sealed = sealedAs(file, at.fileKeyOf?.(file.path));
   const pieces = plan.pieces.flatMap(({ extent, from, length, fileOffset }): Piece[] => {
     const whole = file.extents[extent];
     if (whole === undefined) return [];

@@ -4,13 +4,13 @@ import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
-import { SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
 import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
+import { sealedAs } from "../engine/sealed-piece.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
@@ -165,8 +165,7 @@ interface Placed {
 
 const piecesOf = ({ file, fileKey }: Pick<Placed, "file" | "fileKey">): Piece[] => {
   let fileOffset = 0;
-  const sealed =
-    fileKey === undefined ? {} : { sealed: { fileKey, plainBytes: file.sizeBytes }, stepBytes: SEGMENT_PLAIN_BYTES };
+  const sealed = sealedAs(file, fileKey);
   return file.extents.map(({ key, offset, length, crc32, etag }) => {
     const piece: Piece = { key, objectOffset: offset, fileOffset, length, crc32, etag, ...sealed };
     fileOffset += length;
