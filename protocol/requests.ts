@@ -3,6 +3,7 @@ import { FLEET, fleetName, id, runName } from "./names.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
 import { transferDirection, transferState } from "./transfer.ts";
+import { SHORTEST_PASSWORD } from "./password.ts";
 
 /** What people send to the hub: the inputs of the procedures, parsed at the border. */
 
@@ -15,7 +16,7 @@ export const hasRole = (actual: Role, needed: Role): boolean => ROLES.indexOf(ac
 export const email = z.email("this does not look like an e-mail address").max(254).toLowerCase();
 export const password = z
   .string()
-  .min(12, "a password has at least 12 characters")
+  .min(SHORTEST_PASSWORD, `a password has at least ${SHORTEST_PASSWORD} characters`)
   .max(256, "a password has at most 256 characters");
 
 export const setupInput = z.object({ code: z.string().min(1).max(128), email, password });

@@ -9,13 +9,14 @@ import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
 import { TextField } from "../_ui/text-field.tsx";
 import { say } from "../_ui/toast.tsx";
+import { SHORTEST_PASSWORD } from "#protocol/password.ts";
 
-const SHORTEST = 12;
 type Typed = Record<"old" | "password" | "again", string>;
 
 function wrongWith({ old, password, again }: Typed): Partial<Typed> {
   if (old === "") return { old: "The password you have now." };
-  if (password.length < SHORTEST) return { password: `A password has at least ${SHORTEST} characters.` };
+  if (password.length < SHORTEST_PASSWORD)
+    return { password: `A password has at least ${SHORTEST_PASSWORD} characters.` };
   if (password !== again) return { again: "The two are not the same." };
   return {};
 }
@@ -58,7 +59,7 @@ export function PasswordDialog({ onClose }: { onClose: () => void }) {
           <TextField
             key={name}
             label={label}
-            hint={name === "password" ? `At least ${SHORTEST} characters.` : undefined}
+            hint={name === "password" ? `At least ${SHORTEST_PASSWORD} characters.` : undefined}
             error={wrong[name]}
             type="password"
             autoComplete={autoComplete}

@@ -10,6 +10,7 @@ import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
 import { TextField } from "../../_ui/text-field.tsx";
 import { Panel } from "../../_ui/panel.tsx";
+import { SHORTEST_PASSWORD } from "#protocol/password.ts";
 
 const WORDS: Record<CodeKind, { title: string; about: string; button: string; busy: string }> = {
   invitation: {
@@ -26,11 +27,10 @@ const WORDS: Record<CodeKind, { title: string; about: string; button: string; bu
   },
 };
 
-const SHORTEST = 12;
-
 /** What is wrong with the two passwords, or nothing. The hub says the rest. */
 function wrongWith({ password, again }: { password: string; again: string }): { password?: string; again?: string } {
-  if (password.length < SHORTEST) return { password: `A password has at least ${SHORTEST} characters.` };
+  if (password.length < SHORTEST_PASSWORD)
+    return { password: `A password has at least ${SHORTEST_PASSWORD} characters.` };
   if (password !== again) return { again: "The two are not the same." };
   return {};
 }
@@ -88,7 +88,7 @@ export function CodeForm({ kind }: { kind: CodeKind }) {
           >
             <TextField
               label="Password"
-              hint={`At least ${SHORTEST} characters.`}
+              hint={`At least ${SHORTEST_PASSWORD} characters.`}
               error={wrong.password}
               type="password"
               autoComplete="new-password"

@@ -7,6 +7,7 @@ import { useAction } from "../../_hub/use-action.ts";
 import { Button } from "../../_ui/button.tsx";
 import { TextField } from "../../_ui/text-field.tsx";
 import type { AccountErrors } from "./account-errors.ts";
+import { SHORTEST_PASSWORD } from "#protocol/password.ts";
 
 /** The first account. Whoever can read the hub's console holds the code; nobody else can take the hub. */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
@@ -53,7 +54,7 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
       />
       <TextField
         label="Password"
-        hint="At least 12 characters."
+        hint={`At least ${SHORTEST_PASSWORD} characters.`}
         error={wrong.password}
         type="password"
         autoComplete="new-password"
