@@ -4,6 +4,7 @@ import type { ChecksumMemory, Operation, SignedRequest, StoreTraits } from "#pro
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";
+import { createConvoy, type Convoy } from "./convoy.ts";
 import { createGate, type Gate, type Wants } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
@@ -25,6 +26,7 @@ export interface Engine {
   gate: Gate;
   helm: Helm;
   hedges: Hedges;
+  convoy: Convoy;
   limiter: Limiter;
   meter: Meter;
   signatures: Signatures;
@@ -111,6 +113,7 @@ export function createEngine(options: EngineOptions): Engine {
     gate,
     helm,
     hedges,
+    convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 }),
     limiter: createLimiter(clock, options.limitBytesPerSecond),
     meter,
     signatures: createSignatures(options.source, options.signerNow),

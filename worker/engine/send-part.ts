@@ -218,11 +218,15 @@ function meteredBody(
   // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
   const reader = source.reader(part, engine.store.compares(checksum) ? null : crc32);
   let moved = 0;
+  const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
   const body: UploadBody = {
     lengthBytes: length,
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
-      const wanted = Math.min(into.length, length - at);
+      const asked = Math.min(into.length, length - at);
+      const wanted = place === null ? asked : place.tryTake(asked);
+      if (wanted === 0 && place !== null)
+        return place.take(asked).then((later) => reader.read(into.subarray(0, later), at));
       const allowed = lane.tryTake(wanted);
       if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
       return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
@@ -231,17 +235,20 @@ function meteredBody(
       if (bytes > 0) engine.meter.add(bytes);
       moved += bytes;
       onMoved(bytes);
+      place?.moved(bytes);
       if (!isHedge) job.watch.onMoved(bytes);
     },
   };
   return {
     body,
     takeBack: () => {
+      place?.leave();
       if (!isHedge) job.watch.onMoved(-moved);
       moved = 0;
     },
     /** The first try's bytes were taken back when it was dropped in favour of this one. */
     arrived: () => {
+      place?.leave();
       if (isHedge) job.watch.onMoved(length);
     },
   };

@@ -1,15 +1,13 @@
 import { connect } from "node:net";
 import type { Origin } from "./open-socket.ts";
 
-const TRIES = 3;
-
-/** The middle of three TCP handshakes, one after the other, ms; null when one of them fails or takes longer than `mostMs`. */
+/** The middle of `tries` TCP handshakes, one after the other, ms; null when one of them fails or takes longer than `mostMs`. */
 export async function measureRtt(
   { host, port }: Pick<Origin, "host" | "port">,
-  mostMs: number,
+  { mostMs, tries }: { mostMs: number; tries: number },
 ): Promise<number | null> {
   const trips: number[] = [];
-  while (trips.length < TRIES) {
+  while (trips.length < tries) {
     const startedAt = performance.now();
     const isThere = await new Promise<boolean>((resolve) => {
       const socket = connect({ host, port, timeout: mostMs }).unref();
@@ -25,5 +23,5 @@ export async function measureRtt(
     if (!isThere) return null;
     trips.push(performance.now() - startedAt);
   }
-  return trips.sort((a, b) => a - b)[1] ?? null;
+  return trips.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? null;
 }

@@ -33,7 +33,7 @@ export interface Wire {
   /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
   rttMs(): number | null;
   /** The middle of three TCP handshakes made now, to where the last request went; null when that cannot be told. */
-  measureRtt(): Promise<number | null>;
+  measureRtt(tries?: number): Promise<number | null>;
   /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
   setConnections(count: number): void;
   /** Connections there are now, those being made included. */
@@ -172,7 +172,8 @@ export function createWire(options: WireOptions): Wire {
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
     warm: (url, count) => pool.warm(originOf(new URL(url)), count),
     rttMs: () => trips.leastMs(),
-    measureRtt: () => (lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, connectMs)),
+    measureRtt: (tries = 3) =>
+      lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, { mostMs: connectMs, tries }),
     setConnections: (count) => pool.setConnections(count),
     get open() {
       return pool.open;

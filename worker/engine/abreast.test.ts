@@ -1,0 +1,89 @@
+import { expect, test } from "vitest";
+import { pacesFor, startLinkRate, steer, type LinkRate, type LinkSample, type Sailing } from "./abreast.ts";
+
+const MB = 1_000_000;
+const sailing = (leftBytes: number, rate: number, wasHeld = false): Sailing => ({ leftBytes, rate, wasHeld });
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+test("each gets the rate at which all end together", () => {
+  const all = [sailing(4 * MB, 2 * MB), sailing(2 * MB, 2 * MB), sailing(3 * MB, 3 * MB)];
+  const paces = pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: true });
+  expect(paces).toEqual([4 * MB, 2 * MB, 3 * MB]);
+});
+
+test("who cannot take its share goes as it can, and the others get the rest", () => {
+  const all = [sailing(3 * MB, 1 * MB), sailing(3 * MB, 5 * MB), sailing(3 * MB, 5 * MB)];
+  const paces = pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: false });
+  expect(paces).toEqual([Infinity, 4 * MB, 4 * MB]);
+});
+
+test("behind a queue nobody is unable: the queue is what holds it back", () => {
+  const all = [sailing(3 * MB, 1 * MB), sailing(3 * MB, 5 * MB), sailing(3 * MB, 3 * MB)];
+  expect(pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: true })).toEqual([3 * MB, 3 * MB, 3 * MB]);
+});
+
+test("who was held says nothing of what it could do", () => {
+  const all = [sailing(3 * MB, 1 * MB, true), sailing(3 * MB, 5 * MB)];
+  expect(pacesFor(all, { bytesPerSecond: 6 * MB, isQueued: false })).toEqual([3 * MB, 3 * MB]);
+});
+
+test("one that is nearly there is not starved, and one that is there needs nothing", () => {
+  const all = [sailing(1_000, MB), sailing(0, 0), sailing(5 * MB, MB, true)];
+  const [almost = 0, there] = pacesFor(all, { bytesPerSecond: 2 * MB, isQueued: true });
+  expect(almost).toBe(0.4 * MB);
+  expect(there).toBe(Infinity);
+});
+
+test("where nobody can take more, nobody is held", () => {
+  const all = [sailing(3 * MB, MB), sailing(3 * MB, 1.1 * MB)];
+  expect(pacesFor(all, { bytesPerSecond: 20 * MB, isQueued: false })).toEqual([Infinity, Infinity]);
+  expect(pacesFor([], { bytesPerSecond: MB, isQueued: false })).toEqual([]);
+});
+
+const RATE = 18 * MB;
+const start = () => startLinkRate({ at: 0, rate: RATE, count: 40, rttMs: 100 });
+
+/** As long as the looks say: what each of them gives. */
+function follow(state: LinkRate, looks: readonly Partial<LinkSample>[]) {
+  const given: { bytesPerSecond: number; phase: LinkRate["phase"]; carries: number }[] = [];
+  for (const [index, look] of looks.entries()) {
+    const answer = steer(state, { at: (index + 1) * 200, rate: RATE, presentRttMs: 105, rttMs: 100, ...look });
+    state = answer.state;
+    given.push({ bytesPerSecond: answer.bytesPerSecond, phase: state.phase, carries: state.carries });
+  }
+  return given;
+}
+const times = (count: number, look: Partial<LinkSample>): Partial<LinkSample>[] => Array(count).fill(look);
+
+test("a queue is drained first, with much less than the link carries, and then only kept away", () => {
+  const given = follow(start(), [...times(5, { presentRttMs: 210 }), ...times(5, {})]);
+  expect(given.slice(0, 5).every(({ bytesPerSecond }) => bytesPerSecond === 0.65 * RATE)).toBe(true);
+  expect(given.at(-1)?.phase).toBe("level");
+  expect(given.at(-1)?.bytesPerSecond).toBeGreaterThan(0.95 * RATE);
+});
+
+test("draining ends when nothing can be left in buffers, whatever queue others keep; then it is left alone", () => {
+  const given = follow(start(), times(60, { presentRttMs: 300 }));
+  const level = given.findIndex(({ phase }) => phase === "level");
+  const held = sum(given.slice(0, level).map(({ bytesPerSecond }) => ((RATE - bytesPerSecond) * 200) / 1000));
+  expect(held).toBeLessThan(40 * 256 * 1024 + RATE * 0.1 + 0.35 * RATE * 0.2);
+  expect(given[level]?.bytesPerSecond).toBeGreaterThan(0);
+  expect(given.at(-1)).toMatchObject({ phase: "given up", bytesPerSecond: Infinity });
+});
+
+test("a link without any queue is asked for more; one that stays full never falls far below what it carried first", () => {
+  const free = follow(start(), times(40, { presentRttMs: 101, rate: 2 * RATE }));
+  expect(free.at(-1)?.carries).toBeGreaterThan(RATE * 1.2);
+  const idle = follow(start(), times(40, { presentRttMs: 101, rate: RATE / 2 }));
+  expect(idle.at(-1)?.carries).toBeLessThan(RATE * 1.05);
+  const jitter = follow(start(), [
+    {},
+    ...Array.from({ length: 400 }, (_, at) => ({ presentRttMs: at % 8 === 0 ? 104 : 160 })),
+  ]);
+  expect(Math.min(...jitter.map(({ carries }) => carries))).toBeGreaterThanOrEqual(0.85 * RATE);
+});
+
+test("where a round trip cannot be told, the link gets what it carried", () => {
+  const given = follow({ ...start(), phase: "level" }, times(20, { presentRttMs: null }));
+  expect(given.every(({ bytesPerSecond }) => bytesPerSecond === RATE)).toBe(true);
+});

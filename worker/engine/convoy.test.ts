@@ -1,0 +1,140 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createConvoy, type Convoy, type Place } from "./convoy.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+let drawn = 0;
+/** Even, and the same each time. */
+const clock = { now: () => performance.now(), random: () => (drawn++ * 0.618_034) % 1 };
+const PART_BYTES = 3_000_000;
+const BUFFER_BYTES = 250_000;
+const STEP_MS = 5;
+
+interface Line {
+  /** Bytes per second. */
+  carries: number;
+  leastRttMs: number;
+  isLast?: boolean;
+  /** The convoy is asked, but what it says is not done. */
+  isFree?: boolean;
+}
+
+/**
+ * Connections over one link with one queue, as fluids: each has so much under way as its window allows, and the queue makes
+ * all round trips longer. Returns when each of them was through, in ms.
+ */
+async function sail(line: Line, windows: readonly number[]): Promise<{ ends: number[]; longestRttMs: number }> {
+  const { carries, leastRttMs, isLast = true, isFree = false } = line;
+  let queue = 0;
+  const rttMs = () => leastRttMs + (queue / carries) * 1000;
+  const convoy: Convoy = createConvoy({
+    clock,
+    wire: { rttMs: () => leastRttMs, measureRtt: () => Promise.resolve(rttMs()) },
+    isLast: () => isLast,
+  });
+  const ships = windows.map((window) => ({
+    window,
+    given: 0,
+    gone: 0,
+    isAsking: false,
+    endMs: 0,
+    place: convoy.join(PART_BYTES),
+  }));
+  const give = (ship: (typeof ships)[number], bytes: number) => {
+    ship.given += bytes;
+    ship.place.moved(bytes);
+  };
+  const load = (ship: (typeof ships)[number]) => {
+    while (!ship.isAsking && ship.given < PART_BYTES && ship.given - ship.gone < BUFFER_BYTES) {
+      const wanted = Math.min(64 * 1024, PART_BYTES - ship.given);
+      const count = ship.place.tryTake(wanted);
+      if (count > 0 || isFree) give(ship, count || wanted);
+      else {
+        ship.isAsking = true;
+        void ship.place.take(wanted).then((bytes) => {
+          ship.isAsking = false;
+          give(ship, bytes);
+        });
+      }
+    }
+  };
+  let longestRttMs = 0;
+  const startedAt = performance.now();
+  while (ships.some(({ endMs }) => endMs === 0)) {
+    let into = 0;
+    for (const ship of ships) {
+      load(ship);
+      const out = Math.min(ship.given - ship.gone, (ship.window * STEP_MS) / rttMs());
+      ship.gone += out;
+      into += out;
+      if (ship.gone >= PART_BYTES && ship.endMs === 0) {
+        ship.endMs = performance.now() - startedAt + rttMs();
+        ship.place.leave();
+      }
+    }
+    queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
+    if (performance.now() - startedAt > 7_000) longestRttMs = Math.max(longestRttMs, rttMs());
+    await vi.advanceTimersByTimeAsync(STEP_MS);
+  }
+  return { ends: ships.map(({ endMs }) => endMs), longestRttMs };
+}
+
+/** As a lost packet in the first second leaves them. */
+const UNEQUAL = Array.from({ length: 40 }, (_, at) => (at % 4 === 0 ? 45_000 : 90_000));
+const spread = (ends: readonly number[]) => Math.max(...ends) - Math.min(...ends);
+const LINE: Line = { carries: 12_000_000, leastRttMs: 100 };
+
+test("parts that began together end together, and sooner, over a link whose queue is drained", async () => {
+  const alone = await sail({ ...LINE, isFree: true }, UNEQUAL);
+  const together = await sail(LINE, UNEQUAL);
+  expect(spread(alone.ends)).toBeGreaterThan(3_000);
+  expect(spread(together.ends)).toBeLessThan(spread(alone.ends) / 4);
+  expect(Math.max(...together.ends)).toBeLessThan(Math.max(...alone.ends));
+  expect(alone.longestRttMs).toBeGreaterThan(210);
+  expect(together.longestRttMs).toBeLessThan(180);
+});
+
+test.each([
+  ["others wait for a place", { ...LINE, isLast: false }, UNEQUAL],
+  ["the store is near", { carries: 12_000_000, leastRttMs: 4 }, UNEQUAL.map((window) => window / 25)],
+  ["there are few of them", { carries: 1_200_000, leastRttMs: 100 }, [45_000, 90_000, 90_000]],
+] as const)("nobody waits where %s", async (_, line, windows) => {
+  const free = await sail({ ...line, isFree: true }, windows);
+  expect(await sail(line, windows)).toEqual(free);
+});
+
+test("connections that losses hold back get no less than they can take, and the others the rest", async () => {
+  const windows = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 8_000 : 14_000));
+  const line: Line = { carries: 100_000_000, leastRttMs: 100 };
+  const alone = await sail({ ...line, isFree: true }, windows);
+  const together = await sail(line, windows);
+  expect(Math.max(...together.ends)).toBeLessThanOrEqual(Math.max(...alone.ends) * 1.01);
+});
+
+test("who leaves while it waits is told so", async () => {
+  const convoy = createConvoy({
+    clock,
+    wire: { rttMs: () => 100, measureRtt: () => Promise.resolve(300) },
+    isLast: () => true,
+  });
+  const places: Place[] = Array.from({ length: 10 }, () => convoy.join(100_000_000));
+  const [first] = places;
+  let refused = 1;
+  for (let step = 0; step < 400 && refused !== 0; step++) {
+    for (const place of places) {
+      const count = place.tryTake(32 * 1024);
+      place.moved(count);
+      if (place === first) refused = count;
+    }
+    await vi.advanceTimersByTimeAsync(25);
+  }
+  expect(refused).toBe(0);
+  const waiting = first?.take(32 * 1024);
+  first?.leave();
+  expect(await waiting).toBe(0);
+});

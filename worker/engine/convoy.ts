@@ -1,0 +1,202 @@
+import { pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
+import type { Clock } from "./clock.ts";
+import type { Wire } from "./http/wire.ts";
+
+/** Gives the parts of the last round of an upload their bytes so that they arrive together: see `abreast.ts`. */
+export interface Convoy {
+  /** A part begins to go out. */
+  join(lengthBytes: number): Place;
+}
+
+export interface Place {
+  /** How many of `bytes` may go now; 0: wait for them. */
+  tryTake(bytes: number): number;
+  /** How many of `bytes` may go, as soon as it is one; 0: it has left. */
+  take(bytes: number): Promise<number>;
+  /** The system has them; negative when they come again. */
+  moved(bytes: number): void;
+  leave(): void;
+}
+
+const TICK_MS = 25;
+/** Fewer have next to nothing to gain. */
+const LEAST_MEMBERS = 8;
+/** Nearer stores are reached before anything could be learned. */
+const LEAST_RTT_MS = 10;
+/** In round trips, and within these bounds. */
+const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
+const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
+const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
+/** Given at a time: small enough that a burst of it does not overflow the queue of a link. */
+const GRANT_BYTES = 32 * 1024;
+/** Below this a rate is guessed from too little. */
+const WINDOW_GRANTS = 4;
+
+const within = ({ roundTrips, leastMs, mostMs }: typeof REVIEW, rttMs: number): number =>
+  Math.min(mostMs, Math.max(leastMs, roundTrips * rttMs));
+
+interface Member {
+  lengthBytes: number;
+  movedBytes: number;
+  /** Moved bytes at the last reviews. */
+  seen: { at: number; bytes: number }[];
+  pace: number;
+  tokens: number;
+  wasHeld: boolean;
+  waiting: { bytes: number; go(bytes: number): void } | null;
+}
+
+/** `isLast`: nothing waits for one of these parts to end. */
+export function createConvoy(parts: {
+  clock: Pick<Clock, "now" | "random">;
+  wire: Pick<Wire, "measureRtt" | "rttMs">;
+  isLast(): boolean;
+}): Convoy {
+  const { clock, wire } = parts;
+  const members = new Set<Member>();
+  let timer: NodeJS.Timeout | null = null;
+  let joinedAt = 0;
+  let tickedAt = 0;
+  let reviewedAt = 0;
+  let link: LinkRate | null = null;
+  let isClose = false;
+  let isProbing = false;
+  /** The last two, so that one that was late by chance does not count. */
+  let probes: readonly [number | null, number | null] = [null, null];
+
+  const allowed = (one: Member, bytes: number): number => {
+    if (!isClose) return bytes;
+    const piece = Math.min(bytes, GRANT_BYTES);
+    return one.pace === Infinity || one.tokens >= piece ? piece : 0;
+  };
+  const charge = (one: Member, bytes: number) => {
+    if (one.pace < Infinity) one.tokens -= bytes;
+  };
+  const serve = (one: Member) => {
+    if (one.waiting === null) return;
+    const bytes = allowed(one, one.waiting.bytes);
+    if (bytes === 0) return;
+    const { go } = one.waiting;
+    one.waiting = null;
+    charge(one, bytes);
+    go(bytes);
+  };
+  const probe = () => {
+    if (isProbing) return;
+    isProbing = true;
+    void wire.measureRtt(1).then((ms) => {
+      isProbing = false;
+      probes = [probes[1], ms];
+    });
+  };
+  const rateOf = ({ seen, movedBytes }: Member, now: number): number => {
+    const [first] = seen;
+    return first === undefined || first.at >= now ? 0 : ((movedBytes - first.bytes) * 1000) / (now - first.at);
+  };
+  const release = () => {
+    link = null;
+    for (const one of members) one.pace = Infinity;
+  };
+  const review = (now: number) => {
+    const rttMs = wire.rttMs() ?? 0;
+    isClose = parts.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
+    const windowMs = within(WINDOW, rttMs);
+    if (!isClose || now - joinedAt < within(SETTLE, rttMs)) {
+      for (const one of members) one.seen = [];
+      release();
+      return;
+    }
+    let rate = 0;
+    let windowBytes = 0;
+    let spanMs = 0;
+    for (const one of members) {
+      one.seen = one.seen.filter(({ at }) => now - at <= windowMs);
+      rate += rateOf(one, now);
+      windowBytes += one.movedBytes - (one.seen[0]?.bytes ?? one.movedBytes);
+      spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
+      one.seen.push({ at: now, bytes: one.movedBytes });
+    }
+    probe();
+    if (link === null) {
+      const isEnough =
+        spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= members.size * WINDOW_GRANTS * GRANT_BYTES;
+      if (isEnough) link = startLinkRate({ at: now, rate, count: members.size, rttMs });
+      return;
+    }
+    const told = probes.filter((ms) => ms !== null);
+    const presentRttMs = told.length === 0 ? null : Math.min(...told);
+    const { state, bytesPerSecond, isQueued } = steer(link, { at: now, rate, presentRttMs, rttMs });
+    link = state;
+    const sailing = [...members].map((one) => ({
+      leftBytes: Math.max(0, one.lengthBytes - one.movedBytes),
+      rate: rateOf(one, now),
+      wasHeld: one.wasHeld,
+    }));
+    const paces = bytesPerSecond === Infinity ? [] : pacesFor(sailing, { bytesPerSecond, isQueued });
+    for (const [index, one] of [...members].entries()) {
+      one.pace = paces[index] ?? Infinity;
+      one.wasHeld = false;
+    }
+  };
+  const tick = () => {
+    const now = clock.now();
+    if (members.size === 0 && timer !== null) {
+      clearInterval(timer);
+      timer = null;
+      return;
+    }
+    if (now - reviewedAt >= within(REVIEW, wire.rttMs() ?? 0)) {
+      reviewedAt = now;
+      review(now);
+    }
+    const passedMs = now - tickedAt;
+    tickedAt = now;
+    for (const one of members) {
+      // At different moments each, or all of them would burst at once.
+      if (one.pace === Infinity) one.tokens = clock.random() * GRANT_BYTES;
+      else {
+        one.wasHeld ||= one.waiting !== null;
+        one.tokens = Math.min(one.tokens + (one.pace * passedMs) / 1000, GRANT_BYTES + (one.pace * TICK_MS * 2) / 1000);
+      }
+      serve(one);
+    }
+  };
+  return {
+    join: (lengthBytes) => {
+      const me: Member = {
+        lengthBytes,
+        movedBytes: 0,
+        seen: [],
+        pace: Infinity,
+        tokens: 0,
+        wasHeld: false,
+        waiting: null,
+      };
+      members.add(me);
+      joinedAt = clock.now();
+      if (timer === null) {
+        tickedAt = joinedAt;
+        reviewedAt = joinedAt;
+        timer = setInterval(tick, TICK_MS).unref();
+      }
+      return {
+        tryTake: (bytes) => {
+          const count = allowed(me, bytes);
+          charge(me, count);
+          return count;
+        },
+        take: (bytes) =>
+          new Promise((resolve) => {
+            me.waiting = { bytes, go: resolve };
+          }),
+        moved: (bytes) => {
+          me.movedBytes += bytes;
+        },
+        leave: () => {
+          members.delete(me);
+          me.waiting?.go(0);
+        },
+      };
+    },
+  };
+}
