@@ -70,7 +70,7 @@ test("a link that becomes faster gets more again", () => {
   const { most, last } = simulate({
     seconds: 30,
     width: 58,
-    rate: (at) => (at < 10_000 ? MIB : 8 * MIB),
+    rate: (at) => (at < 10_000 ? 1.01 * MIB : 8.01 * MIB),
     presentRttMs: 400,
   });
   expect(most[195]).toBe(6);
@@ -80,4 +80,14 @@ test("a link that becomes faster gets more again", () => {
 test("where nothing is lost with a part, any number may move", () => {
   const { last } = simulate({ seconds: 20, width: 24, rate: () => 0.25 * MIB, presentRttMs: 2_000, partBytes: null });
   expect(last).toBe(Infinity);
+});
+
+test("an interruption leaves all parts where they are, although a round trip across it took seconds", () => {
+  const { most } = simulate({
+    seconds: 40,
+    width: 58,
+    rate: (at) => (at > 8_000 && at < 11_000 ? 0.05 * MIB : 18 * MIB),
+    presentRttMs: 3_100,
+  });
+  expect(new Set(most)).toEqual(new Set([Infinity]));
 });

@@ -12,6 +12,8 @@ export interface Load {
   readonly windowAt: number;
   /** Null before the first byte. */
   readonly windowBytes: number | null;
+  /** The window before this one was too slow already. After an interruption of the link one is, two are not. */
+  readonly isSuspected: boolean;
   /** A round trip should be measured. */
   readonly asksRtt: boolean;
   /** Of the last window, bytes per second. */
@@ -44,6 +46,7 @@ export const startLoad = (at: number): Load => ({
   most: Infinity,
   windowAt: at,
   windowBytes: null,
+  isSuspected: false,
   asksRtt: false,
   rate: 0,
 });
@@ -57,8 +60,10 @@ export function weigh(load: Load, sample: LoadSample): Load {
   if (partBytes === null) return load.most === Infinity && !load.asksRtt ? load : startLoad(at);
   if (load.asksRtt) {
     if (presentRttMs === null) return load;
-    const answered = { ...load, asksRtt: false };
-    return hasQueue(presentRttMs, rttMs) ? { ...answered, most: fitting(load.rate, partBytes) } : answered;
+    const answered = { ...load, asksRtt: false, isSuspected: false };
+    if (!hasQueue(presentRttMs, rttMs)) return answered;
+    if (load.isSuspected) return { ...answered, most: fitting(load.rate, partBytes) };
+    return { ...answered, isSuspected: true, windowAt: at, windowBytes: bytes };
   }
   if (load.windowBytes === null) return bytes === 0 ? load : { ...load, windowAt: at, windowBytes: bytes };
   const spanMs = at - load.windowAt;
@@ -70,7 +75,7 @@ export function weigh(load: Load, sample: LoadSample): Load {
   const fits = fitting(rate, partBytes);
   if (fits > load.most) return { ...next, most: fits };
   const isTooLong = width > LEAST && (width * partBytes) / rate > LONGEST_SECONDS;
-  return isTooLong ? { ...next, asksRtt: true } : next;
+  return isTooLong ? { ...next, asksRtt: true } : { ...next, isSuspected: false };
 }
 
 const fitting = (rate: number, partBytes: number): number =>
