@@ -2,6 +2,7 @@ import * as z from "zod";
 import { manifest, type Manifest } from "./checkpoint.ts";
 import { nodeStore, type NodeStore } from "./hello.ts";
 import { attemptId, id, runName } from "./names.ts";
+import type { Sealing } from "./sealing.ts";
 
 /**
  * The homes of a run: the bucket profiles in which its checkpoints lie, in an order that people gave. A checkpoint is safe as
@@ -91,6 +92,8 @@ export interface HomeView {
   complete: number;
   bytes: number;
   newestStep: number | null;
+  /** What the bucket asks for. A run is encrypted as the strictest of its homes asks. */
+  sealing: Sealing;
   /** Nodes that cannot reach it now, and since when; null while it can be reached as far as anybody knows. */
   away: { nodes: number; since: number } | null;
 }

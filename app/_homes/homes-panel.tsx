@@ -121,11 +121,18 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
             : others.length > 0
               ? "With a second home a bucket that is down does not stop saving."
               : "Add another bucket profile to give the run a second home."}
+          {homes.length > 1 && homes.some(({ sealing }) => sealing !== "off") && ` ${sealedWords(homes)}`}
         </p>
       </div>
     </>
   );
 }
+
+/** Whichever of them a checkpoint is saved in first. */
+const sealedWords = (homes: readonly HomeView[]): string =>
+  homes.some(({ sealing }) => sealing === "names")
+    ? "New checkpoints are encrypted in all of them, names of files too, as the strictest asks."
+    : "New checkpoints are encrypted in all of them, as the strictest asks.";
 
 function HomeWords({ home }: { home: HomeView }) {
   const { name, bucket, prefix, complete, bytes, newestStep, away } = home;

@@ -25,7 +25,7 @@ export async function announce(
   }
   const sealKeyId = input.sealKeyId ?? null;
   const profileId = input.profileId ?? node.profileId;
-  await requireSealed(hub, profileId, sealKeyId);
+  await requireSealed(hub, { run: input.run, profileId, sealKeyId });
   const { access, prefix } = await hub.stores.open(profileId);
   const now = new Date(hub.now());
   const sizeBytes = input.files.reduce((sum, file) => sum + file.sizeBytes, 0);

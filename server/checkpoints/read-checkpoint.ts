@@ -8,7 +8,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
-import { readStored } from "./stored-manifest.ts";
+import { parseStored, readStored } from "./stored-manifest.ts";
 
 interface Text {
   text: string | null;
@@ -27,16 +27,16 @@ async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string })
 
 /**
  * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
- * says. With it comes from where else it may be read, best first. The hub's own record is the authority, not what lies in the
+ * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best first. The hub's own record is the authority, not what lies in the
  * bucket now.
  * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
  */
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
-  input: { checkpointId: string; profileId?: string | undefined },
+  input: { checkpointId: string; profileId?: string | undefined; asStored?: boolean | undefined },
 ): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[] }> {
   const node = liveNodeOf(hub, caller.nodeId);
-  const { checkpointId, profileId } = input;
+  const { checkpointId, profileId, asStored = false } = input;
   const where = { id: checkpointId };
   const found = await hub.db.checkpoint.findUnique({ where, include: { content: true, adoption: true } });
   const mayTake = found !== null && (await profilesFor(hub.db, found)).has(node.profileId);
@@ -53,6 +53,7 @@ export async function readCheckpoint(
   const { text, sha256 } = read;
   if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
-  const manifest = readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
+  const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
+  const manifest = asStored ? parseStored(text) : named();
   return { manifest, sha256, copies };
 }

@@ -53,7 +53,10 @@ async function nextHome(hub: Hub, checkpoint: Checkpoint): Promise<string | null
   });
   const there = new Set([checkpoint.profileId, ...copies.map(({ profileId }) => profileId)]);
   if (there.size >= of.copies) return null;
-  return of.profileIds.find((id) => !there.has(id) && awayFor(hub, id) === null) ?? null;
+  const sealing = await hub.db.profile.findMany({ where: { id: { in: of.profileIds }, sealing: { not: "off" } } });
+  // What was saved before encryption was on is for no bucket that wants it.
+  const isClosed = (id: string) => checkpoint.sealKeyId === null && sealing.some((row) => row.id === id);
+  return of.profileIds.find((id) => !there.has(id) && !isClosed(id) && awayFor(hub, id) === null) ?? null;
 }
 
 /** What the clock does. */

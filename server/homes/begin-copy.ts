@@ -7,6 +7,7 @@ import { emit } from "../events/record-event.ts";
 import { stateOf } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { sealingOf } from "../sealing/seal-keys.ts";
 import { homesOf } from "./homes-of.ts";
 
 /**
@@ -23,6 +24,9 @@ export async function beginCopy(
   const node = await hearCaller({ hub, caller });
   const { access, prefix } = await hub.stores.open(profileId);
   const now = new Date(hub.now());
+  // Encrypted ones lie elsewhere as they are here; what was saved before encryption was on is for no bucket that wants it.
+  const target = await hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
+  const needsSeal = sealingOf(target) !== "off";
   const isWanted = await hub.db.$transaction(async (tx) => {
     const checkpoint = await tx.checkpoint.findUnique({ where: { id: checkpointId } });
     if (checkpoint === null || checkpoint.state !== "complete" || isAdoptedRow(checkpoint)) return false;
@@ -32,10 +36,7 @@ export async function beginCopy(
     const { run, writerEpoch } = checkpoint;
     const homes = (await homesOf(tx, run))?.profileIds ?? [];
     if (!homes.includes(profileId) || checkpoint.profileId === profileId) return false;
-    // Its plain bytes are for no other bucket.
-    if (checkpoint.sealKeyId !== null) return false;
-    const target = await tx.profile.findUniqueOrThrow({ where: { id: profileId }, select: { sealing: true } });
-    if (target.sealing !== "off") return false;
+    if (needsSeal && checkpoint.sealKeyId === null) return false;
     const where = { checkpointId_profileId: { checkpointId, profileId } };
     const known = await tx.checkpointCopy.findUnique({ where, omit: { manifest: true } });
     if (known?.state === "complete") return false;

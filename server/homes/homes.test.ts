@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readRecordsOf } from "./test-words.ts";
 import { runName } from "#protocol/names.ts";
-import { makeSafe, run } from "../checkpoints/stage-checkpoint.ts";
+import { makeSafe, newAttempt, run } from "../checkpoints/stage-checkpoint.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import { addTestNode, addTestProfile, callAs, report } from "../hub/open-test-hub.ts";
 import { removeCheckpoint } from "../keeping/remove-checkpoint.ts";
@@ -179,15 +179,57 @@ describe("homes", () => {
     await expect(set).rejects.toMatchObject({ cause: { code: "CONFLICT" } });
   });
 
-  test("encryption and several homes exclude each other, whichever comes second", async () => {
-    const admin = callAs(stage.test.hub, "admin");
-    const on = { id: stage.second, sealing: "content", understood: true } as const;
-    await expect(admin.sealing.set(on)).rejects.toMatchObject({ cause: { code: "CONFLICT" } });
-    await admin.homes.set({ run, profileIds: [stage.first], copies: null });
-    await admin.sealing.set(on);
-    await expect(admin.homes.set({ run, profileIds: [stage.first, stage.second], copies: null })).rejects.toMatchObject(
-      { cause: { code: "CONFLICT" } },
-    );
+  test("a run is encrypted as the strictest of its homes asks, whichever of them it is saved in", async () => {
+    const { test: t, node, first, second, epoch } = stage;
+    const admin = callAs(t.hub, "admin");
+    const told = async () => (await callAs(t.hub, node.caller).node.homes({ run })).homes.map(({ store }) => store);
+    expect((await told()).map(({ sealing }) => sealing)).toEqual([null, null]);
+    await admin.sealing.set({ id: second, sealing: "names", understood: true });
+    const key = await t.hub.db.sealKey.findFirstOrThrow({ where: { profileId: second } });
+    const strict = { keyId: key.id, publicKey: key.publicKey, hideNames: true };
+    expect((await told()).map(({ sealing }) => sealing)).toEqual([strict, strict]);
+    // A home with a key of its own takes that one, and asks for no less than the other.
+    await admin.sealing.set({ id: first, sealing: "content", understood: true });
+    const own = await t.hub.db.sealKey.findFirstOrThrow({ where: { profileId: first } });
+    expect((await told()).map(({ sealing }) => [sealing?.keyId, sealing?.hideNames])).toEqual([
+      [own.id, true],
+      [key.id, true],
+    ]);
+    // Nothing plain is taken any more, nor what is encrypted for somebody else.
+    await admin.sealing.set({ id: first, sealing: "off" });
+    await expect(makeSafe(t.hub, node, { epoch, step: 10 })).rejects.toMatchObject({
+      cause: { code: "SEAL_REQUIRED" },
+    });
+    await admin.homes.set({ run, profileIds: [first], copies: null });
+    expect((await told()).map(({ sealing }) => sealing)).toEqual([null]);
+    await makeSafe(t.hub, node, { epoch, step: 20 });
+  });
+
+  test("a bucket profile whose key opens what lies elsewhere stays", async () => {
+    const { test: t, far, node, epoch } = stage;
+    const admin = callAs(t.hub, "admin");
+    const third = await addTestProfile(t.hub, far.endpoint, { name: "third", prefix: "third/" });
+    await admin.sealing.set({ id: third, sealing: "content", understood: true });
+    const where = { profileId: third };
+    const { id: sealKeyId } = await t.hub.db.sealKey.findFirstOrThrow({ where });
+    await t.hub.db.sealKey.updateMany({ where, data: { exportedAt: new Date() } });
+    const { checkpointId: id } = await makeSafe(t.hub, node, { epoch, step: 10 });
+    await t.hub.db.checkpoint.update({ where: { id }, data: { sealKeyId } });
+    const remove = () => admin.profiles.remove({ id: third });
+    await expect(remove()).rejects.toMatchObject({ cause: { code: "IN_USE" } });
+    await t.hub.db.checkpoint.update({ where: { id }, data: { sealKeyId: null } });
+    expect(await remove()).toEqual({ ok: true });
+  });
+
+  test("what was saved as it is comes to no bucket that wants encryption", async () => {
+    const { test: t, node, first, second, epoch } = stage;
+    const staged = await makeSafe(t.hub, node, { epoch, step: 10 });
+    await callAs(t.hub, "admin").sealing.set({ id: second, sealing: "content", understood: true });
+    const wish = { checkpointId: staged.checkpointId, profileId: second, attempt: newAttempt() };
+    expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: false });
+    await callAs(t.hub, "admin").sealing.set({ id: second, sealing: "off" });
+    expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: true });
+    expect(first).not.toBe(second);
   });
 
   test("two profiles of one place are not two homes", async () => {

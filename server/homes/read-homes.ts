@@ -3,6 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { WRITTEN_BY_NODES } from "../adopt/is-adopted.ts";
 import { newestComplete } from "../checkpoints/newest.ts";
 import type { Hub } from "../hub.ts";
+import { sealingOf } from "../sealing/seal-keys.ts";
 import { homesOf } from "./homes-of.ts";
 import { awayFor } from "./note-away.ts";
 
@@ -54,7 +55,9 @@ export async function readHomes(hub: Hub, run: string): Promise<RunHomesView> {
     if (profile === undefined) return [];
     const { name, bucket, prefix, provider } = profile;
     const sum = sums.get(profileId) ?? { complete: 0, bytes: 0, newestStep: null };
-    return [{ profileId, name, bucket, prefix, provider, ...sum, away: awayFor(hub, profileId) }];
+    return [
+      { profileId, name, bucket, prefix, provider, ...sum, sealing: sealingOf(profile), away: awayFor(hub, profileId) },
+    ];
   });
   return {
     run,

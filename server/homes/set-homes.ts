@@ -55,14 +55,6 @@ async function claimThere(hub: Hub, run: RunName, profileId: string): Promise<vo
   );
 }
 
-/** A copy is compared with what was committed, and each bucket encrypts for a key of its own: the two do not go together yet. @throws Fault CONFLICT */
-function refuseSealed(profiles: readonly Profile[]): void {
-  const sealed = profiles.find(({ sealing }) => sealing !== "off");
-  if (profiles.length < 2 || sealed === undefined) return;
-  const detail = `checkpoints in ${sealed.name} are encrypted, and encrypted ones have one home only; choose buckets without encryption`;
-  throw new Fault("CONFLICT", { op: "homes", subject: sealed.name, detail });
-}
-
 /**
  * Says in which buckets a run lies, in their order. What lies in one that is left out stays there, is read from it and deleted
  * with its checkpoint; only nothing new goes there. Nodes that write the run hear of it at once.
@@ -85,7 +77,6 @@ export async function setHomes(
     return row;
   });
   refuseSamePlace(profiles);
-  refuseSealed(profiles);
   const added = profiles.filter(({ id }) => !before.profileIds.includes(id));
   for (const profile of added) await refuseForeignRun(hub, { run, profile });
   const at = new Date(hub.now());

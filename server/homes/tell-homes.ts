@@ -23,7 +23,7 @@ export async function tellHomes(
   const rates = ratesTo(hub, { nodeId: caller.nodeId, profileIds, wanted: "upload" });
   const homes: (RunHomes["homes"][number] & Parameters<typeof byFitness>[0])[] = [];
   for (const profileId of profileIds) {
-    const store = await nodeStoreOf(hub, profileId);
+    const store = await nodeStoreOf(hub, profileId, run);
     const bytesPerSecond = rates.get(profileId) ?? null;
     if (store !== null) homes.push({ store, bytesPerSecond, isDamaged: false, isAway: false });
   }

@@ -6,14 +6,14 @@ import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { foundOf } from "../profiles/found-of.ts";
 import { draftOf } from "../profiles/open-store.ts";
-import { nodeSealingOf } from "../sealing/seal-keys.ts";
+import { nodeSealingInRun, nodeSealingOf } from "../sealing/seal-keys.ts";
 import { packingOf, tuningOf } from "../profiles/profile-view.ts";
 import { traitsFound } from "#storage/providers.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { hearCaller } from "./hear-caller.ts";
 
-/** Where the bytes of a profile go, as its nodes are told. */
-export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStore | null> {
+/** Where the bytes of a profile go, as its nodes are told; `run`: the bytes of that run. */
+export async function nodeStoreOf(hub: Hub, profileId: string, run?: string): Promise<NodeStore | null> {
   const row = await hub.db.profile.findUnique({ where: { id: profileId } });
   if (row === null) return null;
   const { name, bucket, prefix, endpoint, workerEndpoint, provider } = draftOf(row);
@@ -25,7 +25,7 @@ export async function nodeStoreOf(hub: Hub, profileId: string): Promise<NodeStor
     prefix,
     traits: tuned(traitsFound(provider, foundOf(row)), tuningOf(row)),
     packing: packingOf(row),
-    sealing: await nodeSealingOf(hub, row),
+    sealing: await (run === undefined ? nodeSealingOf(hub, row) : nodeSealingInRun(hub, { run, profileId })),
   };
 }
 

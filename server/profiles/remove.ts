@@ -29,6 +29,12 @@ export async function removeProfile(context: Context, input: { id: string }): Pr
       const detail = "its encryption key was never exported, and would be gone for good; export it first";
       throw new Fault("IN_USE", { subject: row.name, detail });
     }
+    const keys = (await tx.sealKey.findMany({ where: { profileId: id }, select: { id: true } })).map((key) => key.id);
+    const opened = await tx.checkpoint.count({ where: { sealKeyId: { in: keys } } });
+    if (opened > 0) {
+      const detail = `${opened} checkpoints in other buckets open with its encryption key`;
+      throw new Fault("IN_USE", { subject: row.name, detail });
+    }
     await tx.sealKey.deleteMany({ where: { profileId: id } });
     await tx.profile.delete({ where: { id } });
     const text = `The bucket profile ${row.name} was removed`;

@@ -2,9 +2,10 @@ import type { Manifest } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { isSealed } from "#storage/sealing/open-manifest.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
+import { isHomeOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 import { unlockManifest } from "./key-of-checkpoint.ts";
-import { sealingOf } from "./seal-keys.ts";
+import { sealingOfRun } from "./seal-keys.ts";
 
 /**
  * What must be true of encryption before the hub puts its name to a manifest: that a key of this profile opens it, that what
@@ -16,12 +17,13 @@ import { sealingOf } from "./seal-keys.ts";
 export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Checkpoint): Promise<Manifest> {
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
   if (!isSealed(manifest)) {
-    const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: checkpoint.profileId } });
-    if (checkpoint.sealKeyId !== null && sealingOf(profile) !== "off") throw refuse("it was announced as encrypted");
+    const isWanted = (await sealingOfRun(hub, checkpoint)) !== "off";
+    if (checkpoint.sealKeyId !== null && isWanted) throw refuse("it was announced as encrypted");
     return manifest;
   }
   const key = await hub.db.sealKey.findUnique({ where: { id: manifest.transform.keyId } });
-  if (key === null || key.profileId !== checkpoint.profileId) throw refuse("it is encrypted for another bucket's key");
+  if (key === null || !(await isKeyOfRun(hub, key, checkpoint)))
+    throw refuse("it is encrypted for another bucket's key");
   try {
     const { manifest: opened } = await unlockManifest(hub, manifest);
     return {
@@ -34,13 +36,29 @@ export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Chec
   }
 }
 
+/** Of the bucket that it is saved in, or of another home of the run. */
+async function isKeyOfRun(
+  hub: Hub,
+  key: { profileId: string },
+  about: { run: string; profileId: string },
+): Promise<boolean> {
+  return key.profileId === about.profileId || (await isHomeOf(hub.db, about.run, key.profileId));
+}
+
 /** A hub that wants encryption takes no announcement without it, so that no plain byte comes to lie in the bucket. @throws Fault SEAL_REQUIRED, BAD_INPUT */
-export async function requireSealed(hub: Hub, profileId: string, sealKeyId: string | null): Promise<void> {
+export async function requireSealed(
+  hub: Hub,
+  about: { run: string; profileId: string; sealKeyId: string | null },
+): Promise<void> {
+  const { run, profileId, sealKeyId } = about;
   if (sealKeyId !== null) {
     const key = await hub.db.sealKey.findUnique({ where: { id: sealKeyId } });
-    if (key?.profileId !== profileId) throw new Fault("BAD_INPUT", { op: "announce", subject: "sealKeyId" });
+    if (key === null || !(await isKeyOfRun(hub, key, { run, profileId }))) {
+      throw new Fault("BAD_INPUT", { op: "announce", subject: "sealKeyId" });
+    }
     return;
   }
+  if ((await sealingOfRun(hub, { run, profileId })) === "off") return;
   const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
-  if (sealingOf(profile) !== "off") throw new Fault("SEAL_REQUIRED", { op: "announce", subject: profile.name });
+  throw new Fault("SEAL_REQUIRED", { op: "announce", subject: profile.name });
 }

@@ -7,6 +7,7 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { hasOpenCommand } from "../checkpoints/assigned.ts";
 import { currentEpoch, newestComplete } from "../checkpoints/newest.ts";
 import { audit } from "../events/audit.ts";
+import { profilesFor } from "../homes/homes-of.ts";
 import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { keyOfCheckpoint } from "./key-of-checkpoint.ts";
@@ -40,7 +41,8 @@ export async function releaseKey(
 ): Promise<ReleasedKey> {
   const node = liveNodeOf(hub, caller.nodeId);
   const found = await hub.db.checkpoint.findUnique({ where: { id: checkpointId }, include: { content: true } });
-  if (found === null || found.profileId !== node.profileId || !(await mayUnlock(hub.db, node.id, found))) {
+  const mayTake = found !== null && (await profilesFor(hub.db, found)).has(node.profileId);
+  if (found === null || !mayTake || !(await mayUnlock(hub.db, node.id, found))) {
     throw new Fault("SEAL_KEY_REFUSED", { op: "release key", subject: checkpointId });
   }
   if (found.state !== "complete" || found.content?.manifest == null) {

@@ -3,11 +3,48 @@ import type { NodeSealing, SealedView, Sealing, SealingView } from "#protocol/se
 import { sealing } from "#protocol/sealing.ts";
 import { fingerprintOf } from "#storage/sealing/checkpoint-key.ts";
 import type { Profile } from "#prisma/client/client.ts";
+import { homesOf } from "../homes/homes-of.ts";
 import type { Hub } from "../hub.ts";
 
 /** What a profile says of encryption, as people and nodes are told. Keys themselves are in neither. */
 
 export const sealingOf = (row: Pick<Profile, "sealing">): Sealing => sealing.catch("off").parse(row.sealing);
+
+/** Off, content, names: each asks for what those before it ask for, and more. */
+const strictest = (all: readonly Sealing[]): Sealing =>
+  all.includes("names") ? "names" : all.includes("content") ? "content" : "off";
+
+/** The profiles in which a run lies, the given one at the front: its key is taken where it has one. */
+async function rowsOf(db: Pick<Hub, "db">["db"], about: { run: string; profileId: string }): Promise<Profile[]> {
+  const ids = (await homesOf(db, about.run))?.profileIds ?? [];
+  const rows = await db.profile.findMany({ where: { id: { in: [...ids, about.profileId] } } });
+  const placeOf = ({ id }: Profile) => (id === about.profileId ? -1 : ids.indexOf(id));
+  return rows.toSorted((a, b) => placeOf(a) - placeOf(b));
+}
+
+/**
+ * How checkpoints of a run are encrypted, in whichever of its homes they are saved first: as the strictest of them asks, or a
+ * bucket that is down would decide whether plain bytes lie somewhere. "off": as they are.
+ */
+export async function sealingOfRun(
+  { db }: Pick<Hub, "db">,
+  about: { run: string; profileId: string },
+): Promise<Sealing> {
+  return strictest((await rowsOf(db, about)).map(sealingOf));
+}
+
+/** As `nodeSealingOf`, for one run: under the key of the home where it is saved, or of the first home that has one. */
+export async function nodeSealingInRun(
+  hub: Pick<Hub, "db">,
+  about: { run: string; profileId: string },
+): Promise<NodeSealing | null> {
+  const rows = await rowsOf(hub.db, about);
+  const told = await nodeSealingOf(
+    hub,
+    rows.find((row) => sealingOf(row) !== "off") ?? { sealing: "off", sealKeyId: null, name: "" },
+  );
+  return told === null ? null : { ...told, hideNames: strictest(rows.map(sealingOf)) === "names" };
+}
 
 /** For the nodes of a profile; null: off. @throws Fault SEAL_KEY_MISSING when it is on and the key is not there: better no bytes than plain ones */
 export async function nodeSealingOf(
@@ -28,7 +65,8 @@ export async function readSealing({ db }: Pick<Hub, "db">, { id }: { id: string 
   const where = { profileId: id, state: "complete" };
   const counted = await db.checkpoint.groupBy({ by: ["sealKeyId"], where, _count: { id: true } });
   const counts = new Map(counted.map(({ sealKeyId, _count }) => [sealKeyId, _count.id]));
-  const here = new Set(row.sealKeys.map((key) => key.id));
+  // What was copied here may be under the key of another home.
+  const here = new Set((await db.sealKey.findMany({ select: { id: true } })).map((key) => key.id));
   const missing = [...counts].filter(([keyId]) => keyId !== null && !here.has(keyId));
   return {
     sealing: sealingOf(row),

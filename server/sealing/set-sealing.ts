@@ -19,7 +19,7 @@ const WORDS = {
 /**
  * Switches encryption of new checkpoints on or off. What was written before stays as it is, and opens with the key it was
  * written under. Nodes hear of it at once. The first time, a key is made.
- * @throws Fault NOT_FOUND, CONFLICT, BAD_INPUT when it is switched on and nobody said to have understood what losing the key means
+ * @throws Fault NOT_FOUND, BAD_INPUT when it is switched on and nobody said to have understood what losing the key means
  */
 export async function setSealing(context: Context, input: z.infer<typeof setSealingInput>): Promise<SealingView> {
   const { hub } = context;
@@ -30,21 +30,10 @@ export async function setSealing(context: Context, input: z.infer<typeof setSeal
     const detail = "say that you understood: whoever loses this hub and the exported key loses the checkpoints";
     throw new Fault("BAD_INPUT", { op: "encryption", subject: "understood", detail });
   }
-  if (sealing !== "off") await refuseHome(hub, before);
   if (sealing !== "off" && before.sealKeyId === null) await makeKey(context, { profileId: id });
   await hub.db.profile.update({ where: { id }, data: { sealing } });
   await tell(context, { id, name: before.name, action: `encryption ${sealing}`, text: WORDS[sealing] });
   return readSealing(hub, { id });
-}
-
-/** @throws Fault CONFLICT where a run has other homes beside this bucket */
-async function refuseHome(hub: Hub, profile: { id: string; name: string }): Promise<void> {
-  const runs = await hub.db.runHome.findMany({ where: { profileId: profile.id }, select: { run: true } });
-  const names = runs.map(({ run }) => run);
-  const other = await hub.db.runHome.findFirst({ where: { run: { in: names }, profileId: { not: profile.id } } });
-  if (other === null) return;
-  const detail = `${other.run} lies in other buckets too, and encrypted checkpoints have one home only; take the others from its homes first`;
-  throw new Fault("CONFLICT", { op: "encryption", subject: profile.name, detail });
 }
 
 /**
@@ -81,6 +70,15 @@ async function tell(
   const text = `Encryption of ${name} ${about.text}`;
   const event = await recordEvent(hub.db, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   hub.live.profileChanged(id, name);
+  await refreshWriters(hub, id);
   await audit(hub, caller, { action, subject: name, subjectId: id });
   emit(hub, event, ["profiles"]);
+}
+
+/** Runs that have this bucket beside others are encrypted as the strictest asks: their writers may be nodes of another profile. */
+async function refreshWriters(hub: Hub, profileId: string): Promise<void> {
+  for (const { run } of await hub.db.runHome.findMany({ where: { profileId }, select: { run: true } })) {
+    const writer = hub.live.writers.get(run);
+    if (writer !== undefined) hub.live.send(writer.nodeId, { type: "refresh" });
+  }
 }

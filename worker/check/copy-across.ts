@@ -31,7 +31,7 @@ export async function copyAcross(
   const { hub } = parts;
   const { checkpointId, profileId, run } = command;
   const refuse = (detail: string) => new Fault("CONFLICT", { op: "copy", subject: run, detail });
-  const offered = await readCheckpoint(engine.retrier.clock, { command, hub, signal: until });
+  const offered = await readCheckpoint(engine.retrier.clock, { command, hub, signal: until, asStored: true });
   const { manifest: read } = offered;
   const to = (await parts.copyTo?.(run, profileId)) ?? null;
   if (isAdopted(read) || to === null) throw refuse("it has no such home");

@@ -174,6 +174,7 @@ export function createCopier(parts: CopierParts): Copier {
         hub,
         journals: parts.journals,
         signal: until,
+        isCopy: true,
         onStart: (tally) => {
           active.tally = tally;
           watch?.follow(tally);

@@ -18,13 +18,19 @@ export interface CheckpointWish {
   command: { checkpointId: string };
   /** As it lies in this home; left out: in the one that the checkpoint's row names. */
   profileId?: string;
+  /** Names that are hidden in the bucket stay so: for who copies it, and does not look into it. */
+  asStored?: boolean;
 }
 
 /** Waits for a hub that is away: what was asked for is carried out. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub. */
 export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promise<OfferedCheckpoint> {
-  const { hub, signal, command, profileId } = wish;
+  const { hub, signal, command, profileId, asStored } = wish;
   const { checkpointId } = command;
-  const wanted = { checkpointId, ...(profileId === undefined ? {} : { profileId }) };
+  const wanted = {
+    checkpointId,
+    ...(profileId !== undefined && { profileId }),
+    ...(asStored === true && { asStored }),
+  };
   for (let tries = 0; ; tries++) {
     try {
       const { manifest, copies } = await hub.ask("readCheckpoint", (client, limit) =>

@@ -49,6 +49,8 @@ const record = z.object({
   keyId: z.string(),
   key: key32,
   wrapped: z.string(),
+  /** As it was sent last; left out by an earlier version. */
+  hideNames: z.boolean().optional(),
   files: z.array(sealedFile),
   /** Of the file of tags. */
   tagBytes: z.number(),
@@ -73,8 +75,26 @@ interface Sealing {
   signal: AbortSignal;
 }
 
-const placeOf = ({ capture }: Sealing) => join(capture.folder, "seal.json");
-const tagsOf = ({ capture }: Sealing) => join(capture.folder, "seal.tags");
+const placeOf = ({ capture }: Pick<Sealing, "capture">) => join(capture.folder, "seal.json");
+const tagsOf = ({ capture }: Pick<Sealing, "capture">) => join(capture.folder, "seal.tags");
+
+/**
+ * As it was sealed when it was saved: a copy elsewhere is the same bytes under the same key, whatever that bucket would ask for.
+ * Null: it was not. Faults: BAD_INPUT where the other store cannot take the same parts, or it is not known any more how it was.
+ */
+export async function sealAsSaved(about: Omit<Sealing, "sealing">): Promise<Seal | null> {
+  const known = await readStateFile(placeOf(about), record);
+  if (known === null) return null;
+  const { keyId, hideNames = false } = known;
+  const seal = await readSeal({ ...about, sealing: { keyId, hideNames } });
+  if (seal !== null) return seal;
+  const detail = "its encrypted parts do not fit this store";
+  throw new Fault("BAD_INPUT", { op: "copy", subject: about.capture.run, detail });
+}
+
+/** Encryption was switched off before it was saved: it is saved, and copied, as it is. */
+export const forgetSeal = (capture: Pick<Capture, "folder">): Promise<void> =>
+  rm(join(capture.folder, "seal.json"), { force: true });
 
 /** As it was sealed before, or sealed anew under another key. Faults: SOURCE_CHANGED, READ_FAILED, WRITE_FAILED, NO_SPACE, CANCELLED. */
 export async function sealCapture(about: Sealing): Promise<Seal> {
@@ -82,7 +102,9 @@ export async function sealCapture(about: Sealing): Promise<Seal> {
 }
 
 /** Null when there is none, or not for this key and this store. */
-async function readSeal(about: Sealing): Promise<Seal | null> {
+async function readSeal(
+  about: Omit<Sealing, "sealing"> & { sealing: Pick<NodeSealing, "keyId" | "hideNames"> },
+): Promise<Seal | null> {
   const { capture, sealing, traits } = about;
   const known = await readStateFile(placeOf(about), record);
   if (known === null || known.keyId !== sealing.keyId || known.files.length !== capture.files.length) return null;
@@ -90,7 +112,10 @@ async function readSeal(about: Sealing): Promise<Seal | null> {
   const tags = await readFile(tagsOf(about)).catch(() => null);
   if (!fits || tags === null || tags.length !== known.tagBytes || sumOf(tags) !== known.tagSum) return null;
   const { keyId, wrapped, files } = known;
-  return { keyId, key: Buffer.from(known.key, "base64url"), wrapped, hideNames: sealing.hideNames, files, tags };
+  const { hideNames } = sealing;
+  const seal = { keyId, key: Buffer.from(known.key, "base64url"), wrapped, hideNames, files, tags };
+  if (known.hideNames !== hideNames) await writeSeal(about, seal);
+  return seal;
 }
 
 const plainParts = (file: CapturedFile) => file.frame?.length ?? file.sizeBytes;
@@ -125,7 +150,10 @@ async function makeSeal(about: Sealing): Promise<Seal> {
   return seal;
 }
 
-async function writeSeal(about: Sealing, { key, tags, keyId, wrapped, files }: Seal): Promise<void> {
+async function writeSeal(
+  about: Pick<Sealing, "capture">,
+  { key, tags, keyId, wrapped, hideNames, files }: Seal,
+): Promise<void> {
   const place = tagsOf(about);
   try {
     await rm(`${place}.new`, { force: true });
@@ -145,6 +173,7 @@ async function writeSeal(about: Sealing, { key, tags, keyId, wrapped, files }: S
     keyId,
     key: key.toString("base64url"),
     wrapped,
+    hideNames,
     files: [...files],
     tagBytes: tags.length,
     tagSum: sumOf(tags),

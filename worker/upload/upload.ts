@@ -21,7 +21,7 @@ import { abandonUpload, beginUpload, sendFile } from "../engine/send.ts";
 import { createTally, type Tally, type TallyFile } from "../engine/tally.ts";
 import type { Hub } from "../link/hub.ts";
 import type { Capture } from "./capture.ts";
-import { sealCapture, type Seal } from "./seal-capture.ts";
+import { forgetSeal, sealAsSaved, sealCapture, type Seal } from "./seal-capture.ts";
 import { extentsOf, outgoingOf, type Outgoing } from "./outgoing.ts";
 
 /**
@@ -37,6 +37,8 @@ export interface UploadJob {
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
+  /** It is safe elsewhere already: the same bytes go to another home. */
+  isCopy?: boolean;
   onStart(tally: Tally): void;
 }
 
@@ -117,13 +119,16 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
   }
 }
 
-/** What it is encrypted with, where its bucket wants that; made once for a capture. */
+/** What it is encrypted with, where its run wants that; made once for a capture. */
 async function sealOf(
   { traits }: Pick<Engine, "traits">,
-  { capture, store, signal }: Pick<UploadJob, "capture" | "store" | "signal">,
+  { capture, store, signal, isCopy = false }: Pick<UploadJob, "capture" | "store" | "signal" | "isCopy">,
 ): Promise<Seal | null> {
+  if (isCopy) return sealAsSaved({ capture, traits, signal });
   const { sealing } = store;
-  return sealing == null ? null : sealCapture({ capture, sealing, traits, signal });
+  if (sealing != null) return sealCapture({ capture, sealing, traits, signal });
+  await forgetSeal(capture);
+  return null;
 }
 
 /** A file in a pack moves in one piece. */

@@ -231,7 +231,7 @@ export function createUploader(given: UploaderParts): Uploader {
       if (home !== (item.home ?? null)) await ledger.update(item.id, { home });
     }
     if (!item.announced) {
-      const sealKeyId = parts.bench()?.store.sealing?.keyId ?? null;
+      const sealKeyId = parts.bench(item)?.store.sealing?.keyId ?? null;
       await announce(hub, item, { writerEpoch: claim.epoch, sealKeyId });
       await ledger.update(item.id, { announced: true });
     }
