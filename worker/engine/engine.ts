@@ -96,6 +96,7 @@ export function createEngine(options: EngineOptions): Engine {
   });
   const meter = createMeter(clock.now);
   const gate = createGate(first);
+  const limiter = createLimiter(clock, options.limitBytesPerSecond);
   const hedges = createHedges({ clock, gate, meter, room: createLinkRoom({ clock, wire }) });
   const helm = createHelm({
     clock,
@@ -113,8 +114,9 @@ export function createEngine(options: EngineOptions): Engine {
     gate,
     helm,
     hedges,
-    convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 }),
-    limiter: createLimiter(clock, options.limitBytesPerSecond),
+    // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
+    convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 && limiter.bytesPerSecond === 0 }),
+    limiter,
     meter,
     signatures: createSignatures(options.source, options.signerNow),
     store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
