@@ -16,6 +16,7 @@ import { readResults, type Result, RESULTS, type Run, writeResult } from "./repo
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
 import { benchFleet } from "./fleet/main.ts";
 import { benchLinks } from "./links/main.ts";
+import { benchLists } from "./lists/main.ts";
 import { runCase } from "./run-case.ts";
 import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
@@ -204,6 +205,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>
   fleet: benchFleet,
   [HISTORY_CASE]: runHistory,
   links: benchLinks,
+  lists: benchLists,
   packs: benchPacks,
   page: benchPage,
   training: benchTraining,

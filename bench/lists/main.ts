@@ -1,0 +1,141 @@
+import { parseArgs } from "node:util";
+import { chromium, type Page } from "@playwright/test";
+import { findChromium } from "#e2e/gate/install-chromium.ts";
+import { fillHub } from "#e2e/stage/fill-hub.ts";
+import { ADMIN, openStage, type Stage } from "#e2e/stage/open-stage.ts";
+import { waitUntil } from "#e2e/stage/wait-until.ts";
+import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
+import { BenchError } from "../bench-error.ts";
+import { usageOf } from "../fleet/watch-process.ts";
+import { readCount } from "../read-count.ts";
+
+/** `npm run bench -- lists`: a bucket with a million keys and a run with thousands of checkpoints, from the click to the rows. */
+
+export const LISTS_HELP = `npm run bench -- lists [--keys N] [--steps N] [--rounds N]
+
+  --keys N     keys in one folder of the bucket (1000000)
+  --steps N    complete checkpoints of one run (5000)
+  --rounds N   how often each page is opened (5)`;
+
+const RUN = "llama";
+
+interface Times {
+  what: string;
+  ms: number[];
+}
+
+const middle = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+/** From the request for a page, with nothing of it in memory, to its first row. */
+async function openings(
+  page: Page,
+  about: { what: string; path: string; row: string; rounds: number },
+): Promise<Times> {
+  const { what, path, row, rounds } = about;
+  const ms: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await page.goto("about:blank");
+    const startedAt = performance.now();
+    await page.goto(path, { waitUntil: "commit" });
+    await page.locator(row).first().waitFor({ timeout: 60_000 });
+    ms.push(performance.now() - startedAt);
+  }
+  return { what, ms };
+}
+
+async function signedIn(page: Page): Promise<void> {
+  await page.goto("/sign-in");
+  await page.getByLabel("E-mail").fill(ADMIN.email);
+  await page.getByLabel("Password").fill(ADMIN.password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("navigation").first().waitFor({ timeout: 60_000 });
+}
+
+/** All keys of the folder, page by page, as a browser that scrolls to its end asks for them. */
+async function readAll(stage: Stage): Promise<{ keys: number; seconds: number; mostMb: number }> {
+  const startedAt = performance.now();
+  let keys = 0;
+  let mostMb = 0;
+  let cursor: string | null = null;
+  do {
+    const page: { objects: unknown[]; nextCursor: string | null } = await stage.client.bucket.list.query({
+      profileId: stage.profileId,
+      prefix: "bulk/",
+      cursor,
+    });
+    keys += page.objects.length;
+    cursor = page.nextCursor;
+    if (keys % 50_000 < page.objects.length) mostMb = Math.max(mostMb, await memoryOf(stage));
+  } while (cursor !== null);
+  return { keys, seconds: (performance.now() - startedAt) / 1000, mostMb };
+}
+
+const memoryOf = async ({ hub }: Stage): Promise<number> => (await usageOf(hub.pid)).rssBytes / 1e6;
+
+async function fill(stage: Stage, steps: number): Promise<void> {
+  await stage.startNode({ name: "gpu-1", run: RUN });
+  writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 1, modelBytes: 4096, optimizerBytes: 0, loss: 1 });
+  await waitUntil("a checkpoint is safe", async () =>
+    (await stage.client.runs.list.query()).some(({ complete }) => complete === 1),
+  );
+  await fillHub(stage, {
+    seed: "lists",
+    nodes: 0,
+    steps: Array.from({ length: steps }, (_, index) => 10 + 10 * index),
+  });
+}
+
+export async function benchLists(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      keys: { type: "string", default: "1000000" },
+      steps: { type: "string", default: "5000" },
+      rounds: { type: "string", default: "5" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  if (values.help) {
+    console.log(LISTS_HELP);
+    return;
+  }
+  const [keys, steps, rounds] = [
+    readCount("--keys", values.keys),
+    readCount("--steps", values.steps),
+    readCount("--rounds", values.rounds),
+  ];
+  const executablePath = findChromium();
+  if (executablePath === null) throw new BenchError("There is no Chromium: install it first.");
+  const stage = await openStage({ hub: { pages: "served" }, store: { flags: ["--fill", `bulk/:${keys}`] } });
+  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  try {
+    await fill(stage, steps);
+    const page = await browser.newPage({ baseURL: stage.hub.url, viewport: { width: 1440, height: 900 } });
+    await signedIn(page);
+    const bucket = `/buckets/${stage.profileId}?in=bulk/`;
+    const pages = [
+      await openings(page, { what: `bucket, ${keys} keys`, path: bucket, row: "tr[id^=row-]", rounds }),
+      await openings(page, { what: `run, ${steps} checkpoints`, path: `/runs/${RUN}`, row: "main tbody tr", rounds }),
+    ];
+    for (const { what, ms } of pages) {
+      console.log(
+        `  ${what}: first rows after ${middle(ms).toFixed(0)} ms (longest of ${rounds}: ${Math.max(...ms).toFixed(0)})`,
+      );
+    }
+    const beforeMb = await memoryOf(stage);
+    const first = await readAll(stage);
+    const betweenMb = await memoryOf(stage);
+    const second = await readAll(stage);
+    const afterMb = await memoryOf(stage);
+    console.log(
+      `  all ${first.keys} keys through the hub in ${first.seconds.toFixed(0)} s, again in ${second.seconds.toFixed(0)} s`,
+    );
+    console.log(
+      `  memory of the hub: ${beforeMb.toFixed(0)} MB before, ${betweenMb.toFixed(0)} between, ${afterMb.toFixed(0)} after, ${Math.max(first.mostMb, second.mostMb).toFixed(0)} at most`,
+    );
+  } finally {
+    await browser.close();
+    await stage.close();
+  }
+}
