@@ -2,11 +2,13 @@ import { parseArgs } from "node:util";
 import { chromium, type Page } from "@playwright/test";
 import { findChromium } from "#e2e/gate/install-chromium.ts";
 import { fillHub } from "#e2e/stage/fill-hub.ts";
-import { ADMIN, openStage, type Stage } from "#e2e/stage/open-stage.ts";
+import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
+import { medianOf } from "#protocol/robust.ts";
 import { BenchError } from "../bench-error.ts";
 import { usageOf } from "../fleet/watch-process.ts";
+import { signIn } from "../page/sign-in.ts";
 import { readCount } from "../read-count.ts";
 
 /** `npm run bench -- lists`: a bucket with a million keys and a run with thousands of checkpoints, from the click to the rows. */
@@ -24,9 +26,6 @@ interface Times {
   ms: number[];
 }
 
-const middle = (numbers: readonly number[]): number =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-
 /** From the request for a page, with nothing of it in memory, to its first row. */
 async function openings(
   page: Page,
@@ -42,14 +41,6 @@ async function openings(
     ms.push(performance.now() - startedAt);
   }
   return { what, ms };
-}
-
-async function signedIn(page: Page): Promise<void> {
-  await page.goto("/sign-in");
-  await page.getByLabel("E-mail").fill(ADMIN.email);
-  await page.getByLabel("Password").fill(ADMIN.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("navigation").first().waitFor({ timeout: 60_000 });
 }
 
 /** All keys of the folder, page by page, as a browser that scrolls to its end asks for them. */
@@ -112,7 +103,7 @@ export async function benchLists(args: readonly string[]): Promise<void> {
   try {
     await fill(stage, steps);
     const page = await browser.newPage({ baseURL: stage.hub.url, viewport: { width: 1440, height: 900 } });
-    await signedIn(page);
+    await signIn(page);
     const bucket = `/buckets/${stage.profileId}?in=bulk/`;
     const pages = [
       await openings(page, { what: `bucket, ${keys} keys`, path: bucket, row: "tr[id^=row-]", rounds }),
@@ -120,7 +111,7 @@ export async function benchLists(args: readonly string[]): Promise<void> {
     ];
     for (const { what, ms } of pages) {
       console.log(
-        `  ${what}: first rows after ${middle(ms).toFixed(0)} ms (longest of ${rounds}: ${Math.max(...ms).toFixed(0)})`,
+        `  ${what}: first rows after ${medianOf(ms).toFixed(0)} ms (longest of ${rounds}: ${Math.max(...ms).toFixed(0)})`,
       );
     }
     const beforeMb = await memoryOf(stage);

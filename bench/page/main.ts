@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "@playwright/test";
 import { findChromium } from "#e2e/gate/install-chromium.ts";
-import { ADMIN, openStage, type Stage } from "#e2e/stage/open-stage.ts";
+import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { fillHub } from "#e2e/stage/fill-hub.ts";
 import { waitUntil } from "#e2e/stage/wait-until.ts";
 import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
@@ -13,6 +13,7 @@ import { driveSimulators } from "../fleet/drive-simulators.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
 import { type FrameWork, readTrace } from "./read-trace.ts";
+import { signIn } from "./sign-in.ts";
 
 /** `npm run bench -- page`: what a page costs the browser while a large fleet streams. */
 
@@ -203,11 +204,7 @@ async function run(stage: Stage, options: Options): Promise<PageCost[]> {
     const page = await browser.newPage({ baseURL: stage.hub.url, viewport: { width: 1440, height: 900 } });
     // A page that is too busy to answer is a result, not an error.
     page.setDefaultTimeout(120_000);
-    await page.goto("/sign-in");
-    await page.getByLabel("E-mail").fill(ADMIN.email);
-    await page.getByLabel("Password").fill(ADMIN.password);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("navigation").first().waitFor({ timeout: 60_000 });
+    await signIn(page);
     const costs: PageCost[] = [];
     for (const path of options.paths) {
       const cost = await lookAt(page, { path, minutes: options.minutes, traceFile: options.trace });

@@ -27,8 +27,8 @@ async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string })
 
 /**
  * The manifest of a checkpoint a node may restore, as it was committed; `profileId` says in which home, left out: as its row
- * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best first. The hub's own record is the authority, not what lies in the
- * bucket now.
+ * says. `asStored`: hidden names stay hidden, as a copy has to say them. With it comes from where else it may be read, best
+ * first. The hub's own record is the authority, not what lies in the bucket now.
  * @throws Fault NOT_THIS_NODES, CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH
  */
 export async function readCheckpoint(

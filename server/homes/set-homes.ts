@@ -97,8 +97,7 @@ export async function setHomes(
     return recordEvent(tx, { at: hub.now(), kind: "homes-changed", work: "safe", run, text });
   });
   for (const { id } of added) await claimThere(hub, run, id);
-  const writer = hub.live.writers.get(run);
-  if (writer !== undefined) hub.live.send(writer.nodeId, { type: "refresh" });
+  hub.live.refreshWriter(run);
   emit(hub, event, ["runs", "profiles", "checkpoints"]);
   return readHomes(hub, run);
 }

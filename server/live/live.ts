@@ -159,6 +159,12 @@ export class Live {
     }
   }
 
+  /** The node that writes a run, if one does, asks anew where its bytes go and how. */
+  refreshWriter(run: string): void {
+    const writer = this.writers.get(run);
+    if (writer !== undefined) this.send(writer.nodeId, { type: "refresh" });
+  }
+
   /** A browser watches from now on: nodes report every second. Call the returned function when it leaves. */
   enter(now: () => number): () => void {
     this.#watchers++;

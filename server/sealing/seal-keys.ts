@@ -15,7 +15,7 @@ const strictest = (all: readonly Sealing[]): Sealing =>
   all.includes("names") ? "names" : all.includes("content") ? "content" : "off";
 
 /** The profiles in which a run lies, the given one at the front: its key is taken where it has one. */
-async function rowsOf(db: Pick<Hub, "db">["db"], about: { run: string; profileId: string }): Promise<Profile[]> {
+async function rowsOf(db: Hub["db"], about: { run: string; profileId: string }): Promise<Profile[]> {
   const ids = (await homesOf(db, about.run))?.profileIds ?? [];
   const rows = await db.profile.findMany({ where: { id: { in: [...ids, about.profileId] } } });
   const placeOf = ({ id }: Profile) => (id === about.profileId ? -1 : ids.indexOf(id));
@@ -39,10 +39,8 @@ export async function nodeSealingInRun(
   about: { run: string; profileId: string },
 ): Promise<NodeSealing | null> {
   const rows = await rowsOf(hub.db, about);
-  const told = await nodeSealingOf(
-    hub,
-    rows.find((row) => sealingOf(row) !== "off") ?? { sealing: "off", sealKeyId: null, name: "" },
-  );
+  const row = rows.find((one) => sealingOf(one) !== "off");
+  const told = row === undefined ? null : await nodeSealingOf(hub, row);
   return told === null ? null : { ...told, hideNames: strictest(rows.map(sealingOf)) === "names" };
 }
 

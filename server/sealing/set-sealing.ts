@@ -78,7 +78,6 @@ async function tell(
 /** Runs that have this bucket beside others are encrypted as the strictest asks: their writers may be nodes of another profile. */
 async function refreshWriters(hub: Hub, profileId: string): Promise<void> {
   for (const { run } of await hub.db.runHome.findMany({ where: { profileId }, select: { run: true } })) {
-    const writer = hub.live.writers.get(run);
-    if (writer !== undefined) hub.live.send(writer.nodeId, { type: "refresh" });
+    hub.live.refreshWriter(run);
   }
 }

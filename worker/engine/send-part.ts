@@ -219,17 +219,20 @@ function meteredBody(
   const reader = source.reader(part, engine.store.compares(checksum) ? null : crc32);
   let moved = 0;
   const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
+  const pay = (into: Buffer, at: number, wanted: number): number | Promise<number> => {
+    const allowed = lane.tryTake(wanted);
+    if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
+    return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
+  };
   const body: UploadBody = {
     lengthBytes: length,
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
-      const asked = Math.min(into.length, length - at);
-      const wanted = place === null ? asked : place.tryTake(asked);
-      if (wanted === 0 && place !== null)
-        return place.take(asked).then((later) => reader.read(into.subarray(0, later), at));
-      const allowed = lane.tryTake(wanted);
-      if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
-      return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
+      const wanted = Math.min(into.length, length - at);
+      const granted = place === null ? wanted : place.tryTake(wanted);
+      if (granted > 0 || place === null) return pay(into, at, granted);
+      // Nothing is read for who has left meanwhile.
+      return place.take(wanted).then((later) => (later === 0 ? 0 : pay(into, at, later)));
     },
     sent: (bytes) => {
       if (bytes > 0) engine.meter.add(bytes);

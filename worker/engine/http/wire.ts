@@ -32,7 +32,7 @@ export interface Wire {
   warm(url: string, count: number): void;
   /** Least time to connect or to the first byte of a request without a body lately, ms; null when unknown. */
   rttMs(): number | null;
-  /** The middle of three TCP handshakes made now, to where the last request went; null when that cannot be told. */
+  /** The middle of `tries` TCP handshakes (three when left out) made now, to where the last request went; null when that cannot be told. */
   measureRtt(tries?: number): Promise<number | null>;
   /** Most connections from now on; idle ones above it are closed, requests above it wait in line. */
   setConnections(count: number): void;
