@@ -180,7 +180,7 @@ async function benchAll(options: Options): Promise<void> {
   }
   const stateFolder = await mkdtemp(join(tmpdir(), "tidemark-bench-state-"));
   try {
-    const { ready, missing } = await findTools({ names: options.tools, otherBundle: options.otherBundle, stateFolder });
+    const { ready, missing } = await findTools({ names: options.tools, otherBuild: options.otherBuild, stateFolder });
     for (const [name, why] of missing) console.log(`${name} is not measured: ${why}`);
     const why = whyNoLink();
     for (const benchCase of options.cases) {

@@ -15,7 +15,7 @@ export interface Options {
   congestion: string;
   /** Null: the one of the case. */
   server: ServerName | null;
-  otherBundle: string | null;
+  otherBuild: string | null;
   /** Leave link and server up until Ctrl-C. */
   keep: boolean;
   build: boolean;
@@ -49,8 +49,8 @@ Tools: ${TOOL_NAMES.join(", ")}.
   --size MB          move this much instead of what the case says; never saved
   --cc NAME          TCP congestion control on emulated links (cubic)
   --server NAME      minio or versitygw instead of what the case says
-  --other FILE       another built tidemark.mjs, to compare two builds in one run
-  --no-build         use dist/tidemark.mjs as it is
+  --other FILE       another build (tidemark.mjs or the executable), to compare two in one run
+  --no-build         use what is in dist/ as it is
   --keep             leave link and server up and print how to reach them, until Ctrl-C
   --save             keep the results in bench/results/ and write docs/benchmarks.md
   --report           only write docs/benchmarks.md again from bench/results/
@@ -75,7 +75,7 @@ export function readOptions(args: readonly string[]): Options {
     sizeBytes: sizeMb === null ? null : sizeMb * 1_000_000,
     congestion: values.cc ?? "cubic",
     server: values.server === undefined ? null : findServer(values.server),
-    otherBundle: values.other ?? null,
+    otherBuild: values.other ?? null,
     keep: values.keep ?? false,
     build: !(values["no-build"] ?? false),
     save: values.save ?? false,

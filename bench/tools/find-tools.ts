@@ -5,7 +5,7 @@ import { rclone, s5cmd } from "./go-tools.ts";
 import { awsCli, boto3, NO_CRT } from "./python-tools.ts";
 import { raw } from "./raw.ts";
 import { sdk } from "./sdk.ts";
-import { OWN_BUNDLE, tidemark } from "./tidemark.ts";
+import { ownBuild, tidemark } from "./tidemark.ts";
 import type { Tool } from "./tool.ts";
 
 /** All tools, in the order in which they take turns. */
@@ -36,7 +36,7 @@ export interface ReadyTool {
 export interface FindOptions {
   names: readonly ToolName[];
   /** A second build of Tidemark, for `other`. */
-  otherBundle: string | null;
+  otherBuild: string | null;
   /** Where `again` keeps its state from run to run. */
   stateFolder: string;
 }
@@ -72,18 +72,18 @@ function maker(options: FindOptions): (name: ToolName) => Promise<Tool> {
   return async (name) => {
     switch (name) {
       case "tidemark":
-        return tidemark({ name, title: "**Tidemark**", bundle: OWN_BUNDLE, stateFolder: null });
+        return tidemark({ name, title: "**Tidemark**", build: ownBuild(), stateFolder: null });
       case "again":
         return tidemark({
           name,
           title: "Tidemark, store known",
-          bundle: OWN_BUNDLE,
+          build: ownBuild(),
           stateFolder: options.stateFolder,
         });
       case "other":
-        if (options.otherBundle === null)
-          throw new BenchError('The tool "other" needs --other FILE, a built tidemark.mjs.');
-        return tidemark({ name, title: "Tidemark, other build", bundle: options.otherBundle, stateFolder: null });
+        if (options.otherBuild === null)
+          throw new BenchError('The tool "other" needs --other FILE, a built tidemark.mjs or executable.');
+        return tidemark({ name, title: "Tidemark, other build", build: options.otherBuild, stateFolder: null });
       case "rclone":
         return rclone((await installed()).rclone);
       case "s5cmd":

@@ -8,12 +8,15 @@ import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
 export interface TidemarkOptions {
   name: string;
   title: string;
-  bundle: string;
+  /** An executable, or a module for Node (`.mjs`). */
+  build: string;
   /** Keeps what was learned of the store from run to run; null: every run is the first on its node. */
   stateFolder: string | null;
 }
 
-export const OWN_BUNDLE = join(ROOT, "dist/tidemark.mjs");
+const EXECUTABLE = join(ROOT, "dist/tidemark");
+/** The file that is copied to nodes; where it cannot be made, the module. */
+export const ownBuild = (): string => (existsSync(EXECUTABLE) ? EXECUTABLE : `${EXECUTABLE}.mjs`);
 
 /** Tidemark with its default settings; variables TIDEMARK_* of the person's environment reach it. */
 export function tidemark(options: TidemarkOptions): Tool {
@@ -24,9 +27,9 @@ export function tidemark(options: TidemarkOptions): Tool {
     setup: "`tidemark cp`, default settings",
     find: () =>
       Promise.resolve(
-        existsSync(options.bundle)
+        existsSync(options.build)
           ? { version: `Node ${process.versions.node}` }
-          : { missing: `${options.bundle} does not exist` },
+          : { missing: `${options.build} does not exist` },
       ),
     command: (errand) => tidemarkCommand(options, errand),
     inFlight: () => null,
@@ -38,9 +41,10 @@ function tidemarkCommand(options: TidemarkOptions, errand: Errand): Command {
   const store = s3Address(errand) + (isFolder ? "/" : "");
   const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
   const sizes = errand.setting === "ten-by-ten" ? ["--concurrency", "10", "--part-size", "10MB"] : [];
+  const isModule = options.build.endsWith(".mjs");
   return {
-    program: process.execPath,
-    args: [options.bundle, "cp", ...sizes, ...ends],
+    program: isModule ? process.execPath : options.build,
+    args: [...(isModule ? [options.build] : []), "cp", ...sizes, ...ends],
     env: {
       ...baseEnvironment(errand),
       TIDEMARK_STATE: options.stateFolder ?? join(errand.scratch, "state"),
