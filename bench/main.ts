@@ -23,6 +23,7 @@ import { bytesOf, type Shape } from "./stage/make-payload.ts";
 import { openStage, type Stage } from "./stage/open-stage.ts";
 import { benchPacks } from "./packs/main.ts";
 import { benchPage } from "./page/main.ts";
+import { benchOpenings } from "./page/openings.ts";
 import { benchTraining } from "./training/main.ts";
 import { findTools, type ReadyTool } from "./tools/find-tools.ts";
 import { personalSettings } from "./tools/tidemark.ts";
@@ -206,6 +207,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>
   [HISTORY_CASE]: runHistory,
   links: benchLinks,
   lists: benchLists,
+  openings: benchOpenings,
   packs: benchPacks,
   page: benchPage,
   training: benchTraining,

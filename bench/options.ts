@@ -32,6 +32,7 @@ export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|dow
 
        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
        npm run bench -- page       what its pages cost the browser meanwhile; --help says more
+       npm run bench -- openings   how soon pages are there, and answer; --help says more
        npm run bench -- training   what saving costs the training beside it; --help says more
        npm run bench -- browser    a large file up and down through Chromium, over a long link; --help says more
        npm run bench -- links      a fleet benchmark over emulated links, beside what they allow; --help says more
@@ -113,6 +114,7 @@ function findCase(name: string): BenchCase {
   const found = CASES.find((benchCase) => benchCase.name === name);
   if (found === undefined)
     throw new BenchError(`There is no case "${name}".        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
+       npm run bench -- openings   how soon pages are there, and answer; --help says more
        npm run bench -- training   what saving costs the training beside it; --help says more
 
 Cases: ${CASES.map((c) => c.name).join(", ")}.`);

@@ -6,7 +6,7 @@ export interface Memory {
   /** The largest process that draws a page. */
   tabBytes: number;
   /** All of the browser's processes together. */
-  allBytes: number;
+  browserBytes: number;
 }
 
 const LOOK_EVERY_MS = 500;
@@ -19,14 +19,14 @@ async function pssOf(pid: number): Promise<number> {
 /** Looks until it is stopped; what it found then. */
 export async function watchMemory(browser: Browser): Promise<{ stop: () => Promise<Memory> }> {
   const session = await browser.newBrowserCDPSession();
-  const most: Memory = { tabBytes: 0, allBytes: 0 };
+  const most: Memory = { tabBytes: 0, browserBytes: 0 };
   const look = async (): Promise<void> => {
     const { processInfo } = await session.send("SystemInfo.getProcessInfo");
     const held = await Promise.all(processInfo.map(async ({ id, type }) => ({ type, bytes: await pssOf(id) })));
     const tabs = held.filter(({ type }) => type === "renderer").map(({ bytes }) => bytes);
     most.tabBytes = Math.max(most.tabBytes, ...tabs);
-    most.allBytes = Math.max(
-      most.allBytes,
+    most.browserBytes = Math.max(
+      most.browserBytes,
       held.reduce((sum, { bytes }) => sum + bytes, 0),
     );
   };

@@ -1,19 +1,16 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { chromium, type Page } from "@playwright/test";
 import { findChromium } from "#e2e/gate/install-chromium.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
-import { fillHub } from "#e2e/stage/fill-hub.ts";
-import { waitUntil } from "#e2e/stage/wait-until.ts";
-import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
-import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
-import { driveSimulators } from "../fleet/drive-simulators.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
-import { type FrameWork, readTrace } from "./read-trace.ts";
+import { readTrace } from "./read-trace.ts";
+import { savePageResult, type PageCost } from "./result.ts";
 import { signIn } from "./sign-in.ts";
+import { streamFleet } from "./stream-fleet.ts";
+import { writePagesPage } from "./write-page.ts";
 
 /** `npm run bench -- page`: what a page costs the browser while a large fleet streams. */
 
@@ -24,21 +21,7 @@ export const PAGE_HELP = `npm run bench -- page [--nodes N] [--minutes M] [--eve
   --every S       seconds between two reports of a node (5)
   --path PATH     a page to look at; may be given several times (/ and /nodes)
   --trace FILE    keep the last trace, for chrome://tracing or Perfetto
-  --save          keep the results in bench/results/page/`;
-
-interface PageCost {
-  path: string;
-  frame: FrameWork;
-  /** Of JavaScript, after a collection. */
-  heapMb: { start: number; end: number };
-  domNodes: { start: number; end: number };
-  /** Tasks over 100 ms by the clock, and the longest, as the page itself saw them. */
-  longTasks: { over100: number; longestMs: number };
-  /** How often another row lay under the resting pointer. */
-  rowsMoved: number;
-  /** The browser's own layout-shift score while it was looked at. */
-  shifted: number;
-}
+  --save          keep the results in bench/results/page/ and write docs/pages.md`;
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -180,27 +163,9 @@ function readPageOptions(args: readonly string[]): Options | "help" {
 async function run(stage: Stage, options: Options): Promise<PageCost[]> {
   const executablePath = findChromium();
   if (executablePath === null) throw new BenchError("There is no Chromium: install it first.");
-  // The overview is that of a fleet that has something safe.
-  await stage.startNode({ name: "real-1", run: "real" });
-  writeCheckpoint({ folder: stage.folderOf("real-1"), step: 1, modelBytes: 1024, optimizerBytes: 0, loss: 1 });
-  await waitUntil("a checkpoint is safe", async () =>
-    (await stage.client.runs.list.query()).some(({ complete }) => complete > 0),
-  );
-  const seed = "bench";
-  await fillHub(stage, { seed, nodes: options.nodes });
-  const simulators = await driveSimulators({
-    url: stage.hub.url,
-    token: "",
-    seed,
-    nodes: options.nodes,
-    everyMs: options.every * 1000,
-    intervalMs: 600_000,
-    processes: 1,
-    under: [],
-  });
+  const { simulators } = await streamFleet(stage, { nodes: options.nodes, everySeconds: options.every });
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   try {
-    await simulators.ready;
     const page = await browser.newPage({ baseURL: stage.hub.url, viewport: { width: 1440, height: 900 } });
     // A page that is too busy to answer is a result, not an error.
     page.setDefaultTimeout(120_000);
@@ -227,15 +192,21 @@ export async function benchPage(args: readonly string[]): Promise<void> {
   console.log(
     `${options.nodes} nodes, a report of each every ${options.every} s, each page for ${options.minutes} min`,
   );
+  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
   const stage = await openStage({ hub: { pages: "served" } });
   try {
     const pages = await run(stage, options);
     if (!options.save) return;
-    const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
-    const command = commandOf("page", args);
-    const path = join(ROOT, `bench/results/page/${options.nodes}.json`);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, `${JSON.stringify({ ...machine, command, nodes: options.nodes, pages }, null, 2)}\n`);
+    const { nodes, minutes, every: everySeconds } = options;
+    await savePageResult("streaming", {
+      ...machine,
+      command: commandOf("page", args),
+      nodes,
+      minutes,
+      everySeconds,
+      pages,
+    });
+    await writePagesPage();
   } finally {
     await stage.close();
   }

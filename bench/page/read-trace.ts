@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { frameWork } from "./result.ts";
 
 /**
  * What a page's main thread did, from a trace of Chromium: scripting, styles and layout by frame. Counted in the
@@ -40,15 +41,7 @@ const traceEvent = z.object({
 const traceFile = z.object({ traceEvents: z.array(traceEvent) });
 type TraceEvent = z.infer<typeof traceEvent>;
 
-export interface FrameWork {
-  frames: number;
-  /** Milliseconds of scripting, styles and layout in a frame. */
-  p50: number;
-  p95: number;
-  longest: number;
-  /** Milliseconds of the longest single task. */
-  longestTask: number;
-}
+export type FrameWork = z.infer<typeof frameWork>;
 
 const percentileOf = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

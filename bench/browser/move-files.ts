@@ -1,0 +1,137 @@
+import type { BrowserContext, Page } from "@playwright/test";
+import { z } from "zod";
+import type { LinkSettings } from "#e2e/link/emulator.ts";
+import { formatCount } from "#protocol/units.ts";
+import { BenchError } from "../bench-error.ts";
+import type { Moved, Transfers } from "../page/result.ts";
+import { isStream, sha256OfStream, watchTasks } from "./in-page.ts";
+import type { FarEnd } from "./start-far-end.ts";
+import { watchMemory, type Memory } from "./watch-memory.ts";
+
+/** What is done with the page, as a person does it: a large file up and down, and many small ones dropped at once. */
+
+const LONGEST_MS = 60 * 60_000;
+export const LARGE_NAME = "large.bin";
+
+const partCounts = z.object({ parts: z.number(), requests: z.number(), succeeded: z.number() });
+
+export interface Wanted {
+  bytes: number;
+  link: LinkSettings;
+  files: number;
+  reloads: boolean;
+  builds: boolean;
+  saves: boolean;
+}
+
+export interface Turn {
+  context: BrowserContext;
+  page: Page;
+  far: FarEnd;
+  wanted: Wanted;
+}
+
+/** Runs it with the clock and the scales on. */
+async function weigh(turn: Turn, work: () => Promise<void>): Promise<{ seconds: number; memory: Memory }> {
+  const browser = turn.context.browser();
+  if (browser === null) throw new BenchError("The browser has ended.");
+  const memory = await watchMemory(browser);
+  const startedAt = performance.now();
+  await work();
+  return { seconds: (performance.now() - startedAt) / 1000, memory: await memory.stop() };
+}
+
+/** @throws BenchError when what arrived is not what was sent */
+export async function upload(turn: Turn, folder: string, reload: "in the middle" | "never"): Promise<Moved> {
+  const { page, far, wanted } = turn;
+  const key = `${folder}/dataset/${LARGE_NAME}`;
+  await far.ask({ ask: "reset" });
+  await page.goto(`${far.url}/transfers`);
+  await page.getByRole("region", { name: "This browser" }).getByRole("button", { name: "Upload…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Folder", { exact: true }).first().fill(`${folder}/`);
+  await dialog.getByRole("button", { name: "Choose a folder" }).click();
+  await dialog.getByText("1 file,").waitFor();
+  const line = page.getByRole("listitem", { name: `upload of dataset/${LARGE_NAME}` }).first();
+  const parts = async () => partCounts.parse(await far.ask({ ask: "parts", key }));
+  const { seconds, memory } = await weigh(turn, async () => {
+    await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+    if (reload === "in the middle") {
+      const half = /^([5-9]\d|100)% ↑/;
+      await page.waitForFunction((pattern) => new RegExp(pattern).test(document.title), half.source, {
+        timeout: LONGEST_MS,
+      });
+      await page.reload();
+    }
+    await line.getByText("done", { exact: true }).first().waitFor({ timeout: LONGEST_MS });
+  });
+  const { parts: count, requests } = await parts();
+  if ((await far.ask({ ask: "sha256", key })) !== sha256OfStream(wanted.bytes)) {
+    throw new BenchError(`What arrived as ${key} is not what was sent.`);
+  }
+  return {
+    what: reload === "never" ? "up" : "up, with a reload",
+    seconds,
+    ofLink: (wanted.bytes * 8) / seconds / (wanted.link.upMbit * 1e6),
+    ...memory,
+    notes: `SHA-256 equal; ${requests} requests for ${count} parts`,
+  };
+}
+
+/** @throws BenchError when what came is not what lies there */
+export async function download(turn: Turn, folder: string): Promise<Moved> {
+  const { page, far, wanted } = turn;
+  const query = new URLSearchParams({ in: `${folder}/dataset/`, object: `${folder}/dataset/${LARGE_NAME}` });
+  await page.goto(`${far.url}/buckets/${far.profileId}?${query.toString()}`);
+  const button = page.getByRole("button", { name: "Download this object" });
+  await button.waitFor();
+  const { seconds, memory } = await weigh(turn, async () => {
+    await button.click();
+    await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
+    const line = page.getByRole("listitem", { name: `download of ${LARGE_NAME}` }).first();
+    await line
+      .getByText(/checksums agree|no checksum on record|failed/)
+      .first()
+      .waitFor({ timeout: LONGEST_MS });
+  });
+  if (!(await isStream(page, wanted.bytes))) throw new BenchError("What came is not what lies in the bucket.");
+  return {
+    what: "down",
+    seconds,
+    ofLink: (wanted.bytes * 8) / seconds / (wanted.link.downMbit * 1e6),
+    ...memory,
+    notes: "equal byte for byte",
+  };
+}
+
+/** Thousands of small files dropped at once: how long they take, and for how long the page did not answer. */
+export async function uploadMany({ page, far, wanted }: Turn): Promise<NonNullable<Transfers["small"]>> {
+  await page.addInitScript(() => Reflect.set(DataTransferItem.prototype, "getAsFileSystemHandle", async () => null));
+  await page.goto(`${far.url}/transfers`);
+  await page.getByRole("region", { name: "This browser" }).getByRole("button", { name: "Upload…" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Folder", { exact: true }).first().fill("many/");
+  const given = await page.evaluateHandle((count) => {
+    const transfer = new DataTransfer();
+    for (let index = 0; index < count; index++) {
+      transfer.items.add(new File([`small file ${index} `.repeat(100)], `${index}.txt`));
+    }
+    return transfer;
+  }, wanted.files);
+  const tasks = await watchTasks(page);
+  const zone = dialog.getByRole("region", { name: "Drop files or folders here" });
+  await zone.dispatchEvent("drop", { dataTransfer: given });
+  await dialog.getByText(`${formatCount(wanted.files)} files,`).waitFor();
+  const startedAt = performance.now();
+  await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+  const line = page.getByRole("listitem", { name: `upload of ${formatCount(wanted.files)} files` }).first();
+  await line.getByText("Files", { exact: true }).click();
+  const moving = (is: boolean) =>
+    page.waitForFunction((wanted) => document.title.includes("↑") === wanted, is, { timeout: LONGEST_MS });
+  await moving(true);
+  await moving(false);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const rows = await line.getByRole("list", { name: "Files" }).getByRole("listitem").count();
+  const { longest, above100 } = await tasks();
+  return { files: wanted.files, seconds, longestTaskMs: longest, above100, rows };
+}

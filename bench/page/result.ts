@@ -1,0 +1,124 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as z from "zod";
+import { machineFacts } from "../report/results.ts";
+
+/** What was measured of the pages in a browser, as it is kept: `docs/pages.md` is made from it. */
+
+const FOLDER = join(import.meta.dirname, "../results/page");
+
+export const frameWork = z.object({
+  frames: z.number(),
+  /** Milliseconds of scripting, styles and layout in a frame. */
+  p50: z.number(),
+  p95: z.number(),
+  longest: z.number(),
+  /** Milliseconds of the longest single task. */
+  longestTask: z.number(),
+});
+
+const startAndEnd = z.object({ start: z.number(), end: z.number() });
+
+/** What a page cost while a fleet streamed. */
+const streaming = machineFacts.extend({
+  nodes: z.number(),
+  everySeconds: z.number(),
+  minutes: z.number(),
+  pages: z.array(
+    z.object({
+      path: z.string(),
+      frame: frameWork,
+      /** Of JavaScript, after a collection. */
+      heapMb: startAndEnd,
+      domNodes: startAndEnd,
+      /** Tasks over 100 ms by the clock, and the longest, as the page itself saw them. */
+      longTasks: z.object({ over100: z.number(), longestMs: z.number() }),
+      /** How often another row lay under the resting pointer. */
+      rowsMoved: z.number(),
+      /** The browser's own layout-shift score while it was looked at. */
+      shifted: z.number(),
+    }),
+  ),
+});
+export type Streaming = z.infer<typeof streaming>;
+export type PageCost = Streaming["pages"][number];
+
+const seen = z.object({
+  /** Milliseconds from the navigation to the largest thing drawn, of each round. */
+  largestPaintMs: z.array(z.number()),
+  /** Of each round, the browser's own layout-shift score. */
+  shifted: z.array(z.number()),
+  /** Bytes of JavaScript over the wire. */
+  scriptBytes: z.number(),
+  longestTaskMs: z.number(),
+});
+
+/** What it takes to open a page with nothing of it in memory, and to do something on it. */
+const openings = machineFacts.extend({
+  nodes: z.number(),
+  pages: z.array(seen.extend({ path: z.string() })),
+  /** Milliseconds from an event to the frame that shows what came of it, the longest of each round. */
+  actions: z.array(z.object({ what: z.string(), ms: z.array(z.number()) })),
+});
+export type Openings = z.infer<typeof openings>;
+export type Opening = Openings["pages"][number];
+
+const moved = z.object({
+  what: z.string(),
+  seconds: z.number(),
+  /** Share of the rate that the link has. */
+  ofLink: z.number(),
+  /** At most, in bytes of their own (PSS). */
+  tabBytes: z.number(),
+  browserBytes: z.number(),
+  notes: z.string(),
+});
+export type Moved = z.infer<typeof moved>;
+
+/** A large file, and many small ones, through the browser. */
+const transfers = machineFacts.extend({
+  browser: z.string(),
+  bytes: z.number(),
+  link: z.object({ rttMs: z.number(), upMbit: z.number(), downMbit: z.number() }),
+  moved: z.array(moved),
+  small: z
+    .object({
+      files: z.number(),
+      seconds: z.number(),
+      longestTaskMs: z.number(),
+      above100: z.number(),
+      rows: z.number(),
+    })
+    .nullable(),
+  /** Packets that the emulator lost because the machine was too slow. */
+  refused: z.number(),
+});
+export type Transfers = z.infer<typeof transfers>;
+
+const KINDS = { streaming, openings, transfers } as const;
+export type Kind = keyof typeof KINDS;
+export interface PageResults {
+  streaming: Streaming | null;
+  openings: Openings | null;
+  transfers: Transfers | null;
+}
+
+const fileOf = (kind: Kind): string => join(FOLDER, `${kind}.json`);
+
+export async function savePageResult<K extends Kind>(kind: K, result: NonNullable<PageResults[K]>): Promise<void> {
+  await mkdir(FOLDER, { recursive: true });
+  await writeFile(fileOf(kind), `${JSON.stringify(result, null, 2)}\n`);
+}
+
+/** What was kept of each; null for what was never measured. */
+export async function readPageResults(): Promise<PageResults> {
+  const read = async (kind: Kind): Promise<unknown> => {
+    const text = await readFile(fileOf(kind), "utf8").catch(() => null);
+    return text === null ? null : (JSON.parse(text) as unknown);
+  };
+  return {
+    streaming: streaming.nullable().parse(await read("streaming")),
+    openings: openings.nullable().parse(await read("openings")),
+    transfers: transfers.nullable().parse(await read("transfers")),
+  };
+}
