@@ -14,6 +14,7 @@ import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useWhyNot } from "../_hub/person.tsx";
 import { useAction } from "../_hub/use-action.ts";
+import { useTakeBack } from "../_hub/use-take-back.ts";
 import { Banner } from "../_ui/banner.tsx";
 import { Button } from "../_ui/button.tsx";
 import { TextInput } from "../_ui/field.tsx";
@@ -202,6 +203,7 @@ function ApplyLine({ wanted, asked, onReset }: ApplyLineProps) {
   const rate = useRate();
   const client = useQueryClient();
   const same = isSame(wanted, asked);
+  const takeBack = useTakeBack("thresholds");
   const save = useAction(() => hub.thresholds.set.mutate({ thresholds: wanted, version: asked.version }));
   return (
     <div className="flex flex-col gap-3 border-t border-line px-4 py-3">
@@ -211,9 +213,13 @@ function ApplyLine({ wanted, asked, onReset }: ApplyLineProps) {
           disabled={same || save.busy || whyNot !== null}
           title={whyNot ?? undefined}
           onClick={() =>
-            save.run(undefined, () => {
+            save.run(undefined, ({ version }) => {
               void client.invalidateQueries({ queryKey: ["thresholds"] });
-              say("safe", `Every node that starts is asked for ${thresholdWords(wanted, rate) ?? "nothing"}.`);
+              const { up, down, rttMs } = asked;
+              const back = () => hub.thresholds.set.mutate({ thresholds: { up, down, rttMs }, version });
+              const says = (of: LinkThresholds) =>
+                `Every node that starts is asked for ${thresholdWords(of, rate) ?? "nothing"}`;
+              say("safe", `${says(wanted)}.`, takeBack(back, `${says(asked)} again.`));
             })
           }
         >

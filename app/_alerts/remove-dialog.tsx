@@ -2,19 +2,23 @@
 import { useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ConfirmDialog, REMOVE_WORDS } from "../_hub/confirm-dialog.tsx";
+import { useTakeBack } from "../_hub/use-take-back.ts";
 import { say } from "../_ui/toast.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 
 interface RemoveDialogProps {
   name: string;
   remove: () => Promise<unknown>;
+  /** Makes one like it again; left out where the hub keeps something of it that it never shows. */
+  bringBack?: () => Promise<unknown>;
   onClose: () => void;
   /** What goes with it. */
   children: ReactNode;
 }
 
-export function RemoveDialog({ name, remove, onClose, children }: RemoveDialogProps) {
+export function RemoveDialog({ name, remove, bringBack, onClose, children }: RemoveDialogProps) {
   const client = useQueryClient();
+  const takeBack = useTakeBack("alerts");
   return (
     <ConfirmDialog
       title={`Remove ${visibleText(name)}?`}
@@ -22,7 +26,8 @@ export function RemoveDialog({ name, remove, onClose, children }: RemoveDialogPr
       run={remove}
       onDone={() => {
         void client.invalidateQueries({ queryKey: ["alerts"] });
-        say("quiet", `${name} was removed.`);
+        const undo = bringBack === undefined ? null : takeBack(bringBack, `${visibleText(name)} is there again.`);
+        say("quiet", `${visibleText(name)} was removed.`, undo);
       }}
       onClose={onClose}
     >

@@ -33,6 +33,10 @@ function write(name: string, text: string | null): void {
   for (const listener of listeners) listener();
 }
 
+/** From what is kept now, which may be another tab's: for what happens later than the press that led to it. */
+export const changeKeptText = (name: string, change: (text: string | null) => string | null): void =>
+  write(name, change(read(name)));
+
 /** One text by its name, and how to keep another; null where none is kept. Whoever reads it must expect any text. */
 export function useKeptText(name: string): [string | null, (text: string | null) => void] {
   const text = useSyncExternalStore(

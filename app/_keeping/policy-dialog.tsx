@@ -1,12 +1,13 @@
 "use client";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useDeferredValue, useState } from "react";
-import type { KeepPolicy, RunPolicyView } from "#protocol/keeping.ts";
+import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/keeping.ts";
 import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { faultOf } from "../_hub/fault-of.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { useTakeBack } from "../_hub/use-take-back.ts";
 import { Button } from "../_ui/button.tsx";
 import { FormEnd } from "../_ui/form-end.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
@@ -43,12 +44,14 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
   const form = forms[scope];
   const read = readPolicy(form);
   const of = scope === "own" ? run : null;
-  const save = useAction(async (policy: KeepPolicy | null) => {
-    await hub.keeping.setPolicy.mutate({ run: of, policy, version: stored.version });
-  });
-  const done = (text: string) => {
+  const takeBack = useTakeBack("runs");
+  const save = useAction((policy: KeepPolicy | null) =>
+    hub.keeping.setPolicy.mutate({ run: of, policy, version: stored.version }),
+  );
+  const done = (text: string, { version }: PolicyView) => {
     void client.invalidateQueries({ queryKey: ["runs"] });
-    say("safe", text);
+    const back = () => hub.keeping.setPolicy.mutate({ run: of, policy: stored.policy, version });
+    say("safe", text, takeBack(back, "The policy is what it was before."));
     onClose();
   };
   return (
@@ -59,7 +62,9 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
         onSubmit={(event) => {
           event.preventDefault();
           if (!read.ok) return;
-          save.run(read.policy, () => done("The policy is saved. It is applied at the hub's next look."));
+          save.run(read.policy, (saved) =>
+            done("The policy is saved. It is applied at the hub's next look.", saved),
+          );
         }}
       >
         <FilterWords
@@ -87,7 +92,9 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
               className="mr-auto"
               disabled={save.busy}
               onClick={() =>
-                save.run(null, () => done(scope === "own" ? "The run goes by the default." : "The default is removed."))
+                save.run(null, (saved) =>
+                  done(scope === "own" ? "The run goes by the default." : "The default is removed.", saved),
+                )
               }
             >
               {scope === "own" ? "Use the default" : "Remove the default"}

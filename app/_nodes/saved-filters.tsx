@@ -2,7 +2,7 @@
 import { X } from "lucide-react";
 import { usePathname, useRouter, useSearchParams } from "next/navigation";
 import { useState } from "react";
-import { useKeptText } from "../_hub/kept-text.ts";
+import { changeKeptText, useKeptText } from "../_hub/kept-text.ts";
 import { Button, IconButton } from "../_ui/button.tsx";
 import { classNames } from "../_ui/class-names.ts";
 import { TextInput } from "../_ui/field.tsx";
@@ -47,7 +47,9 @@ export function SavedFilters() {
                 label={`Forget ${visibleText(view.name)}`}
                 onClick={() => {
                   keep(withoutView(views, view.name));
-                  say("quiet", `${visibleText(view.name)} was forgotten.`);
+                  say("quiet", `${visibleText(view.name)} was forgotten.`, () =>
+                    changeKeptText(NAME, (kept) => withView(readViews(kept), view)),
+                  );
                 }}
               >
                 <X size={14} aria-hidden />

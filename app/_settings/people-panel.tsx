@@ -6,6 +6,7 @@ import { hub } from "../_hub/client.ts";
 import { FaultNote } from "../_hub/fault-note.tsx";
 import { usersQuery } from "../_hub/queries.ts";
 import { useAction } from "../_hub/use-action.ts";
+import { useTakeBack } from "../_hub/use-take-back.ts";
 import { Button } from "../_ui/button.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 import { Panel } from "../_ui/panel.tsx";
@@ -39,6 +40,7 @@ export function PeoplePanel() {
   const users = useQuery(usersQuery());
   const [asked, setAsked] = useState<Asked | null>(null);
   const [inviting, setInviting] = useState(false);
+  const takeBack = useTakeBack("account");
   const change = useAction((call: () => Promise<unknown>) => call());
   const refresh = () => void client.invalidateQueries({ queryKey: ["account"] });
   const close = () => setAsked(null);
@@ -74,7 +76,9 @@ export function PeoplePanel() {
                     () => hub.users.setRole.mutate({ id: user.id, role }),
                     () => {
                       refresh();
-                      say("safe", `${visibleText(user.email)} is ${role} now.`);
+                      const back = () => hub.users.setRole.mutate({ id: user.id, role: user.role });
+                      const name = visibleText(user.email);
+                      say("safe", `${name} is ${role} now.`, takeBack(back, `${name} is ${user.role} again.`));
                     },
                   )
                 }

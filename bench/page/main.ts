@@ -6,6 +6,7 @@ import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { BenchError } from "../bench-error.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
+import { heapOf } from "./heap-of.ts";
 import { readTrace } from "./read-trace.ts";
 import { savePageResult, type PageCost } from "./result.ts";
 import { signIn } from "./sign-in.ts";
@@ -58,16 +59,6 @@ async function watch(page: Page, { x, y }: { x: number; y: number }): Promise<vo
     },
     { x, y },
   );
-}
-
-async function heapOf(page: Page): Promise<{ heapMb: number; domNodes: number }> {
-  const session = await page.context().newCDPSession(page);
-  await session.send("Performance.enable");
-  await session.send("HeapProfiler.collectGarbage");
-  const { metrics } = await session.send("Performance.getMetrics");
-  await session.detach();
-  const valueOf = (name: string): number => metrics.find((one) => one.name === name)?.value ?? 0;
-  return { heapMb: valueOf("JSHeapUsedSize") / 1e6, domNodes: valueOf("Nodes") };
 }
 
 interface Look {

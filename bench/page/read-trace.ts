@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { frameWork } from "./result.ts";
+import type { frameWork } from "./result.ts";
 
 /**
  * What a page's main thread did, from a trace of Chromium: scripting, styles and layout by frame. Counted in the

@@ -95,11 +95,32 @@ const transfers = machineFacts.extend({
 });
 export type Transfers = z.infer<typeof transfers>;
 
-const KINDS = { streaming, openings, transfers } as const;
+/** Lists of a size that nobody reads to its end. */
+const lists = machineFacts.extend({
+  keys: z.number(),
+  /** Milliseconds from the request for the page, nothing of it in memory, to its first row, of each round. */
+  opened: z.array(z.object({ what: z.string(), ms: z.array(z.number()) })),
+  scrolled: z.object({
+    rows: z.number(),
+    seconds: z.number(),
+    frame: frameWork,
+    heapMb: startAndEnd,
+    domNodes: startAndEnd,
+    over100: z.number(),
+    longestTaskMs: z.number(),
+  }),
+  /** Of the hub's processes, around two readings of all keys. */
+  hubMb: z.object({ before: z.number(), between: z.number(), after: z.number(), most: z.number() }),
+  readSeconds: z.array(z.number()),
+});
+export type Lists = z.infer<typeof lists>;
+
+const KINDS = { streaming, openings, lists, transfers } as const;
 export type Kind = keyof typeof KINDS;
 export interface PageResults {
   streaming: Streaming | null;
   openings: Openings | null;
+  lists: Lists | null;
   transfers: Transfers | null;
 }
 
@@ -119,6 +140,7 @@ export async function readPageResults(): Promise<PageResults> {
   return {
     streaming: streaming.nullable().parse(await read("streaming")),
     openings: openings.nullable().parse(await read("openings")),
+    lists: lists.nullable().parse(await read("lists")),
     transfers: transfers.nullable().parse(await read("transfers")),
   };
 }

@@ -3,7 +3,14 @@ import { join } from "node:path";
 import { medianOf } from "#protocol/robust.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { measuredWith } from "../report/measured-with.ts";
-import { readPageResults, type Openings, type PageResults, type Streaming, type Transfers } from "./result.ts";
+import {
+  readPageResults,
+  type Lists,
+  type Openings,
+  type PageResults,
+  type Streaming,
+  type Transfers,
+} from "./result.ts";
 
 /** The page of what the pages cost a browser. */
 
@@ -86,6 +93,35 @@ function openingsPart(result: Openings): string[] {
   ];
 }
 
+function listsPart(result: Lists): string[] {
+  const { keys, opened, scrolled, hubMb, readSeconds } = result;
+  const { frame, heapMb, domNodes } = scrolled;
+  return [
+    `## A list of ${formatCount(keys)} keys`,
+    "",
+    `From the request for the page to its first rows; and a folder with ${formatCount(keys)} keys scrolled by the wheel for ${scrolled.seconds.toFixed(0)} s, ${formatCount(scrolled.rows)} rows`,
+    "far, measured as above.",
+    "",
+    "| Opened | first rows after |",
+    "| --- | ---: |",
+    ...opened.map(({ what, ms }) => `| ${what} | ${medianOf(ms).toFixed(0)} ms (${most(ms).toFixed(0)}) |`),
+    "",
+    verdict(
+      frame.p95 <= FRAME_MS,
+      `P95 of a frame's work while scrolling <= ${FRAME_MS} ms (${frame.p95.toFixed(1)}; P50 ${frame.p50.toFixed(1)}, longest ${frame.longest.toFixed(0)}, ${formatCount(frame.frames)} frames)`,
+    ),
+    verdict(
+      scrolled.over100 === 0,
+      `no task over ${TASK_MS} ms (${scrolled.over100}, longest ${scrolled.longestTaskMs.toFixed(0)} ms)`,
+    ),
+    `* heap ${heapMb.start.toFixed(1)} to ${heapMb.end.toFixed(1)} MB, ${formatCount(domNodes.start)} to ${formatCount(domNodes.end)} DOM nodes`,
+    `* all keys read twice through the hub, in ${readSeconds.map((one) => one.toFixed(0)).join(" and ")} s: its processes held ${hubMb.before.toFixed(0)} MB before, ${hubMb.between.toFixed(0)} between, ${hubMb.after.toFixed(0)} after, ${hubMb.most.toFixed(0)} at most`,
+    "",
+    measuredWith(result, { hasLink: false }),
+    "",
+  ];
+}
+
 function transfersPart(result: Transfers): string[] {
   const { bytes, link, moved, small, refused, browser } = result;
   const least = Math.min(...moved.map(({ ofLink }) => ofLink));
@@ -121,14 +157,15 @@ function transfersPart(result: Transfers): string[] {
 }
 
 /** The whole page. */
-export function pagesPage({ openings, streaming, transfers }: PageResults): string {
+export function pagesPage({ openings, streaming, lists, transfers }: PageResults): string {
   return [
     "# What the pages cost a browser",
     "",
-    "Made by `npm run bench -- page`, `openings` and `browser` from `bench/results/page/`; do not edit.",
+    "Made by `npm run bench -- openings`, `page`, `lists` and `browser` from `bench/results/page/`; do not edit.",
     "",
     ...(openings === null ? [] : openingsPart(openings)),
     ...(streaming === null ? [] : streamingPart(streaming)),
+    ...(lists === null ? [] : listsPart(lists)),
     ...(transfers === null ? [] : transfersPart(transfers)),
   ].join("\n");
 }

@@ -42,6 +42,12 @@ test("somebody is invited, gets another role, is disabled, enabled and removed; 
   await row.getByRole("combobox", { name: `Role of ${GRACE.email}` }).click();
   await page.getByRole("option", { name: "operator" }).click();
   await expect(page.getByText(`${GRACE.email} is operator now.`)).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText(`${GRACE.email} is viewer again.`)).toBeVisible();
+  await expect(row.getByRole("combobox", { name: `Role of ${GRACE.email}` })).toContainText("viewer");
+  await row.getByRole("combobox", { name: `Role of ${GRACE.email}` }).click();
+  await page.getByRole("option", { name: "operator" }).click();
+  await expect(row.getByRole("combobox", { name: `Role of ${GRACE.email}` })).toContainText("operator");
   // An admin cannot shut themselves out by a slip.
   const own = page.getByRole("row").filter({ hasText: ADMIN.email });
   await expect(own.getByRole("button")).toHaveCount(0);

@@ -34,6 +34,14 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   await alert.getByRole("button", { name: "Acknowledge" }).click();
   await expect(alert).toContainText("seen by");
 
+  await page.getByRole("tab", { name: "Rules" }).click();
+  await page.getByRole("button", { name: "Remove any disk" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  const rule = page.getByRole("button", { name: "Remove any disk" });
+  await expect(rule).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(rule).toBeVisible();
+
   await page.getByRole("tab", { name: "Channels" }).click();
   await page.getByRole("button", { name: "Send a test to team slack" }).click();
   await expect(page.getByText("The message could not be handed over")).toBeVisible();

@@ -79,7 +79,14 @@ test("checkpoints are pinned, tagged and noted, a policy shows what goes before 
   await expectSound(page);
   await policy.getByRole("button", { name: "Save policy" }).click();
   await expect(policy).toBeHidden();
-  await expect(page.getByText("Keeps the last one; the trash keeps 7 d.")).toBeVisible();
+  const kept = page.getByText("Keeps the last one; the trash keeps 7 d.");
+  await expect(kept).toBeVisible();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(kept).toHaveCount(0);
+  await page.getByRole("button", { name: "Edit policy…" }).click();
+  await policy.getByLabel("The last").fill("1");
+  await policy.getByRole("button", { name: "Save policy" }).click();
+  await expect(kept).toBeVisible();
   await page.getByRole("button", { name: "Apply now" }).click();
 
   // The trash says how long, and gives back.

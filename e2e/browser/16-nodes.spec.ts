@@ -74,6 +74,8 @@ test("columns are chosen, filters get names, nodes stand as tiles, and no row mo
   await expect(table.getByRole("link")).toHaveCount(1);
   await saved.getByRole("button", { name: "Forget the mistral nodes" }).click();
   await expect(saved.getByRole("button", { name: "the mistral nodes", exact: true })).toHaveCount(0);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(saved.getByRole("button", { name: "the mistral nodes", exact: true })).toBeVisible();
 
   await page.goto(`${stage.hub.url}/nodes`);
   await page.getByRole("button", { name: "Tiles" }).click();

@@ -121,6 +121,11 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("button", { name: "Ask this of every node" }).click();
   await expect(page.getByText("now 20.0 Mbps up, set by admin@stage.local")).toBeVisible();
   expect(await stage.client.thresholds.get.query()).toMatchObject({ up: 20 * MBIT, down: null, rttMs: null });
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect(page.getByText("Every node that starts is asked for nothing again.")).toBeVisible();
+  expect(await stage.client.thresholds.get.query()).toMatchObject({ up: null, down: null, rttMs: null });
+  await page.getByRole("button", { name: "Ask this of every node" }).click();
+  await expect.poll(async () => (await stage.client.thresholds.get.query()).up).toBe(20 * MBIT);
   // A worker that was told nothing is asked for it by its hub.
   await stage.startNode({ name: "gpu-new", run: "fresh", flags: ["--probe-time", "1s"] });
   await waitUntil("the new node has measured its link", async () => {

@@ -139,4 +139,9 @@ export const BAR: readonly BarRow[] = [
     scenario: "Checkpoint files made to harm whoever looks inside: bent real ones, garbage, false sizes",
     pass: "no crash, no hang; nothing is executed, nothing read past an end or a limit",
   },
+  {
+    row: 33,
+    scenario: "10,000 files wait in a worker's queue",
+    pass: "its ledger opens within 1 s, its memory grows by less than 50 MB, status answers within 200 ms",
+  },
 ];

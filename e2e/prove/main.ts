@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
+import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
 import { inspectFuzz } from "./inspect-fuzz.ts";
 import type { Measure } from "./measure.ts";
@@ -24,6 +25,7 @@ const MEASURES: readonly Measure[] = [
   slowLink,
   probedLink,
   manyFiles,
+  fullQueue,
   largeFile,
   overproduction,
   trainingKills,

@@ -91,6 +91,7 @@ export function AlertsView() {
         <RemoveDialog
           name={removedRule.rule.name}
           remove={() => hub.alerts.rules.remove.mutate({ id: removedRule.id })}
+          bringBack={() => hub.alerts.rules.create.mutate({ rule: removedRule.rule })}
           onClose={() => setRemoving("")}
         >
           What it found is over with it, and nobody is told. Its history stays.

@@ -72,6 +72,8 @@ function BucketBody({ view }: { view: ProfileView }) {
   const above = folderAbove(place.folder);
   const up = above === null ? null : () => go({ folder: above, filter: "", words: "", key: "" }, "step");
   const folderHref = (to: string): string => href({ folder: to, filter: "", words: "", key: "" });
+  // What stands below the rows waits for them: it would be pushed about by how many there are.
+  const isThere = place.show !== "objects" || state.count > 0 || state.isComplete || state.fault !== null;
   const { profile } = view;
   const [planning, setPlanning] = useState<BucketAction | null>(null);
   const whyNotCopy = useWhyNot("operator");
@@ -114,9 +116,10 @@ function BucketBody({ view }: { view: ProfileView }) {
         )}
         <Panel label="Folder">
           <BrowseTools place={place} go={go}>
-            {place.show === "objects" && place.words === "" && state.count > 0 && (
+            {place.show === "objects" && place.words === "" && (
               <Button
                 size="small"
+                disabled={state.count === 0}
                 title="Everything that this list has or will have, folders with all that is below"
                 onClick={() => select({ chosen: new Map([[prefix, null]]), anchor: 0 })}
               >
@@ -164,8 +167,12 @@ function BucketBody({ view }: { view: ProfileView }) {
           )}
         </Panel>
       </div>
-      <JobsPanel profileId={view.id} />
-      <UsagePanel profileId={view.id} />
+      {isThere && (
+        <>
+          <JobsPanel profileId={view.id} />
+          <UsagePanel profileId={view.id} />
+        </>
+      )}
       {planning !== null && items.length > 0 && (
         <PlanDialog
           profileId={view.id}
