@@ -9,11 +9,14 @@ import { uploadFile, type UploadProgress, type UploadTools } from "./engine/uplo
 import type { KeptBatch, KeptFile } from "./kept.ts";
 
 /**
- * The files of one upload, side by side: a few at a time, begun at the hub a page at a time, so that thousands of them take
+ * The files of one upload, side by side: so many at a time as their size allows, begun at the hub a page at a time, so that thousands of them take
  * neither memory nor patience. A file that fails holds up no other; what would stop each of them stops all at once.
  */
 
-const FILES_AT_ONCE = 12;
+/** Large ones would share the link and all end late; small ones mostly wait for the hub and the store to answer. */
+const LARGE_AT_ONCE = 12;
+const FILES_AT_ONCE = 48;
+const SMALL_BYTES = 1024 ** 2;
 const BEGUN_AT_ONCE = 25;
 const BEGUN_BYTES = 1024 ** 3;
 /** A store that forgets uploads again and again is left alone. */
@@ -115,6 +118,24 @@ async function sendFile(run: BatchRun, file: KeptFile, isResumed: boolean): Prom
   }
 }
 
+/** So many at a time, in the order in which they came. */
+function createRoom(places: number): { enter: () => Promise<() => void> } {
+  const waiting: (() => void)[] = [];
+  let free = places;
+  const leave = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) free++;
+    else next();
+  };
+  return {
+    enter: async () => {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      return leave;
+    },
+  };
+}
+
 /** Sends what waits. @throws Fault CANCELLED, or the one that stops all of it */
 export async function runBatch(run: BatchRun): Promise<void> {
   const { signal } = run;
@@ -162,6 +183,7 @@ export async function runBatch(run: BatchRun): Promise<void> {
     fail(file, fault);
     await run.keep(file);
   };
+  const room = createRoom(LARGE_AT_ONCE);
   const lane = async (): Promise<void> => {
     while (!whole.aborted) {
       let file: KeptFile | null = null;
@@ -169,7 +191,12 @@ export async function runBatch(run: BatchRun): Promise<void> {
         file = await take();
         if (file === null) return;
         if (file.state !== "waiting" && file.state !== "running") continue;
-        await sendFile(here, file, resumed.has(file.index));
+        const leave = file.sizeBytes > SMALL_BYTES ? await room.enter() : null;
+        try {
+          await sendFile(here, file, resumed.has(file.index));
+        } finally {
+          leave?.();
+        }
         await run.keep(file);
       } catch (error) {
         if (file === null) {

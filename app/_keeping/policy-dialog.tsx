@@ -62,9 +62,7 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
         onSubmit={(event) => {
           event.preventDefault();
           if (!read.ok) return;
-          save.run(read.policy, (saved) =>
-            done("The policy is saved. It is applied at the hub's next look.", saved),
-          );
+          save.run(read.policy, (saved) => done("The policy is saved. It is applied at the hub's next look.", saved));
         }}
       >
         <FilterWords

@@ -18,13 +18,11 @@ export function sha256OfStream(bytes: number): string {
   return hash.digest("hex");
 }
 
-/** Lets the pickers give what lies there; nobody can drive the system's own. */
-export async function standInPickers(page: Page): Promise<void> {
-  await page.addInitScript(() => {
-    const root = () => navigator.storage.getDirectory();
-    Reflect.set(globalThis, "showDirectoryPicker", async () => (await root()).getDirectoryHandle("dataset"));
-    Reflect.set(globalThis, "showSaveFilePicker", async () => (await root()).getFileHandle("saved", { create: true }));
-  });
+/** Lets the pickers give what lies there; nobody can drive the system's own. For the beginning of each page. */
+export function standInPickers(): void {
+  const root = () => navigator.storage.getDirectory();
+  Reflect.set(globalThis, "showDirectoryPicker", async () => (await root()).getDirectoryHandle("dataset"));
+  Reflect.set(globalThis, "showSaveFilePicker", async () => (await root()).getFileHandle("saved", { create: true }));
 }
 
 /** The file `dataset/<name>`. */
@@ -47,25 +45,23 @@ export async function writeStream(page: Page, { name, bytes }: { name: string; b
   );
 }
 
-/** Whether `saved` is the first `bytes` of the key stream, byte for byte. */
-export function isStream(page: Page, bytes: number): Promise<boolean> {
-  return page.evaluate(
-    async ({ size, chunk, raw }) => {
-      const file = await (await (await navigator.storage.getDirectory()).getFileHandle("saved")).getFile();
-      if (file.size !== size) return false;
-      const key = await crypto.subtle.importKey("raw", new Uint8Array(raw), "AES-CTR", false, ["decrypt"]);
-      for (let at = 0; at < size; at += chunk) {
-        const counter = new Uint8Array(16);
-        new DataView(counter.buffer).setBigUint64(8, BigInt(at / 16));
-        const part = await file.slice(at, at + chunk).arrayBuffer();
-        // Deciphered it is nothing but zeros.
-        const plain = await crypto.subtle.decrypt({ name: "AES-CTR", counter, length: 64 }, key, part);
-        if (new Uint8Array(plain).some((byte) => byte !== 0)) return false;
-      }
-      return true;
-    },
-    { size: bytes, chunk: CHUNK_BYTES, raw: [...KEY] },
-  );
+/** What `isStream` is asked with. */
+export const streamOf = (bytes: number) => ({ size: bytes, chunk: CHUNK_BYTES, raw: [...KEY] });
+
+/** In the page: whether `saved` is the beginning of the key stream, byte for byte. */
+export async function isStream({ size, chunk, raw }: ReturnType<typeof streamOf>): Promise<boolean> {
+  const file = await (await (await navigator.storage.getDirectory()).getFileHandle("saved")).getFile();
+  if (file.size !== size) return false;
+  const key = await crypto.subtle.importKey("raw", new Uint8Array(raw), "AES-CTR", false, ["decrypt"]);
+  for (let at = 0; at < size; at += chunk) {
+    const counter = new Uint8Array(16);
+    new DataView(counter.buffer).setBigUint64(8, BigInt(at / 16));
+    const part = await file.slice(at, at + chunk).arrayBuffer();
+    // Deciphered it is nothing but zeros.
+    const plain = await crypto.subtle.decrypt({ name: "AES-CTR", counter, length: 64 }, key, part);
+    if (new Uint8Array(plain).some((byte) => byte !== 0)) return false;
+  }
+  return true;
 }
 
 /** Tasks of the page's thread from now on that took longer than 50 ms, as the browser tells them. */

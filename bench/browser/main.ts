@@ -16,7 +16,9 @@ import { writePagesPage } from "../page/write-page.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
 import { standInPickers, writeStream } from "./in-page.ts";
-import { download, LARGE_NAME, upload, uploadMany, type Turn, type Wanted } from "./move-files.ts";
+import { downloadAlone } from "./download-alone.ts";
+import { LARGE_NAME, upload, uploadMany, type Turn, type Wanted } from "./move-files.ts";
+import { openPlainPage } from "./plain-browser.ts";
 import { startFarEnd } from "./start-far-end.ts";
 
 /**
@@ -30,7 +32,7 @@ const BROWSER_HELP = `npm run bench -- browser [--size 5GiB] [--up 150] [--down 
   --up MBIT     of the link, and --down (150 and 300)
   --rtt MS      round trip (120)
   --files N     small files that are dropped on the page afterwards; 0: none (5000)
-  --no-reload   without the second upload, in whose middle the page is reloaded
+  --no-reload   does not reload the page in the middle of the upload
   --no-build    the pages as they were built
   --save        keep the results in bench/results/page/ and write docs/pages.md`;
 
@@ -57,6 +59,8 @@ function readWanted(args: readonly string[]): Wanted | "help" {
   return { bytes, link, files, reloads: !values["no-reload"], builds: !values["no-build"], saves: values.save };
 }
 
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"];
+
 /** Chromium in a namespace of its own, with a profile on the disk, as people's have. */
 async function startChromium(netns: string, folder: string): Promise<BrowserContext> {
   const found = findChromium();
@@ -68,7 +72,7 @@ async function startChromium(netns: string, folder: string): Promise<BrowserCont
     executablePath: wrapper,
     viewport: { width: 1280, height: 800 },
     handleSIGINT: false,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
+    args: FLAGS,
   });
 }
 
@@ -114,7 +118,7 @@ export async function benchBrowser(args: readonly string[]): Promise<void> {
   process.once("SIGINT", () => void context.close());
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(120_000);
-  await standInPickers(page);
+  await page.addInitScript(standInPickers);
   await signIn(page, far.url);
   console.log(
     `${context.browser()?.version() ?? ""}: writing ${formatBytes(wanted.bytes)} into the browser's own files`,
@@ -126,18 +130,25 @@ export async function benchBrowser(args: readonly string[]): Promise<void> {
     tell(one);
     moved.push(one);
   };
-  note(await upload(turn, "plain", "never"));
-  if (wanted.reloads) note(await upload(turn, "again", "in the middle"));
-  note(await download(turn, "plain"));
+  note(await upload(turn, wanted.reloads ? "in the middle" : "never"));
   const small = wanted.files > 0 ? await uploadMany(turn) : null;
   if (small !== null) tellSmall(small);
+  const browser = context.browser()?.version() ?? "";
+  const cookies = (await context.cookies(far.url)).map(({ name, value }) => ({ name, value, url: far.url }));
+  await context.close();
+  const plain = await openPlainPage({
+    command: [join(folder, "chromium"), ...FLAGS],
+    profile: join(folder, "profile"),
+    cookies,
+  });
+  undo.defer(() => plain.close());
+  note(await downloadAlone(plain, { far, wanted }));
   const { up, down } = await link.counts();
   const refused = up.refused + down.refused;
   if (refused > 0) console.log("The emulator could not keep up; do not trust this.");
   if (!wanted.saves) return;
   const { bytes } = wanted;
   const command = commandOf("browser", args);
-  const browser = context.browser()?.version() ?? "";
   await savePageResult("transfers", { ...machine, command, browser, bytes, link: wanted.link, moved, small, refused });
   await writePagesPage();
 }

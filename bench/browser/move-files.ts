@@ -4,14 +4,16 @@ import type { LinkSettings } from "#e2e/link/emulator.ts";
 import { formatCount } from "#protocol/units.ts";
 import { BenchError } from "../bench-error.ts";
 import type { Moved, Transfers } from "../page/result.ts";
-import { isStream, sha256OfStream, watchTasks } from "./in-page.ts";
+import { sha256OfStream, watchTasks } from "./in-page.ts";
 import type { FarEnd } from "./start-far-end.ts";
 import { watchMemory, type Memory } from "./watch-memory.ts";
 
-/** What is done with the page, as a person does it: a large file up and down, and many small ones dropped at once. */
+/** What is done with the page, as a person does it: a large file sent, and many small ones dropped at once. */
 
-const LONGEST_MS = 60 * 60_000;
+export const LONGEST_MS = 60 * 60_000;
 export const LARGE_NAME = "large.bin";
+/** Where it goes in the bucket. */
+export const FOLDER = "bench";
 
 const partCounts = z.object({ parts: z.number(), requests: z.number(), succeeded: z.number() });
 
@@ -35,21 +37,22 @@ export interface Turn {
 async function weigh(turn: Turn, work: () => Promise<void>): Promise<{ seconds: number; memory: Memory }> {
   const browser = turn.context.browser();
   if (browser === null) throw new BenchError("The browser has ended.");
-  const memory = await watchMemory(browser);
+  const session = await browser.newBrowserCDPSession();
+  const memory = watchMemory(async () => (await session.send("SystemInfo.getProcessInfo")).processInfo);
   const startedAt = performance.now();
   await work();
   return { seconds: (performance.now() - startedAt) / 1000, memory: await memory.stop() };
 }
 
 /** @throws BenchError when what arrived is not what was sent */
-export async function upload(turn: Turn, folder: string, reload: "in the middle" | "never"): Promise<Moved> {
+export async function upload(turn: Turn, reload: "in the middle" | "never"): Promise<Moved> {
   const { page, far, wanted } = turn;
-  const key = `${folder}/dataset/${LARGE_NAME}`;
+  const key = `${FOLDER}/dataset/${LARGE_NAME}`;
   await far.ask({ ask: "reset" });
   await page.goto(`${far.url}/transfers`);
   await page.getByRole("region", { name: "This browser" }).getByRole("button", { name: "Upload…" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Folder", { exact: true }).first().fill(`${folder}/`);
+  await dialog.getByLabel("Folder", { exact: true }).first().fill(`${FOLDER}/`);
   await dialog.getByRole("button", { name: "Choose a folder" }).click();
   await dialog.getByText("1 file,").waitFor();
   const line = page.getByRole("listitem", { name: `upload of dataset/${LARGE_NAME}` }).first();
@@ -75,32 +78,6 @@ export async function upload(turn: Turn, folder: string, reload: "in the middle"
     ofLink: (wanted.bytes * 8) / seconds / (wanted.link.upMbit * 1e6),
     ...memory,
     notes: `SHA-256 equal; ${requests} requests for ${count} parts`,
-  };
-}
-
-/** @throws BenchError when what came is not what lies there */
-export async function download(turn: Turn, folder: string): Promise<Moved> {
-  const { page, far, wanted } = turn;
-  const query = new URLSearchParams({ in: `${folder}/dataset/`, object: `${folder}/dataset/${LARGE_NAME}` });
-  await page.goto(`${far.url}/buckets/${far.profileId}?${query.toString()}`);
-  const button = page.getByRole("button", { name: "Download this object" });
-  await button.waitFor();
-  const { seconds, memory } = await weigh(turn, async () => {
-    await button.click();
-    await page.getByRole("link", { name: "Transfers", exact: true }).first().click();
-    const line = page.getByRole("listitem", { name: `download of ${LARGE_NAME}` }).first();
-    await line
-      .getByText(/checksums agree|no checksum on record|failed/)
-      .first()
-      .waitFor({ timeout: LONGEST_MS });
-  });
-  if (!(await isStream(page, wanted.bytes))) throw new BenchError("What came is not what lies in the bucket.");
-  return {
-    what: "down",
-    seconds,
-    ofLink: (wanted.bytes * 8) / seconds / (wanted.link.downMbit * 1e6),
-    ...memory,
-    notes: "equal byte for byte",
   };
 }
 

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import type { Browser } from "@playwright/test";
 
 /** What the processes of a browser hold, most of it at any moment, in bytes of their own (PSS). */
 export interface Memory {
@@ -16,13 +15,16 @@ async function pssOf(pid: number): Promise<number> {
   return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) * 1024;
 }
 
+export interface BrowserProcess {
+  id: number;
+  type: string;
+}
+
 /** Looks until it is stopped; what it found then. */
-export async function watchMemory(browser: Browser): Promise<{ stop: () => Promise<Memory> }> {
-  const session = await browser.newBrowserCDPSession();
+export function watchMemory(processes: () => Promise<readonly BrowserProcess[]>): { stop: () => Promise<Memory> } {
   const most: Memory = { tabBytes: 0, browserBytes: 0 };
   const look = async (): Promise<void> => {
-    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
-    const held = await Promise.all(processInfo.map(async ({ id, type }) => ({ type, bytes: await pssOf(id) })));
+    const held = await Promise.all((await processes()).map(async ({ id, type }) => ({ type, bytes: await pssOf(id) })));
     const tabs = held.filter(({ type }) => type === "renderer").map(({ bytes }) => bytes);
     most.tabBytes = Math.max(most.tabBytes, ...tabs);
     most.browserBytes = Math.max(
@@ -38,7 +40,6 @@ export async function watchMemory(browser: Browser): Promise<{ stop: () => Promi
     stop: async () => {
       clearInterval(timer);
       await looking;
-      await session.detach();
       return most;
     },
   };

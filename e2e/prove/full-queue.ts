@@ -32,17 +32,16 @@ interface Node {
 }
 
 /** The uplink is so slow that what is captured stays in the queue. */
-const startNode = ({ stage, program, home }: Node) =>
-  startProcess({
+function startNode({ stage, program, home }: Node) {
+  const is = ["--hub", stage.hub.url, "--state", join(home, "state"), "--name", "full", "--run", "full"];
+  const watches = ["--watch", join(home, "checkpoints"), "--settle", "100ms", "--limit-up", "1000B"];
+  return startProcess({
     title: "worker full",
     entry: program,
-    args: [
-      "agent",
-      ...["--hub", stage.hub.url, "--state", join(home, "state"), "--name", "full", "--run", "full"],
-      ...["--watch", join(home, "checkpoints"), "--settle", "100ms", "--limit-up", "1000B"],
-    ],
+    args: ["agent", ...is, ...watches],
     env: { TIDEMARK_TOKEN: stage.token },
   });
+}
 
 async function ask({ program, home }: Node) {
   const startedAt = performance.now();

@@ -9,7 +9,7 @@ import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
 import { createLastSettler, createSettler, hasOpenWriter } from "./settle.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
-import { keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
+import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
 export interface Capturing extends TakeParts {
@@ -52,7 +52,7 @@ export const takeFinished = (capturing: Capturing): Promise<void> =>
   lookLast(watchingOf(capturing), "done", capturing.signal);
 
 async function lookLast(watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> {
-  await lookOnce({ ...watching, signal, settler: createLastSettler(how) });
+  await lookOnce({ ...watching, signal, settler: createLastSettler(how), rests: createRests(watching.clock.now) });
 }
 
 function watchingOf(capturing: Capturing): Watching {
@@ -85,6 +85,7 @@ function watchingOf(capturing: Capturing): Watching {
     settler,
     clock,
     signal: until,
+    rests: createRests(clock.now),
     knows: (path, fingerprint) => ledger.knows(path, fingerprint) || isResting(path),
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);

@@ -26,6 +26,7 @@ export interface Watching {
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
+  rests: Rests;
   /** Secures a finished checkpoint. A fault SOURCE_CHANGED means: look again later. */
   onFinished(candidate: Candidate, look: Look): Promise<void>;
   /** Older ones that were finished together with a newer one. */
@@ -36,9 +37,35 @@ export interface Watching {
 }
 
 const RESCAN_MS = 2_000;
+/** Looking at what is known already may take a fiftieth of the time at most, and is put off no longer than this. */
+const REST_PER_LOOK = 50;
+const MOST_REST_MS = 60_000;
 /** What is not settled is looked at again so soon, then less and less often: it may be written for minutes. */
 const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
+
+/** What was found as it was known is left alone for a while: a look at ten thousand files takes a tenth of a second. */
+export interface Rests {
+  isResting(path: string): boolean;
+  /** It was known; the look took so long. */
+  rest(path: string, tookMs: number): void;
+  /** Of what is not there any more, nothing is kept. */
+  keepOnly(paths: readonly string[]): void;
+}
+
+export function createRests(now: () => number): Rests {
+  const until = new Map<string, number>();
+  return {
+    isResting: (path) => (until.get(path) ?? -Infinity) > now(),
+    rest: (path, tookMs) => {
+      until.set(path, now() + Math.min(MOST_REST_MS, tookMs * REST_PER_LOOK));
+    },
+    keepOnly: (paths) => {
+      const there = new Set(paths);
+      for (const path of until.keys()) if (!there.has(path)) until.delete(path);
+    },
+  };
+}
 
 /** Which folder belongs to which run. @throws Fault BAD_INPUT */
 export function readWatches(given: {
@@ -138,16 +165,22 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
 
 /** Takes what is finished now. Returns whether there is something that may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
-  const { watch, settler, signal } = watching;
+  const { watch, settler, signal, rests, clock } = watching;
   const candidates = await findCandidates(watch.folder, watch.takes);
+  rests.keepOnly(candidates.map(({ path }) => path));
   const finished: { candidate: Candidate; look: Look }[] = [];
   let isWaiting = false;
   for (const [index, candidate] of candidates.entries()) {
     if (signal.aborted) return false;
+    if (rests.isResting(candidate.path)) continue;
+    const startedAt = clock.now();
     const look = await lookOrRefuse(watching, candidate);
     if (look === null) continue;
     if (index === candidates.length - 1) watching.onSeen(candidate, look);
-    if (watching.knows(candidate.path, look.fingerprint)) continue;
+    if (watching.knows(candidate.path, look.fingerprint)) {
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
     if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
     else {
       isWaiting = true;

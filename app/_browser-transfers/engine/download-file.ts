@@ -93,8 +93,12 @@ function collect({ length }: Range): Taker<Uint8Array<ArrayBuffer>> {
 /** Written at a time: large enough that the disk is asked seldom, small enough that a dozen of them are little. */
 const WRITTEN_BYTES = 1024 * 1024;
 
+/** What ranges were written from, for the next ones: otherwise each range is garbage that stays for long. */
+const spare: Uint8Array<ArrayBuffer>[] = [];
+const MOST_SPARE = 16;
+
 /** To its place as it comes: of a range never more than two such pieces are held, however long it is. */
-function place({ at: from, length }: Range, write: Placed["write"]): Taker<null> {
+function place({ at: from }: Range, write: Placed["write"]): Taker<null> {
   // Made when the first bytes come: the browser lets most requests wait for a connection.
   const buffers: Uint8Array<ArrayBuffer>[] = [];
   let sum = "00000000";
@@ -115,7 +119,7 @@ function place({ at: from, length }: Range, write: Placed["write"]): Taker<null>
   return {
     take: async (bytes) => {
       sum = sumBytes(bytes, sum);
-      while (buffers.length < 2) buffers.push(new Uint8Array(Math.min(WRITTEN_BYTES, length)));
+      while (buffers.length < 2) buffers.push(spare.pop() ?? new Uint8Array(WRITTEN_BYTES));
       for (let taken = 0; taken < bytes.length;) {
         const [into] = buffers;
         if (into === undefined) return;
@@ -129,6 +133,8 @@ function place({ at: from, length }: Range, write: Placed["write"]): Taker<null>
     end: async () => {
       await flush();
       await writing;
+      // After a failure they may still be being written from, and are left to be collected.
+      spare.push(...buffers.splice(0, MOST_SPARE - spare.length));
       return { sum, result: null };
     },
   };

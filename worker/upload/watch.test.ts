@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { createRests, lookOnce, type Watching } from "./watch.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-watch-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** A clock that goes on by `lookMs` between two readings of it, and what was looked at. */
+function watchingWith(lookMs: number) {
+  const at = { ms: 0 };
+  const clock = {
+    now: () => {
+      at.ms += lookMs;
+      return at.ms;
+    },
+    sleep: () => Promise.resolve(),
+    random: () => 0,
+  };
+  const seen: string[] = [];
+  const known = new Set<string>();
+  const watching: Watching = {
+    watch: { folder, run: runName.parse("llama"), takes: null },
+    settler: { isSettled: async () => true, whyUnfinished: () => null, forget: () => undefined },
+    clock,
+    signal: new AbortController().signal,
+    rests: createRests(() => at.ms),
+    knows: (path) => known.has(path),
+    onFinished: async ({ path }) => void known.add(path),
+    onPassedOver: async () => undefined,
+    onRefused: async () => undefined,
+    onSeen: ({ name }) => void seen.push(name),
+    onFault: (fault) => {
+      throw fault;
+    },
+  };
+  return { watching, seen, pass: (ms: number) => void (at.ms += ms) };
+}
+
+async function write(name: string): Promise<void> {
+  await mkdir(join(folder, name), { recursive: true });
+  await writeFile(join(folder, name, "model.safetensors"), name);
+}
+
+test("what is known and takes long to look at is left alone for fifty times as long, and then looked at again", async () => {
+  const { watching, seen, pass } = watchingWith(100);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  expect(seen).toEqual(["checkpoint-10", "checkpoint-10"]);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(2);
+  pass(4_800);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(2);
+  pass(200);
+  await lookOnce(watching);
+  expect(seen).toHaveLength(3);
+});
+
+test("it is left alone for a minute at most, and a new one beside it is seen at once", async () => {
+  const { watching, seen, pass } = watchingWith(10_000);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  await write("checkpoint-20");
+  await lookOnce(watching);
+  expect(seen).toEqual(["checkpoint-10", "checkpoint-10", "checkpoint-20"]);
+  await rm(join(folder, "checkpoint-20"), { recursive: true });
+  pass(60_001);
+  await lookOnce(watching);
+  expect(seen.at(-1)).toBe("checkpoint-10");
+});
+
+test("one that went and came back under its name is looked at at once", async () => {
+  const { watching, seen } = watchingWith(10_000);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  await lookOnce(watching);
+  await rm(join(folder, "checkpoint-10"), { recursive: true });
+  await lookOnce(watching);
+  await write("checkpoint-10");
+  await lookOnce(watching);
+  expect(seen).toHaveLength(3);
+});
