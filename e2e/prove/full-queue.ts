@@ -83,9 +83,9 @@ export const fullQueue: Measure = {
       const startedAt = performance.now();
       const second = await startNode(node);
       await waitUntil("it is told again", async () => (await queuedFiles(node)) >= FILES);
-      const openMs = performance.now() - startedAt;
+      const toldMs = performance.now() - startedAt;
       await second.stop("SIGKILL");
-      if (openMs > MOST.openMs) problems.push(`${openMs.toFixed(0)} ms from the start to the whole queue`);
+      if (unowned.tookMs > MOST.openMs) problems.push(`its ledger was read in ${unowned.tookMs.toFixed(0)} ms`);
       if (grownMb > MOST.grownMb) problems.push(`memory grew by ${grownMb.toFixed(0)} MB`);
       const middle = medianOf(asked);
       if (middle > MOST.statusMs) problems.push(`status took ${middle.toFixed(0)} ms`);
@@ -95,8 +95,8 @@ export const fullQueue: Measure = {
         figures: [
           `memory ${emptyMb.toFixed(0)} MB, grown by ${grownMb.toFixed(0)} MB`,
           `\`tidemark status\` ${middle.toFixed(0)} ms, its start included (longest of ${ASKED}: ${Math.max(...asked).toFixed(0)})`,
-          `${openMs.toFixed(0)} ms from the program's start until it tells the whole queue; a ledger of ${ledgerBytes} bytes`,
-          `read by \`status\` without a worker in ${unowned.tookMs.toFixed(0)} ms`,
+          `a ledger of ${ledgerBytes} bytes, read by \`status\` without a worker in ${unowned.tookMs.toFixed(0)} ms, its start included`,
+          `${toldMs.toFixed(0)} ms from the worker's next start until it tells the whole queue`,
         ],
       };
     } finally {
