@@ -11,9 +11,16 @@ export interface LinkView {
   hubAheadMs: number;
 }
 
+/** Nodes are drawn again so often at most: of a large fleet they come in several messages a second. */
+const NODES_EVERY_MS = 500;
+
 /** Holds the live state of one page. The link writes, hooks read. */
 export class LiveStore {
   #state: LiveState = EMPTY_LIVE;
+  /** With what has come and is not shown yet. */
+  #next: LiveState = EMPTY_LIVE;
+  #nodesShownAt = -Infinity;
+  #later: ReturnType<typeof setTimeout> | undefined;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
 
@@ -32,8 +39,22 @@ export class LiveStore {
       lastMessageAt: nowMs,
       hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
     };
-    this.#state = mergeLive(this.#state, message);
-    this.#tell();
+    this.#next = mergeLive(this.#next, message);
+    if (message.type === "nodes" && !message.whole) this.#showNodes(nowMs);
+    else this.#tell();
+  }
+
+  #showNodes(nowMs: number): void {
+    const restMs = this.#nodesShownAt + NODES_EVERY_MS - nowMs;
+    if (restMs <= 0 || restMs > NODES_EVERY_MS) {
+      this.#nodesShownAt = nowMs;
+      this.#tell();
+    } else {
+      this.#later ??= setTimeout(() => {
+        this.#nodesShownAt = nowMs + restMs;
+        this.#tell();
+      }, restMs);
+    }
   }
 
   setLink(link: LinkState): void {
@@ -43,12 +64,15 @@ export class LiveStore {
   }
 
   clear(): void {
-    this.#state = EMPTY_LIVE;
+    this.#next = EMPTY_LIVE;
     this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
     this.#tell();
   }
 
   #tell(): void {
+    clearTimeout(this.#later);
+    this.#later = undefined;
+    this.#state = this.#next;
     for (const listener of this.#listeners) listener();
   }
 }

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { LiveMessage } from "#protocol/views.ts";
+import { openSession } from "../auth/session.ts";
 import { addTestProfile, callAs, facts, openTestHub, report, type TestHub } from "../hub/open-test-hub.ts";
-import { newId } from "../random-id.ts";
+import { hashOf, newId } from "../random-id.ts";
 import { noticeSilence } from "./tick.ts";
 import { writeDown } from "./write-down.ts";
 
@@ -104,4 +106,31 @@ it("what they said last is written down some at a time, the oldest first, and al
   await test.restart();
   expect(nodes().every((node) => node.report !== null)).toBe(true);
   expect((await callAs(test.hub, "viewer").nodes.list()).length).toBe(NODES);
+});
+
+it("a page is told what changed of them in a few messages of like size, and nothing is left out", async () => {
+  await test.hub.db.user.create({
+    data: { id: "user", email: "v@example.com", role: "viewer", passwordHash: "", createdAt: new Date() },
+  });
+  const secret = /=(tms_[^;]+)/.exec(await openSession(test.hub, "user"))?.[1] ?? "";
+  const person = { id: "user", email: "v@example.com", role: "viewer" as const };
+  const viewer = { kind: "person" as const, person, sessionHash: hashOf(secret) };
+  const stream = ((await callAs(test.hub, viewer).live.watch()) as AsyncIterable<LiveMessage>)[Symbol.asyncIterator]();
+  const nextNodes = async () => {
+    for (;;) {
+      const { value } = await stream.next();
+      if (value?.type === "nodes") return value;
+    }
+  };
+  expect((await nextNodes()).nodes.length).toBe(NODES);
+  for (const node of nodes()) test.hub.live.touchNode(node);
+  const told = new Map<string, number>();
+  while (told.size < NODES) {
+    const message = await nextNodes();
+    expect(message.whole).toBe(false);
+    expect(message.nodes.length).toBeLessThanOrEqual(150);
+    for (const { id } of message.nodes) told.set(id, (told.get(id) ?? 0) + 1);
+  }
+  expect(Math.max(...told.values())).toBe(1);
+  await stream.return?.(undefined);
 });

@@ -13,6 +13,12 @@ import { nodeRowOf } from "./node-row.ts";
  */
 
 const PACE_MS = 1_000;
+/**
+ * Of a large fleet hundreds of nodes change in a second. A page that gets all of them at once is busy for several frames, so
+ * they come in a few messages, evenly over the second.
+ */
+const NODES_AT_ONCE = 100;
+const MOST_MESSAGES = 8;
 /** A page counts as old when it has heard nothing for some seconds. */
 const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
@@ -29,19 +35,27 @@ function* whole(hub: Hub): Generator<LiveMessage> {
   yield { type: "events", events: live.events.slice(-EVENTS_TOLD) };
 }
 
-/** What is newer than revision `seen`, and events after `lastEvent`. */
+/** What is newer than revision `seen`, and events after `lastEvent`: all but the nodes. */
 function* changes(hub: Hub, seen: number, lastEvent: number): Generator<LiveMessage> {
   const { live } = hub;
-  const now = hub.now();
-  yield { type: "fleet", fleet: live.fleet(now) };
-  const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
-  if (nodes.length > 0) yield { type: "nodes", whole: false, nodes: nodes.map((node) => nodeRowOf(live, node, now)) };
+  yield { type: "fleet", fleet: live.fleet(hub.now()) };
   const transfers = [...live.transfers.values()].filter(({ revision }) => revision > seen);
   if (transfers.length > 0) yield { type: "transfers", whole: false, transfers: transfers.map(({ row }) => row) };
   const events = live.events.filter(({ id }) => id > lastEvent);
   if (events.length > 0) yield { type: "events", events };
   const topics = [...live.staleAt].filter(([, revision]) => revision > seen).map(([topic]) => topic);
   if (topics.length > 0) yield { type: "stale", topics };
+}
+
+/** Nodes newer than revision `seen`, in as many messages as they are worth; each tells what is true when it is sent. */
+function changedNodes({ live, now }: Hub, seen: number): (() => LiveMessage)[] {
+  const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
+  const each = Math.max(NODES_AT_ONCE, Math.ceil(nodes.length / MOST_MESSAGES));
+  return Array.from({ length: Math.ceil(nodes.length / each) }, (_, at) => () => ({
+    type: "nodes",
+    whole: false,
+    nodes: nodes.slice(at * each, (at + 1) * each).map((node) => nodeRowOf(live, node, now())),
+  }));
 }
 
 /** Ends the stream of a session or an API token that is over. */
@@ -70,17 +84,31 @@ export async function* watch(
     let sessionEnds = -1;
     while (!abort.aborted) {
       const isFresh = live.revision > seen;
+      let restMs = PACE_MS;
       if (isFresh) {
-        const [from, fromEvent] = [seen, lastEvent];
+        const [from, fromEvent, endsBefore] = [seen, lastEvent, live.sessionEnds];
         seen = live.revision;
         lastEvent = live.events.at(-1)?.id ?? 0;
+        const messages = changedNodes(hub, from);
+        const eachMs = PACE_MS / Math.max(1, messages.length);
         yield* changes(hub, from, fromEvent);
+        for (const [at, message] of messages.entries()) {
+          if (at > 0) await live.sessionsChanged.wait({ timeoutMs: eachMs, abort });
+          if (abort.aborted) break;
+          if (live.sessionEnds !== endsBefore) {
+            // Perhaps it was this one's session: the rest is told when that is known.
+            seen = from;
+            break;
+          }
+          yield message();
+        }
+        restMs = eachMs;
       }
       // Between two rounds only the end of a session is heard; then the next change, or a beat. One that ended while this
       // stream was busy rang a bell that nobody heard.
       if (live.sessionEnds !== sessionEnds) {
         // It is looked at below.
-      } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: PACE_MS, abort });
+      } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: restMs, abort });
       else {
         await live.changed.wait({ timeoutMs: BEAT_MS, abort });
         if (!abort.aborted && live.revision === seen) yield { type: "beat", at: hub.now() };
