@@ -8,8 +8,8 @@ import { trpcError, type Context, type PersonCaller } from "../trpc.ts";
 import { nodeRowOf } from "./node-row.ts";
 
 /**
- * The one stream of a browser: the whole fleet first, then what changed, at most once per second. When the hub ends it
- * ends with an error that means "come back": a stream that ends in peace stays away.
+ * The one stream of a browser: the whole fleet first, then what changed, at most once per second each. When the hub ends
+ * it ends with an error that means "come back": a stream that ends in peace stays away.
  */
 
 const PACE_MS = 1_000;
