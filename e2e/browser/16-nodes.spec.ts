@@ -75,6 +75,8 @@ test("columns are chosen, filters get names, nodes stand as tiles, and no row mo
   await saved.getByRole("button", { name: "Forget the mistral nodes" }).click();
   await expect(saved.getByRole("button", { name: "the mistral nodes", exact: true })).toHaveCount(0);
   await page.getByRole("button", { name: "Undo" }).click();
+  // A press beside it has closed the list.
+  await page.getByRole("button", { name: "Saved filters" }).click();
   await expect(saved.getByRole("button", { name: "the mistral nodes", exact: true })).toBeVisible();
 
   await page.goto(`${stage.hub.url}/nodes`);

@@ -124,6 +124,10 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(page.getByText("Every node that starts is asked for nothing again.")).toBeVisible();
   expect(await stage.client.thresholds.get.query()).toMatchObject({ up: null, down: null, rttMs: null });
+  await expect(page.getByRole("button", { name: "Ask this of every node" })).toBeDisabled();
+  await up.focus();
+  for (let presses = 0; presses < 27; presses++) await page.keyboard.press("ArrowRight");
+  await expect(up).toHaveAttribute("aria-valuetext", "20.0 Mbps");
   await page.getByRole("button", { name: "Ask this of every node" }).click();
   await expect.poll(async () => (await stage.client.thresholds.get.query()).up).toBe(20 * MBIT);
   // A worker that was told nothing is asked for it by its hub.
