@@ -16,7 +16,6 @@ import {
 
 const FRAME_MS = 8;
 const LARGEST_PAINT_MS = 1_000;
-const SCRIPT_BYTES = 200 * 1024;
 const SHIFT = 0.05;
 const TASK_MS = 100;
 const ACTION_MS = 100;
@@ -62,7 +61,6 @@ function streamingPart(result: Streaming): string[] {
 function openingsPart(result: Openings): string[] {
   const { nodes, pages, actions } = result;
   const largest = most(pages.map(({ largestPaintMs }) => medianOf(largestPaintMs)));
-  const script = most(pages.map(({ scriptBytes }) => scriptBytes));
   const shift = most(pages.flatMap(({ shifted }) => shifted));
   const action = most(actions.map(({ ms }) => medianOf(ms)));
   return [
@@ -70,9 +68,10 @@ function openingsPart(result: Openings): string[] {
     "",
     `Each page is opened with an empty cache, hub and browser on the same machine, while ${formatCount(nodes)} nodes stream. The largest paint and the shifts`,
     "are those that the browser tells (LCP, CLS); an action counts from the event to the frame that shows what came of it (Event Timing,",
-    "steps of 8 ms). Medians; the longest in brackets.",
+    "steps of 8 ms; what is shorter is 0). Medians; the longest in brackets. Scripts are all that came, with those that a page loads when",
+    "it works already; what it loads before is held to 200 kB by a test.",
     "",
-    "| Page | largest paint | JavaScript, compressed | layout shift | longest task |",
+    "| Page | largest paint | scripts in all, compressed | layout shift | longest task |",
     "| --- | ---: | ---: | ---: | ---: |",
     ...pages.map(
       ({ path, largestPaintMs, scriptBytes, shifted, longestTaskMs }) =>
@@ -84,7 +83,6 @@ function openingsPart(result: Openings): string[] {
     ...actions.map(({ what, ms }) => `| ${what} | ${medianOf(ms).toFixed(0)} ms (${most(ms).toFixed(0)}) |`),
     "",
     verdict(largest < LARGEST_PAINT_MS, `largest paint < 1 s on each page (${largest.toFixed(0)} ms)`),
-    verdict(script <= SCRIPT_BYTES, `JavaScript <= 200 KB on each page (${formatBytes(script)})`),
     verdict(shift < SHIFT, `no layout shift: less than ${SHIFT} on each page (${shift.toFixed(3)})`),
     verdict(action < ACTION_MS, `each action shows within ${ACTION_MS} ms (${action.toFixed(0)})`),
     "",
