@@ -9,8 +9,8 @@ import { uploadFile, type UploadProgress, type UploadTools } from "./engine/uplo
 import type { KeptBatch, KeptFile } from "./kept.ts";
 
 /**
- * The files of one upload, side by side: so many at a time as their size allows, begun at the hub a page at a time, so that thousands of them take
- * neither memory nor patience. A file that fails holds up no other; what would stop each of them stops all at once.
+ * The files of one upload, side by side: as many at a time as their size allows, begun at the hub a page at a time, so that
+ * thousands of them take neither memory nor patience. A file that fails holds up no other; what would stop each of them stops all at once.
  */
 
 /** Large ones would share the link and all end late; small ones mostly wait for the hub and the store to answer. */
