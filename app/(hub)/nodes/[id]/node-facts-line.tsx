@@ -5,7 +5,13 @@ import type { NodeRow } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/visible-text.ts";
+import { classNames } from "../../../_ui/class-names.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
+
+/** A figure that changes by itself has its width from the start: what stands behind it does not go to another line. */
+function Live({ className, children }: { className: string; children: ReactNode }) {
+  return <span className={classNames("inline-block", className)}>{children}</span>;
+}
 
 /** What is known about the machine, in one line. All of it is the machine's own word. */
 export function NodeFactsLine({ node }: { node: NodeRow }) {
@@ -31,8 +37,12 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
     </span>,
     `worker ${visibleText(facts.workerVersion)}`,
     ...(disk === null ? [] : [`disk ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}`]),
-    ...(node.rttMs === null ? [] : [`RTT ${Math.round(node.rttMs)} ms`]),
-    ...(node.cpuPercent === null ? [] : [`worker CPU ${Math.round(node.cpuPercent)} %`]),
+    <Live key="rtt" className="min-w-[10ch]">
+      RTT {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
+    </Live>,
+    <Live key="cpu" className="min-w-[17ch]">
+      worker CPU {node.cpuPercent === null ? "–" : `${Math.round(node.cpuPercent)} %`}
+    </Live>,
     ...(node.profileName === null
       ? []
       : [
@@ -43,9 +53,9 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
             </Link>
           </Fragment>,
         ]),
-    <Fragment key="joined">
+    <Live key="joined" className="min-w-[17ch]">
       joined <Age at={node.enrolledAt} />
-    </Fragment>,
+    </Live>,
   ];
   return (
     <span className="nums">

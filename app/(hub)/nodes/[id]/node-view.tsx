@@ -39,7 +39,14 @@ const LinkPanel = onDemand(
     </Panel>
   ),
 );
-const NodeRuns = onDemand(() => import("./node-runs.tsx").then((module) => module.NodeRuns));
+const NodeRuns = onDemand(
+  () => import("./node-runs.tsx").then((module) => module.NodeRuns),
+  ({ node }) => (
+    <Panel title="Runs">
+      <div style={{ height: node.runs.length === 0 ? 67 : 33 + 51 * node.runs.length }} />
+    </Panel>
+  ),
+);
 const NodeAdvice = onDemand(() => import("../../../_advice/node-advice.tsx").then((module) => module.NodeAdvice));
 const TransfersPanel = onDemand(
   () => import("../../../_transfers/transfers-panel.tsx").then((module) => module.TransfersPanel),
