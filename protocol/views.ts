@@ -360,11 +360,16 @@ export interface LossRow {
   cost: Money | null;
 }
 
+/** What changed of a node's row. */
+export type NodeChange = Pick<NodeRow, "id"> & Partial<NodeRow>;
+
 /** One message of the browser's single stream. Everything first, then what changed. */
 export type LiveMessage =
   | { type: "fleet"; fleet: FleetView }
-  /** All nodes when `whole`, otherwise those that changed. */
-  | { type: "nodes"; whole: boolean; nodes: NodeRow[] }
+  /** All nodes. */
+  | { type: "nodes"; nodes: NodeRow[] }
+  /** Nodes that are new, and of those that are known what changed. */
+  | { type: "node-changes"; joined: NodeRow[]; changed: NodeChange[] }
   /** Transfers that are not ended, plus each one once more when it ends. */
   | { type: "transfers"; whole: boolean; transfers: TransferRow[] }
   | { type: "events"; events: EventRow[] }

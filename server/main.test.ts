@@ -125,7 +125,7 @@ function follow(url: string, cookie: string) {
   });
   const subscription = client.live.watch.subscribe(undefined, {
     onData: (message: LiveMessage) => {
-      if (message.type === "nodes" && message.whole) seen.whole++;
+      if (message.type === "nodes") seen.whole++;
     },
     onError: (error) => seen.errors.push(error.message),
     onComplete: () => {

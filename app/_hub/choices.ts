@@ -10,13 +10,21 @@ import { parseTheme, THEME_COOKIE, type Theme } from "./theme-cookie.ts";
 const YEAR_S = 31_536_000;
 const listeners = new Set<() => void>();
 
+/** As read last: asking for a cookie is slow, and every row of a list does with each drawing. */
+const known = new Map<string, string | null>();
+
 function read(name: string): string | null {
+  const kept = known.get(name);
+  if (kept !== undefined) return kept;
   const found = document.cookie.split("; ").find((pair) => pair.startsWith(`${name}=`));
-  return found === undefined ? null : found.slice(name.length + 1);
+  const value = found === undefined ? null : found.slice(name.length + 1);
+  known.set(name, value);
+  return value;
 }
 
 function write(name: string, value: string): void {
   document.cookie = `${name}=${value}; path=/; max-age=${YEAR_S}; samesite=lax`;
+  known.set(name, value);
   for (const listener of listeners) listener();
 }
 

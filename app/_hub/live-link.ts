@@ -7,10 +7,12 @@ import type { LinkState, LiveStore } from "./live-store.ts";
 /**
  * One stream per browser, however many tabs are open. The tab that holds the lock leads: it keeps the stream and passes
  * every message on; the others listen. When it closes, the lock goes to another tab, which opens the stream anew. Where
- * locks do not exist (plain http on another host) each tab leads itself.
+ * locks do not exist (plain http on another host) each tab leads itself. The others wait for the lock, so the browser
+ * itself knows whether there are any: a tab that is alone copies no message for nobody.
  */
 
 const LOCK = "tidemark-live";
+const COUNT_EVERY_MS = 2_000;
 const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 type Relay = { kind: "message"; message: LiveMessage } | { kind: "link"; link: LinkState } | { kind: "joined" };
@@ -28,6 +30,9 @@ export class LiveLink {
   readonly #stop = new AbortController();
   #channel: BroadcastChannel | null = null;
   #leads = false;
+  #count: ReturnType<typeof setInterval> | undefined;
+  #hasOthers = false;
+  #joinedAt = -Infinity;
   #tries = 0;
   #stream: { unsubscribe: () => void } | null = null;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -58,6 +63,7 @@ export class LiveLink {
   stop(): void {
     this.#stop.abort();
     clearTimeout(this.#retry);
+    clearInterval(this.#count);
     this.#stream?.unsubscribe();
     this.#channel?.close();
   }
@@ -66,6 +72,23 @@ export class LiveLink {
     if (this.#stop.signal.aborted) return;
     this.#leads = true;
     this.#open();
+    if (this.#channel === null) return;
+    void this.#countOthers();
+    this.#count = setInterval(() => void this.#countOthers(), COUNT_EVERY_MS);
+  }
+
+  /** One that joined a moment ago may not stand in line yet. One that was missed so far is told everything. */
+  async #countOthers(): Promise<void> {
+    const { pending = [] } = await navigator.locks.query();
+    const isJoining = Date.now() - this.#joinedAt < 2 * COUNT_EVERY_MS;
+    const hasOthers = isJoining || pending.some(({ name }) => name === LOCK);
+    if (hasOthers && !this.#hasOthers) this.#tellAll();
+    this.#hasOthers = hasOthers;
+  }
+
+  #tellAll(): void {
+    this.#hasOthers = true;
+    for (const message of messagesOf(this.#options.store.latest())) this.#tell({ kind: "message", message });
   }
 
   #open(): void {
@@ -110,8 +133,9 @@ export class LiveLink {
         if (!this.#leads) this.#options.store.setLink(relay.link);
         return;
       case "joined":
-        if (this.#leads)
-          for (const message of messagesOf(this.#options.store.state())) this.#tell({ kind: "message", message });
+        if (!this.#leads) return;
+        this.#joinedAt = Date.now();
+        this.#tellAll();
     }
   }
 
@@ -121,6 +145,7 @@ export class LiveLink {
   }
 
   #tell(relay: Relay): void {
+    if (this.#leads && !this.#hasOthers) return;
     this.#channel?.postMessage(relay);
   }
 }

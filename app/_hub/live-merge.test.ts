@@ -24,16 +24,27 @@ const event = (id: number): EventRow => ({
   fault: null,
 });
 
-test("only the row that changed gets a new identity", () => {
-  const before = mergeLive(EMPTY_LIVE, { type: "nodes", whole: true, nodes: [node("a"), node("b")] });
-  const after = mergeLive(before, { type: "nodes", whole: false, nodes: [node("a", 5)] });
+test("only the row that changed gets a new identity, and keeps what did not change of it", () => {
+  const before = mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [node("a"), node("b")] });
+  const after = mergeLive(before, {
+    type: "node-changes",
+    joined: [],
+    changed: [{ id: "a", upBytesPerSecond: 5 }],
+  });
   expect(after.nodes?.get("b")).toBe(before.nodes?.get("b"));
-  expect(after.nodes?.get("a")?.upBytesPerSecond).toBe(5);
+  expect(after.nodes?.get("a")).toEqual(node("a", 5));
+});
+
+test("a node that is new comes whole, and changes of one that was never told say nothing", () => {
+  const before = mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [node("a")] });
+  const changes: LiveMessage = { type: "node-changes", joined: [node("b")], changed: [{ id: "c", name: "gpu-9" }] };
+  expect([...(mergeLive(before, changes).nodes?.keys() ?? [])]).toEqual(["a", "b"]);
+  expect(mergeLive(EMPTY_LIVE, changes).nodes).toBeNull();
 });
 
 test("a whole list after a reconnection keeps unchanged rows and drops those that are gone", () => {
-  const before = mergeLive(EMPTY_LIVE, { type: "nodes", whole: true, nodes: [node("a"), node("b")] });
-  const after = mergeLive(before, { type: "nodes", whole: true, nodes: [node("a")] });
+  const before = mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [node("a"), node("b")] });
+  const after = mergeLive(before, { type: "nodes", nodes: [node("a")] });
   expect([...(after.nodes?.keys() ?? [])]).toEqual(["a"]);
   expect(after.nodes?.get("a")).toBe(before.nodes?.get("a"));
 });
@@ -57,12 +68,12 @@ test("events are newest first, each once, however often they arrive", () => {
 
 test("no list yet and an empty list are different", () => {
   expect(EMPTY_LIVE.nodes).toBeNull();
-  expect(mergeLive(EMPTY_LIVE, { type: "nodes", whole: true, nodes: [] }).nodes?.size).toBe(0);
+  expect(mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [] }).nodes?.size).toBe(0);
 });
 
 test("a tab that joins is told everything the leading tab knows", () => {
   const told: LiveMessage[] = [
-    { type: "nodes", whole: true, nodes: [node("a")] },
+    { type: "nodes", nodes: [node("a")] },
     { type: "transfers", whole: true, transfers: [transfer("t1", "running")] },
     { type: "events", events: [event(1)] },
   ];

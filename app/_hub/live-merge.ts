@@ -25,7 +25,9 @@ export function mergeLive(state: LiveState, message: LiveMessage): LiveState {
     case "fleet":
       return { ...state, fleet: message.fleet };
     case "nodes":
-      return { ...state, nodes: mergeRows(state.nodes, message.nodes, message.whole) };
+      return { ...state, nodes: mergeRows(state.nodes, message.nodes, true) };
+    case "node-changes":
+      return mergeChanges(state, [message]);
     case "transfers":
       return { ...state, transfers: mergeTransfers(state.transfers, message.transfers, message.whole) };
     case "events":
@@ -36,13 +38,26 @@ export function mergeLive(state: LiveState, message: LiveMessage): LiveState {
   }
 }
 
-type WholeOrChanged = LiveNodes["whole"];
-type LiveNodes = Extract<LiveMessage, { type: "nodes" }>;
+export type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
+
+/** Several messages at once: each copy of a large fleet's list costs. Changes of nodes that were never told say nothing. */
+export function mergeChanges(state: LiveState, messages: readonly NodeChanges[]): LiveState {
+  if (state.nodes === null || messages.length === 0) return state;
+  const nodes = new Map(state.nodes);
+  for (const { joined, changed } of messages) {
+    for (const row of joined) nodes.set(row.id, row);
+    for (const change of changed) {
+      const before = nodes.get(change.id);
+      if (before !== undefined) nodes.set(change.id, { ...before, ...change });
+    }
+  }
+  return { ...state, nodes };
+}
 
 function mergeRows<Row extends { id: string }>(
   old: ReadonlyMap<string, Row> | null,
   rows: readonly Row[],
-  whole: WholeOrChanged,
+  whole: boolean,
 ): ReadonlyMap<string, Row> {
   const next = new Map<string, Row>(whole ? [] : (old ?? []));
   for (const row of rows) {
@@ -55,7 +70,7 @@ function mergeRows<Row extends { id: string }>(
 function mergeTransfers(
   old: ReadonlyMap<string, TransferRow> | null,
   rows: readonly TransferRow[],
-  whole: WholeOrChanged,
+  whole: boolean,
 ): ReadonlyMap<string, TransferRow> {
   const merged = new Map(mergeRows(old, rows, whole));
   if (whole)
@@ -86,7 +101,7 @@ function sameRow(a: unknown, b: unknown): boolean {
 export function messagesOf(state: LiveState): LiveMessage[] {
   const messages: LiveMessage[] = [];
   if (state.fleet !== null) messages.push({ type: "fleet", fleet: state.fleet });
-  if (state.nodes !== null) messages.push({ type: "nodes", whole: true, nodes: [...state.nodes.values()] });
+  if (state.nodes !== null) messages.push({ type: "nodes", nodes: [...state.nodes.values()] });
   if (state.transfers !== null)
     messages.push({ type: "transfers", whole: true, transfers: [...state.transfers.values()] });
   if (state.events !== null) messages.push({ type: "events", events: [...state.events] });

@@ -10,14 +10,15 @@ afterEach(() => {
 });
 
 const row = (id: string, upBytesPerSecond: number) => ({ id, upBytesPerSecond }) as NodeRow;
-const some = (...nodes: NodeRow[]): LiveMessage => ({ type: "nodes", whole: false, nodes });
+const some = (...changed: NodeRow[]): LiveMessage => ({ type: "node-changes", joined: [], changed });
 
 function watched() {
   const store = new LiveStore();
   let shown = 0;
   store.subscribe(() => shown++);
-  store.apply({ type: "nodes", whole: true, nodes: [row("a", 0), row("b", 0)] }, Date.now());
+  store.apply({ type: "nodes", nodes: [row("a", 0), row("b", 0)] }, Date.now());
   shown = 0;
+  vi.advanceTimersByTime(1_000);
   const up = () => [...(store.state().nodes?.values() ?? [])].map(({ upBytesPerSecond }) => upBytesPerSecond);
   return { store, up, shown: () => shown };
 }
@@ -53,4 +54,15 @@ test("what waits does not come back after all of it was put away", () => {
   const before = shown();
   vi.advanceTimersByTime(1_000);
   expect([store.state().nodes, shown()]).toEqual([null, before]);
+});
+
+test("changes of nodes within half a second of anything else show with what comes next, and a tab that joins knows them", () => {
+  const { store, up, shown } = watched();
+  store.apply({ type: "events", events: [] }, Date.now());
+  store.apply(some(row("b", 2)), Date.now());
+  expect([up(), shown()]).toEqual([[0, 0], 1]);
+  expect(store.latest().nodes?.get("b")).toEqual(row("b", 2));
+  expect(shown()).toBe(1);
+  vi.advanceTimersByTime(500);
+  expect([up(), shown()]).toEqual([[0, 2], 2]);
 });

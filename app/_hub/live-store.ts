@@ -1,5 +1,5 @@
 import type { LiveMessage } from "#protocol/views.ts";
-import { EMPTY_LIVE, mergeLive, type LiveState } from "./live-merge.ts";
+import { EMPTY_LIVE, mergeChanges, mergeLive, type LiveState, type NodeChanges } from "./live-merge.ts";
 
 /** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */
 export type LinkState = "connecting" | "live" | "lost";
@@ -17,12 +17,15 @@ const NODES_EVERY_MS = 500;
 /** Holds the live state of one page. The link writes, hooks read. */
 export class LiveStore {
   #state: LiveState = EMPTY_LIVE;
-  /** With what has come and is not shown yet. */
-  #next: LiveState = EMPTY_LIVE;
+  /** Have come and are not shown yet. */
+  #waiting: NodeChanges[] = [];
   #nodesShownAt = -Infinity;
   #later: ReturnType<typeof setTimeout> | undefined;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
+
+  /** All that has come, shown or not: what a tab that joins is told. */
+  readonly latest = (): LiveState => mergeChanges(this.#state, this.#waiting);
 
   readonly state = (): LiveState => this.#state;
   readonly link = (): LinkView => this.#link;
@@ -39,22 +42,30 @@ export class LiveStore {
       lastMessageAt: nowMs,
       hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
     };
-    this.#next = mergeLive(this.#next, message);
-    if (message.type === "nodes" && !message.whole) this.#showNodes(nowMs);
-    else this.#tell();
+    if (message.type === "node-changes") {
+      this.#waiting.push(message);
+      this.#showNodes(nowMs);
+      return;
+    }
+    this.#takeWaiting();
+    this.#state = mergeLive(this.#state, message);
+    this.#show(nowMs);
   }
 
   #showNodes(nowMs: number): void {
     const restMs = this.#nodesShownAt + NODES_EVERY_MS - nowMs;
-    if (restMs <= 0 || restMs > NODES_EVERY_MS) {
-      this.#nodesShownAt = nowMs;
-      this.#tell();
-    } else {
-      this.#later ??= setTimeout(() => {
-        this.#nodesShownAt = nowMs + restMs;
-        this.#tell();
-      }, restMs);
-    }
+    if (restMs <= 0 || restMs > NODES_EVERY_MS) this.#show(nowMs);
+    else this.#later ??= setTimeout(() => this.#show(nowMs + restMs), restMs);
+  }
+
+  #show(nowMs: number): void {
+    this.#nodesShownAt = nowMs;
+    this.#tell();
+  }
+
+  #takeWaiting(): void {
+    this.#state = mergeChanges(this.#state, this.#waiting);
+    this.#waiting = [];
   }
 
   setLink(link: LinkState): void {
@@ -64,7 +75,8 @@ export class LiveStore {
   }
 
   clear(): void {
-    this.#next = EMPTY_LIVE;
+    this.#state = EMPTY_LIVE;
+    this.#waiting = [];
     this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
     this.#tell();
   }
@@ -72,7 +84,7 @@ export class LiveStore {
   #tell(): void {
     clearTimeout(this.#later);
     this.#later = undefined;
-    this.#state = this.#next;
+    this.#takeWaiting();
     for (const listener of this.#listeners) listener();
   }
 }

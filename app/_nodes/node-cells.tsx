@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
+import { useHubNow } from "../_hub/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 import { Sparkline } from "../_ui/sparkline.tsx";
@@ -10,11 +11,15 @@ import { TideLine } from "../_ui/tide-line.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { nodeFactsLine } from "./node-filter.ts";
 
-/** What a cell needs beside the node: the hub's time, and rates in the unit this browser chose. */
+/** What a cell needs beside the node: rates in the unit this browser chose. */
 interface About {
   node: NodeRow;
-  now: number;
   rate: (bytesPerSecond: number) => string;
+}
+
+/** Words that the clock changes. They draw by themselves, so that a row is drawn when its node changed. */
+function AsTimePasses({ words }: { words: (now: number) => string }) {
+  return words(useHubNow(1000));
 }
 
 const DASH = <span className="text-faint">–</span>;
@@ -55,17 +60,18 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
       </div>
     </Cell>
   ),
-  backlog: ({ node, now }) => {
-    const age = backlogAge(node.risk, now);
-    return (
-      <Cell from="lg" align="right">
-        <div className="dim-when-stale">
-          {node.risk.bytes === 0 ? <span className="text-faint">0</span> : formatBytes(node.risk.bytes)}
-          {age !== null && <div className="text-12 text-faint">{age}</div>}
-        </div>
-      </Cell>
-    );
-  },
+  backlog: ({ node: { risk } }) => (
+    <Cell from="lg" align="right">
+      <div className="dim-when-stale">
+        {risk.bytes === 0 ? <span className="text-faint">0</span> : formatBytes(risk.bytes)}
+        {risk.oldestUnsafeAt !== null && (
+          <div className="text-12 text-faint">
+            <AsTimePasses words={(now) => backlogAge(risk, now) ?? ""} />
+          </div>
+        )}
+      </div>
+    </Cell>
+  ),
   up: (about) => (
     <Cell from="lg" align="right">
       {rateWords(about, about.node.upBytesPerSecond)}
@@ -123,16 +129,22 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
       {visibleText(node.facts.workerVersion)}
     </Cell>
   ),
-  seen: ({ node, now }) => (
+  seen: ({ node: { lastSeenAt } }) => (
     <Cell from="lg" align="right" className="text-soft">
-      {node.lastSeenAt === null ? DASH : `${formatDuration(Math.max(0, now - node.lastSeenAt))} ago`}
+      {lastSeenAt === null ? (
+        DASH
+      ) : (
+        <AsTimePasses words={(now) => `${formatDuration(Math.max(0, now - lastSeenAt))} ago`} />
+      )}
     </Cell>
   ),
-  state: ({ node, now }) => {
-    const state = nodeStateWords(node, now);
+  state: ({ node }) => {
+    const { tone } = nodeStateWords(node, 0);
     return (
       <Cell align="right">
-        <Tag tone={state.tone}>{state.text}</Tag>
+        <Tag tone={tone}>
+          <AsTimePasses words={(now) => nodeStateWords(node, now).text} />
+        </Tag>
         {node.risk.bytes > 0 && (
           <div className="nums pt-0.5 text-12 text-faint lg:hidden">{formatBytes(node.risk.bytes)}</div>
         )}

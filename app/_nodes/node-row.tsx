@@ -1,7 +1,7 @@
 "use client";
 import { Fragment, memo } from "react";
 import { useRate } from "../_hub/choices.ts";
-import { useHubNow, useNode } from "../_hub/live.tsx";
+import { useNode } from "../_hub/live.tsx";
 import { Cell, Row, type Column } from "../_ui/table.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { NODE_CELLS } from "./node-cells.tsx";
@@ -16,10 +16,9 @@ interface NodeRowProps {
   onChoose?: ((id: string) => void) | undefined;
 }
 
-/** One node. Draws again only when this node changed, or the clock moved. */
+/** One node. Draws again only when this node changed; what the clock moves draws itself. */
 export const NodeRowView = memo(function NodeRowView({ id, columns, chosen = null, onChoose }: NodeRowProps) {
   const node = useNode(id);
-  const now = useHubNow(1000);
   const rate = useRate();
   if (node === null) return null;
   return (
@@ -36,7 +35,7 @@ export const NodeRowView = memo(function NodeRowView({ id, columns, chosen = nul
         </Cell>
       )}
       {columns.map(({ key }) => (
-        <Fragment key={key}>{NODE_CELLS[key]?.({ node, now, rate })}</Fragment>
+        <Fragment key={key}>{NODE_CELLS[key]?.({ node, rate })}</Fragment>
       ))}
     </Row>
   );

@@ -119,17 +119,21 @@ it("a page is told what changed of them in a few messages of like size, and noth
   const nextNodes = async () => {
     for (;;) {
       const { value } = await stream.next();
-      if (value?.type === "nodes") return value;
+      if (value?.type === "nodes") return value.nodes;
+      if (value?.type === "node-changes") return value.changed;
     }
   };
-  expect((await nextNodes()).nodes.length).toBe(NODES);
-  for (const node of nodes()) test.hub.live.touchNode(node);
+  expect((await nextNodes()).length).toBe(NODES);
+  for (const node of nodes()) {
+    node.profileName = "other";
+    test.hub.live.touchNode(node);
+  }
   const told = new Map<string, number>();
   while (told.size < NODES) {
-    const message = await nextNodes();
-    expect(message.whole).toBe(false);
-    expect(message.nodes.length).toBeLessThanOrEqual(150);
-    for (const { id } of message.nodes) told.set(id, (told.get(id) ?? 0) + 1);
+    const some = await nextNodes();
+    expect(some.length).toBeLessThanOrEqual(150);
+    for (const { id, profileName } of some) expect([id, profileName]).toEqual([id, "other"]);
+    for (const { id } of some) told.set(id, (told.get(id) ?? 0) + 1);
   }
   expect(Math.max(...told.values())).toBe(1);
   await stream.return?.(undefined);

@@ -4,6 +4,7 @@ import { FLEET } from "#protocol/names.ts";
 import type { ProgressReport } from "#protocol/reports.ts";
 import { riskOf, type Risk } from "#protocol/risk.ts";
 import type { NodeState } from "#protocol/views.ts";
+import type { ShownRow } from "./shown-row.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
 /** One open stream to a node: what waits to be sent, and the bell that says so. */
@@ -59,6 +60,8 @@ export interface LiveNode {
   downBytesPerSecond: number | null;
   /** Raised whenever something people see of it changed. */
   revision: number;
+  /** What those who watch were told of it last; null before the first. */
+  shown: ShownRow | null;
   /** Has something to write down. */
   dirty: boolean;
   /** When it was last written down. */
@@ -110,6 +113,7 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     readUntil: 0,
     downBytesPerSecond: null,
     revision: 0,
+    shown: null,
     dirty: false,
     writtenAt: now,
   };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
-import type { LiveMessage } from "#protocol/views.ts";
+import type { LiveMessage, NodeRow } from "#protocol/views.ts";
 import { openSession } from "../auth/session.ts";
 import {
   addTestNode,
@@ -85,7 +85,7 @@ describe("a browser's stream", () => {
     const stream = await watch();
     const [first, second, third] = [await stream.next(), await stream.next(), await stream.next()];
     expect(first).toMatchObject({ type: "fleet", fleet: { nodes: 1, online: 1 } });
-    expect(second).toMatchObject({ type: "nodes", whole: true, nodes: [{ name: "gpu-1" }] });
+    expect(second).toMatchObject({ type: "nodes", nodes: [{ name: "gpu-1" }] });
     expect(third).toEqual({ type: "transfers", whole: true, transfers: [] });
     await stream.end();
   });
@@ -110,11 +110,43 @@ describe("a browser's stream", () => {
     expect(fleet.upBytesPerSecond).toBe(7_000);
     expect(fleet.risk).toMatchObject({ bytes: 3_000, files: 2, checkpoints: 1, steps: 100 });
     expect(fleet.worstNode).toMatchObject({ name: "gpu-1" });
-    const { nodes, whole } = await stream.until("nodes");
-    expect(whole).toBe(false);
-    expect(nodes.map(({ name }) => name)).toEqual(["gpu-1"]);
-    expect(nodes[0]).toMatchObject({ safeBytes: 5_000, movedBytes: 1_000, work: "moving" });
+    const { joined, changed } = await stream.until("node-changes");
+    expect([joined, changed.map(({ id }) => id)]).toEqual([[], [node.nodeId]]);
+    expect(changed[0]).toMatchObject({ safeBytes: 5_000, movedBytes: 1_000, work: "moving", upBytesPerSecond: 7_000 });
+    for (const same of ["name", "facts", "fleet", "disk", "upHistory"]) expect(changed[0]).not.toHaveProperty(same);
     await stream.end();
+  });
+
+  it("says the same of a node to all, whenever each began, and all of one that joined", async () => {
+    const follow = async () => {
+      const stream = await watch();
+      const told = new Map((await stream.until("nodes")).nodes.map((row): [string, Partial<NodeRow>] => [row.id, row]));
+      const hear = async (): Promise<void> => {
+        for (;;) {
+          const { joined, changed } = await stream.until("node-changes");
+          for (const row of [...joined, ...changed]) told.set(row.id, { ...told.get(row.id), ...row });
+        }
+      };
+      // Ends with the hub.
+      hear().catch(() => undefined);
+      return told;
+    };
+    const early = await follow();
+    const heard = (id: string) => expect.poll(() => early.get(id), { timeout: 10_000 });
+    await say({ upBytesPerSecond: 7_000, runs: [backlog()] });
+    await heard(node.nodeId).toMatchObject({ upBytesPerSecond: 7_000, runs: [{ safeStep: 400 }] });
+    test.advance(3_000);
+    const late = await follow();
+    const same = () => expect.poll(() => late, { timeout: 10_000 });
+    await same().toEqual(early);
+    await say({ upBytesPerSecond: 7_000, cpuPercent: 12, runs: [backlog({ safeStep: 500 })] });
+    await heard(node.nodeId).toMatchObject({ cpuPercent: 12, runs: [{ safeStep: 500 }] });
+    await same().toEqual(early);
+    const profileId = test.hub.live.nodes.get(node.nodeId)?.profileId ?? "";
+    const added = await addTestNode(test.hub, profileId, "gpu-2");
+    await heard(added.nodeId).toMatchObject({ name: "gpu-2", facts: { hostname: facts.hostname } });
+    await same().toEqual(early);
+    expect(late.size).toBe(2);
   });
 
   it("carries new events and names the lists they made stale", async () => {
@@ -218,8 +250,8 @@ describe("history", () => {
   it("keeps thirty points of a node's upload rate", async () => {
     await say({ upBytesPerSecond: 100 });
     await say({ upBytesPerSecond: 300 });
-    rollHistory(test.hub);
-    rollHistory(test.hub);
+    rollHistory(test.hub, "all");
+    rollHistory(test.hub, "all");
     const { upHistory } = await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId });
     expect(upHistory).toHaveLength(30);
     expect(upHistory.slice(-3)).toEqual([0, 200, 0]);

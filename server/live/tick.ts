@@ -23,7 +23,8 @@ import { writeDown } from "./write-down.ts";
 const TICK_MS = 1_000;
 const EXPIRE_EVERY_MS = 5_000;
 const SILENCES_AT_ONCE = 200;
-const HISTORY_EVERY_MS = 10_000;
+/** Each node has its turn every ten seconds. */
+const HISTORY_PARTS = 10;
 const SAMPLES_EVERY_MS = 60_000;
 const KEY_USES_EVERY_MS = 15_000;
 const TOTALS_EVERY_MS = 10_000;
@@ -72,10 +73,15 @@ export async function noticeSilence(hub: Hub): Promise<void> {
   }
 }
 
-/** Adds one point to every node's sparkline. */
-export function rollHistory(hub: Pick<Hub, "live">): void {
+/**
+ * Adds one point to the sparklines of a tenth of all nodes, or of all of them: each has its own second of ten, so that a
+ * large fleet does not change as a whole in one moment.
+ */
+export function rollHistory(hub: Pick<Hub, "live">, part: number | "all"): void {
+  let place = 0;
   for (const node of hub.live.nodes.values()) {
-    // Whole bytes: thirty of these go to every browser with every row that changed.
+    if (part !== "all" && place++ % HISTORY_PARTS !== part) continue;
+    // Whole bytes: thirty of these go to every browser with every change.
     const rate = Math.round(take(node.up));
     const wasFlat = rate === 0 && node.history.every((point) => point === 0);
     node.history = [...node.history, rate].slice(-HISTORY_POINTS);
@@ -112,6 +118,7 @@ function dropEnded(hub: Hub): void {
 
 /** Starts the beat. Returns how to stop it; that writes down what memory still holds. */
 export function startTicking(hub: Hub): { stop: () => Promise<void> } {
+  let part = 0;
   const jobs = [
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
@@ -121,7 +128,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: CLEAN_EVERY_MS, run: () => cleanTurns(hub) },
     { everyMs: DRILLS_EVERY_MS, run: () => runDrills(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetCommands(hub) },
-    { everyMs: HISTORY_EVERY_MS, run: async () => rollHistory(hub) },
+    { everyMs: TICK_MS, run: async () => rollHistory(hub, part++ % HISTORY_PARTS) },
     { everyMs: TICK_MS, run: () => writeDown(hub, "due") },
     { everyMs: KEY_USES_EVERY_MS, run: () => hub.keyUses.flush() },
     { everyMs: ROTATION_EVERY_MS, run: () => askForRotation(hub) },

@@ -5,7 +5,7 @@ import { isTokenGood } from "../api-tokens/read-token.ts";
 import { readSession } from "../auth/session.ts";
 import type { Hub } from "../hub.ts";
 import { trpcError, type Context, type PersonCaller } from "../trpc.ts";
-import { nodeRowOf } from "./node-row.ts";
+import { changesOf, shownRowOf, type ShownRow } from "./shown-row.ts";
 
 /**
  * The one stream of a browser: the whole fleet first, then what changed, at most once per second each. When the hub ends
@@ -28,7 +28,7 @@ function* whole(hub: Hub): Generator<LiveMessage> {
   const { live } = hub;
   const now = hub.now();
   yield { type: "fleet", fleet: live.fleet(now) };
-  yield { type: "nodes", whole: true, nodes: [...live.nodes.values()].map((node) => nodeRowOf(live, node, now)) };
+  yield { type: "nodes", nodes: [...live.nodes.values()].map((node) => shownRowOf(live, node, now).row) };
   const moving = [...live.transfers.values()].filter(({ row }) => !isEnded(row.state));
   yield { type: "transfers", whole: true, transfers: moving.map(({ row }) => row) };
   // A page that comes back also hears of what happened while nobody told it.
@@ -51,11 +51,15 @@ function* changes(hub: Hub, seen: number, lastEvent: number): Generator<LiveMess
 function changedNodes({ live, now }: Hub, seen: number): (() => LiveMessage)[] {
   const nodes = [...live.nodes.values()].filter((node) => node.revision > seen);
   const each = Math.max(NODES_AT_ONCE, Math.ceil(nodes.length / MOST_MESSAGES));
-  return Array.from({ length: Math.ceil(nodes.length / each) }, (_, at) => () => ({
-    type: "nodes",
-    whole: false,
-    nodes: nodes.slice(at * each, (at + 1) * each).map((node) => nodeRowOf(live, node, now())),
-  }));
+  return Array.from({ length: Math.ceil(nodes.length / each) }, (_, at) => () => {
+    const shown = nodes.slice(at * each, (at + 1) * each).map((node) => shownRowOf(live, node, now()));
+    const isNew = ({ since }: ShownRow): boolean => (since.get("id") ?? 0) > seen;
+    return {
+      type: "node-changes",
+      joined: shown.filter(isNew).map(({ row }) => row),
+      changed: shown.filter((one) => !isNew(one)).map((one) => changesOf(one, seen)),
+    };
+  });
 }
 
 /** Ends the stream of a session or an API token that is over. */
