@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventRow, LiveMessage, TransferRow } from "#protocol/views.ts";
-import { EMPTY_LIVE, mergeLive, messagesOf } from "./live-merge.ts";
+import type { EventRow, TransferRow } from "#protocol/views.ts";
+import { EMPTY_LIVE, mergeLive, messagesOf, type ListMessage } from "./live-merge.ts";
 import { livenessOf } from "./live.tsx";
 import { nodeRow } from "./make-node-row.ts";
 import { transferRow } from "./make-transfer-row.ts";
@@ -22,24 +22,6 @@ const event = (id: number): EventRow => ({
   text: "",
   detail: null,
   fault: null,
-});
-
-test("only the row that changed gets a new identity, and keeps what did not change of it", () => {
-  const before = mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [node("a"), node("b")] });
-  const after = mergeLive(before, {
-    type: "node-changes",
-    joined: [],
-    changed: [{ id: "a", upBytesPerSecond: 5 }],
-  });
-  expect(after.nodes?.get("b")).toBe(before.nodes?.get("b"));
-  expect(after.nodes?.get("a")).toEqual(node("a", 5));
-});
-
-test("a node that is new comes whole, and changes of one that was never told say nothing", () => {
-  const before = mergeLive(EMPTY_LIVE, { type: "nodes", nodes: [node("a")] });
-  const changes: LiveMessage = { type: "node-changes", joined: [node("b")], changed: [{ id: "c", name: "gpu-9" }] };
-  expect([...(mergeLive(before, changes).nodes?.keys() ?? [])]).toEqual(["a", "b"]);
-  expect(mergeLive(EMPTY_LIVE, changes).nodes).toBeNull();
 });
 
 test("a whole list after a reconnection keeps unchanged rows and drops those that are gone", () => {
@@ -72,7 +54,7 @@ test("no list yet and an empty list are different", () => {
 });
 
 test("a tab that joins is told everything the leading tab knows", () => {
-  const told: LiveMessage[] = [
+  const told: ListMessage[] = [
     { type: "nodes", nodes: [node("a")] },
     { type: "transfers", whole: true, transfers: [transfer("t1", "running")] },
     { type: "events", events: [event(1)] },

@@ -20,14 +20,15 @@ export const EMPTY_LIVE: LiveState = { fleet: null, nodes: null, transfers: null
 const EVENTS_KEPT = 200;
 const ENDED_KEPT = 100;
 
-export function mergeLive(state: LiveState, message: LiveMessage): LiveState {
+/** All but what changes rows one by one, which the store does in place. */
+export type ListMessage = Exclude<LiveMessage, { type: "node-changes" }>;
+
+export function mergeLive(state: LiveState, message: ListMessage): LiveState {
   switch (message.type) {
     case "fleet":
       return { ...state, fleet: message.fleet };
     case "nodes":
       return { ...state, nodes: mergeRows(state.nodes, message.nodes, true) };
-    case "node-changes":
-      return mergeChanges(state, [message]);
     case "transfers":
       return { ...state, transfers: mergeTransfers(state.transfers, message.transfers, message.whole) };
     case "events":
@@ -36,22 +37,6 @@ export function mergeLive(state: LiveState, message: LiveMessage): LiveState {
     case "beat":
       return state;
   }
-}
-
-export type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
-
-/** Several messages at once: each copy of a large fleet's list costs. Changes of nodes that were never told say nothing. */
-export function mergeChanges(state: LiveState, messages: readonly NodeChanges[]): LiveState {
-  if (state.nodes === null || messages.length === 0) return state;
-  const nodes = new Map(state.nodes);
-  for (const { joined, changed } of messages) {
-    for (const row of joined) nodes.set(row.id, row);
-    for (const change of changed) {
-      const before = nodes.get(change.id);
-      if (before !== undefined) nodes.set(change.id, { ...before, ...change });
-    }
-  }
-  return { ...state, nodes };
 }
 
 function mergeRows<Row extends { id: string }>(
@@ -98,8 +83,8 @@ function sameRow(a: unknown, b: unknown): boolean {
 }
 
 /** The messages that bring an empty page to this state: what a tab that leads tells one that has just opened. */
-export function messagesOf(state: LiveState): LiveMessage[] {
-  const messages: LiveMessage[] = [];
+export function messagesOf(state: LiveState): ListMessage[] {
+  const messages: ListMessage[] = [];
   if (state.fleet !== null) messages.push({ type: "fleet", fleet: state.fleet });
   if (state.nodes !== null) messages.push({ type: "nodes", nodes: [...state.nodes.values()] });
   if (state.transfers !== null)

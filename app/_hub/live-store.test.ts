@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { LiveMessage, NodeRow } from "#protocol/views.ts";
+import type { LiveMessage, NodeChange } from "#protocol/views.ts";
 import { LiveStore } from "./live-store.ts";
+import { nodeRow } from "./make-node-row.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -9,60 +10,93 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const row = (id: string, upBytesPerSecond: number) => ({ id, upBytesPerSecond }) as NodeRow;
-const some = (...changed: NodeRow[]): LiveMessage => ({ type: "node-changes", joined: [], changed });
+const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecond });
+const some = (...changed: NodeChange[]): LiveMessage => ({ type: "node-changes", joined: [], changed });
+const faster = (id: string, upBytesPerSecond: number): LiveMessage => some({ id, upBytesPerSecond });
 
+/** A page that has seen two nodes, some time ago. */
 function watched() {
   const store = new LiveStore();
-  let shown = 0;
-  store.subscribe(() => shown++);
-  store.apply({ type: "nodes", nodes: [row("a", 0), row("b", 0)] }, Date.now());
-  shown = 0;
-  vi.advanceTimersByTime(1_000);
-  const up = () => [...(store.state().nodes?.values() ?? [])].map(({ upBytesPerSecond }) => upBytesPerSecond);
-  return { store, up, shown: () => shown };
+  let told = 0;
+  store.subscribe(() => told++);
+  store.apply({ type: "nodes", nodes: [node("a"), node("b")] }, Date.now());
+  vi.advanceTimersByTime(5_000);
+  told = 0;
+  const rates = () => [...(store.state().nodes?.values() ?? [])].map(({ upBytesPerSecond }) => upBytesPerSecond);
+  return {
+    store,
+    /** What lists show. */
+    rates,
+    say: (message: LiveMessage) => store.apply(message, Date.now()),
+    told: () => told,
+  };
 }
 
-test("the first change of nodes shows at once, those that follow within half a second show together", () => {
-  const { store, up, shown } = watched();
-  store.apply(some(row("a", 1)), Date.now());
-  expect([up(), shown()]).toEqual([[1, 0], 1]);
-  for (const rate of [2, 3]) {
-    vi.advanceTimersByTime(100);
-    store.apply(some(row("b", rate)), Date.now());
-  }
-  expect([up(), shown()]).toEqual([[1, 0], 1]);
-  vi.advanceTimersByTime(300);
-  expect([up(), shown()]).toEqual([[1, 3], 2]);
+test("only the row that changed gets a new identity, and keeps what did not change of it", () => {
+  const { store, say } = watched();
+  const [a, b] = [store.node("a"), store.node("b")];
+  say(faster("a", 5));
+  expect(store.node("b")).toBe(b);
+  expect(store.node("a")).not.toBe(a);
+  expect(store.node("a")).toEqual(node("a", 5));
 });
 
-test("anything else that comes shows at once, with what waited", () => {
-  const { store, up, shown } = watched();
-  store.apply(some(row("a", 1)), Date.now());
-  store.apply(some(row("b", 2)), Date.now());
-  store.apply({ type: "events", events: [] }, Date.now());
-  expect([up(), shown()]).toEqual([[1, 2], 2]);
-  vi.advanceTimersByTime(1_000);
-  expect(shown()).toBe(2);
+test("a row follows at once, lists after the first change at once and then together", () => {
+  const { store, rates, say, told } = watched();
+  say(faster("a", 1));
+  expect([rates(), told()]).toEqual([[1, 0], 1]);
+  for (const rate of [2, 3]) {
+    vi.advanceTimersByTime(100);
+    say(faster("b", rate));
+    expect(store.node("b")?.upBytesPerSecond).toBe(rate);
+  }
+  expect([rates(), told()]).toEqual([[1, 0], 3]);
+  vi.advanceTimersByTime(600);
+  expect([rates(), told()]).toEqual([[1, 3], 4]);
+  vi.advanceTimersByTime(5_000);
+  expect(told()).toBe(4);
+});
+
+test("a node that is new comes whole, and changes of one that was never told say nothing", () => {
+  const { store, say } = watched();
+  say({ type: "node-changes", joined: [node("c", 7)], changed: [{ id: "d", name: "gpu-9" }] });
+  expect(store.state().nodes?.get("c")).toEqual(node("c", 7));
+  expect([...(store.state().nodes?.keys() ?? [])]).toEqual(["a", "b", "c"]);
+  expect(store.node("d")).toBeNull();
+});
+
+test("before all nodes have come, changes say nothing", () => {
+  const store = new LiveStore();
+  store.apply(faster("a", 1), Date.now());
+  vi.advanceTimersByTime(5_000);
+  expect([store.state().nodes, store.latest().nodes, store.node("a")]).toEqual([null, null, null]);
+});
+
+test("a tab that joins is told what has come, in lists or not", () => {
+  const { store, rates, say } = watched();
+  say(faster("a", 1));
+  say(faster("b", 2));
+  expect(rates()).toEqual([1, 0]);
+  expect([...(store.latest().nodes?.values() ?? [])]).toEqual([node("a", 1), node("b", 2)]);
+});
+
+test("a whole list replaces what was there, and what waited with it", () => {
+  const { store, rates, say, told } = watched();
+  say(faster("a", 1));
+  say(faster("b", 2));
+  say({ type: "nodes", nodes: [node("b", 3)] });
+  expect([rates(), store.node("a"), store.node("b")]).toEqual([[3], null, node("b", 3)]);
+  const before = told();
+  vi.advanceTimersByTime(5_000);
+  expect([rates(), told()]).toEqual([[3], before]);
 });
 
 test("what waits does not come back after all of it was put away", () => {
-  const { store, shown } = watched();
-  store.apply(some(row("a", 1)), Date.now());
-  store.apply(some(row("b", 2)), Date.now());
+  const { store, say, told } = watched();
+  say(faster("a", 1));
+  say(faster("b", 2));
   store.clear();
-  const before = shown();
-  vi.advanceTimersByTime(1_000);
-  expect([store.state().nodes, shown()]).toEqual([null, before]);
-});
-
-test("changes of nodes within half a second of anything else show with what comes next, and a tab that joins knows them", () => {
-  const { store, up, shown } = watched();
-  store.apply({ type: "events", events: [] }, Date.now());
-  store.apply(some(row("b", 2)), Date.now());
-  expect([up(), shown()]).toEqual([[0, 0], 1]);
-  expect(store.latest().nodes?.get("b")).toEqual(row("b", 2));
-  expect(shown()).toBe(1);
-  vi.advanceTimersByTime(500);
-  expect([up(), shown()]).toEqual([[0, 2], 2]);
+  const before = told();
+  vi.advanceTimersByTime(5_000);
+  expect([store.state().nodes, store.node("a"), told()]).toEqual([null, null, before]);
 });

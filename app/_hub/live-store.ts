@@ -1,5 +1,5 @@
-import type { LiveMessage } from "#protocol/views.ts";
-import { EMPTY_LIVE, mergeChanges, mergeLive, type LiveState, type NodeChanges } from "./live-merge.ts";
+import type { LiveMessage, NodeRow } from "#protocol/views.ts";
+import { EMPTY_LIVE, mergeLive, type LiveState } from "./live-merge.ts";
 
 /** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */
 export type LinkState = "connecting" | "live" | "lost";
@@ -11,23 +11,28 @@ export interface LinkView {
   hubAheadMs: number;
 }
 
-/** Nodes are drawn again so often at most: of a large fleet they come in several messages a second. */
-const NODES_EVERY_MS = 500;
+/**
+ * Lists of nodes, what is counted in them and their order follow so often at most. A row follows at once: of a large fleet
+ * changes come in several messages a second, and putting thousands in order again for each would be felt.
+ */
+const LISTS_EVERY_MS = 800;
+
+type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
 
 /** Holds the live state of one page. The link writes, hooks read. */
 export class LiveStore {
   #state: LiveState = EMPTY_LIVE;
-  /** Have come and are not shown yet. */
-  #waiting: NodeChanges[] = [];
-  #nodesShownAt = -Infinity;
+  /** The nodes as told last; those of the state are as they were when the lists followed. */
+  #rows: Map<string, NodeRow> | null = null;
+  #listedAt = -Infinity;
   #later: ReturnType<typeof setTimeout> | undefined;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
 
-  /** All that has come, shown or not: what a tab that joins is told. */
-  readonly latest = (): LiveState => mergeChanges(this.#state, this.#waiting);
-
   readonly state = (): LiveState => this.#state;
+  readonly node = (id: string): NodeRow | null => this.#rows?.get(id) ?? null;
+  /** All that has come, in lists or not: what a tab that joins is told. */
+  readonly latest = (): LiveState => ({ ...this.#state, nodes: this.#rows });
   readonly link = (): LinkView => this.#link;
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -42,30 +47,44 @@ export class LiveStore {
       lastMessageAt: nowMs,
       hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
     };
-    if (message.type === "node-changes") {
-      this.#waiting.push(message);
-      this.#showNodes(nowMs);
-      return;
+    if (message.type === "node-changes") this.#change(message, nowMs);
+    else {
+      this.#state = mergeLive(this.#state, message);
+      if (message.type === "nodes") {
+        this.#rows = new Map(this.#state.nodes);
+        this.#listed(nowMs);
+      }
     }
-    this.#takeWaiting();
-    this.#state = mergeLive(this.#state, message);
-    this.#show(nowMs);
-  }
-
-  #showNodes(nowMs: number): void {
-    const restMs = this.#nodesShownAt + NODES_EVERY_MS - nowMs;
-    if (restMs <= 0 || restMs > NODES_EVERY_MS) this.#show(nowMs);
-    else this.#later ??= setTimeout(() => this.#show(nowMs + restMs), restMs);
-  }
-
-  #show(nowMs: number): void {
-    this.#nodesShownAt = nowMs;
     this.#tell();
   }
 
-  #takeWaiting(): void {
-    this.#state = mergeChanges(this.#state, this.#waiting);
-    this.#waiting = [];
+  /** Changes of nodes that were never told say nothing. */
+  #change({ joined, changed }: NodeChanges, nowMs: number): void {
+    const rows = this.#rows;
+    if (rows === null) return;
+    for (const row of joined) rows.set(row.id, row);
+    for (const change of changed) {
+      const before = rows.get(change.id);
+      if (before !== undefined) rows.set(change.id, { ...before, ...change });
+    }
+    const restMs = this.#listedAt + LISTS_EVERY_MS - nowMs;
+    if (restMs <= 0 || restMs > LISTS_EVERY_MS) this.#list(nowMs);
+    else
+      this.#later ??= setTimeout(() => {
+        this.#list(nowMs + restMs);
+        this.#tell();
+      }, restMs);
+  }
+
+  #list(nowMs: number): void {
+    this.#state = { ...this.#state, nodes: new Map(this.#rows) };
+    this.#listed(nowMs);
+  }
+
+  #listed(nowMs: number): void {
+    this.#listedAt = nowMs;
+    clearTimeout(this.#later);
+    this.#later = undefined;
   }
 
   setLink(link: LinkState): void {
@@ -76,15 +95,13 @@ export class LiveStore {
 
   clear(): void {
     this.#state = EMPTY_LIVE;
-    this.#waiting = [];
+    this.#rows = null;
+    this.#listed(-Infinity);
     this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
     this.#tell();
   }
 
   #tell(): void {
-    clearTimeout(this.#later);
-    this.#later = undefined;
-    this.#takeWaiting();
     for (const listener of this.#listeners) listener();
   }
 }

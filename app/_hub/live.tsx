@@ -14,9 +14,15 @@ const useLive = <Value,>(select: (state: LiveState) => Value): Value =>
   );
 
 export const useFleet = (): FleetView | null => useLive((state) => state.fleet);
-/** Null while they have not come yet. */
+/** For lists and counts: at most a second older than what `useNode` says. Null while they have not come yet. */
 export const useNodes = (): ReadonlyMap<string, NodeRow> | null => useLive((state) => state.nodes);
-export const useNode = (id: string): NodeRow | null => useLive((state) => state.nodes?.get(id) ?? null);
+/** As told last: a row is never older than the list it stands in. */
+export const useNode = (id: string): NodeRow | null =>
+  useSyncExternalStore(
+    liveStore.subscribe,
+    () => liveStore.node(id),
+    () => null,
+  );
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
 export const useLiveTransfer = (id: string | null): TransferRow | null =>
   useLive((state) => (id === null ? null : (state.transfers?.get(id) ?? null)));
