@@ -27,7 +27,10 @@ function watched() {
     store,
     /** What lists show. */
     rates,
-    say: (message: LiveMessage) => store.apply(message, Date.now()),
+    say: (message: LiveMessage) => {
+      store.apply(message, Date.now());
+      vi.advanceTimersByTime(0);
+    },
     told: () => told,
   };
 }
@@ -99,4 +102,13 @@ test("what waits does not come back after all of it was put away", () => {
   const before = told();
   vi.advanceTimersByTime(5_000);
   expect([store.state().nodes, store.node("a"), told()]).toEqual([null, null, before]);
+});
+
+test("messages that come together are told together", () => {
+  const { store, rates, told } = watched();
+  store.apply({ type: "events", events: [] }, Date.now());
+  store.apply(faster("a", 1), Date.now());
+  expect(told()).toBe(0);
+  vi.advanceTimersByTime(0);
+  expect([rates(), told()]).toEqual([[1, 0], 1]);
 });

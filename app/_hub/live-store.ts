@@ -26,6 +26,7 @@ export class LiveStore {
   #rows: Map<string, NodeRow> | null = null;
   #listedAt = -Infinity;
   #later: ReturnType<typeof setTimeout> | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
 
@@ -55,7 +56,7 @@ export class LiveStore {
         this.#listed(nowMs);
       }
     }
-    this.#tell();
+    this.#tellSoon();
   }
 
   /** Changes of nodes that were never told say nothing. */
@@ -79,6 +80,14 @@ export class LiveStore {
   #list(nowMs: number): void {
     this.#state = { ...this.#state, nodes: new Map(this.#rows) };
     this.#listed(nowMs);
+  }
+
+  /** Messages come several together: they are drawn once. */
+  #tellSoon(): void {
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
+      this.#tell();
+    }, 0);
   }
 
   #listed(nowMs: number): void {

@@ -1,5 +1,4 @@
-import { queryOptions, type QueryClient } from "@tanstack/react-query";
-import type { StaleTopic } from "#protocol/views.ts";
+import { queryOptions } from "@tanstack/react-query";
 import { hub } from "./client.ts";
 
 /** What the pages ask the hub for, by name. The stream's "stale" messages make the matching ones ask again. */
@@ -89,20 +88,3 @@ export const hubSettingsQuery = () =>
 export const usersQuery = () => queryOptions({ queryKey: ["account", "users"], queryFn: () => hub.users.list.query() });
 export const codesQuery = () =>
   queryOptions({ queryKey: ["account", "codes"], queryFn: () => hub.invitations.list.query() });
-
-const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
-  profiles: [["profiles"]],
-  tokens: [["tokens"]],
-  runs: [["runs"]],
-  checkpoints: [["runs"], ["checkpoints"]],
-  transfers: [["transfers"]],
-  events: [["events"]],
-  account: [["account"]],
-  commands: [["commands"]],
-  benchmarks: [["benchmarks"]],
-  alerts: [["alerts"]],
-};
-
-export function refreshTopics(client: QueryClient, topics: readonly StaleTopic[]): void {
-  for (const topic of topics) for (const key of KEYS[topic]) void client.invalidateQueries({ queryKey: [...key] });
-}

@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { LiveLink } from "./live-link.ts";
 import { liveStore } from "./live-store.ts";
-import { refreshTopics } from "./queries.ts";
+import { createRefresh } from "./refresh-topics.ts";
 
 /** Keeps this page's part of the browser's one stream while somebody is signed in; null closes it. */
 export function useLiveLink(personId: string | null): void {
@@ -12,7 +12,7 @@ export function useLiveLink(personId: string | null): void {
     if (personId === null) return;
     const link = new LiveLink({
       store: liveStore,
-      onStale: (topics) => refreshTopics(client, topics),
+      onStale: createRefresh(client),
       onSignedOut: () => void client.invalidateQueries({ queryKey: ["account"] }),
     });
     link.start();

@@ -22,24 +22,31 @@ const STEP_MS = 5 * 60_000;
 
 type Uplink = Pick<NodeRow, "state" | "runs" | "upHistory">;
 
-/** The first run of the node that saves more often than its uplink allows, or null. */
-export function cannotSustain(node: Uplink, unit: RateUnit): CannotSustain | null {
+/** The first run of the node that saves more often than its uplink allows, and how often that allows it; or null. */
+export function tooSlowFor(node: Uplink): { run: NodeRow["runs"][number]; everyMs: number; neededMs: number } | null {
   if (node.state !== "online") return null;
   for (const run of node.runs) {
     if (!run.isWriter || run.intervalMs === null || run.intervalMs === 0 || run.safeBytes === 0) continue;
     const neededMs = run.leastIntervalMs ?? neededFor(node, run);
-    if (neededMs === null || neededMs <= run.intervalMs) continue;
-    const rate = (run.safeBytes / neededMs) * 1000;
-    const advised = Math.ceil(neededMs / STEP_MS) * STEP_MS;
-    const { checkpoints } = run.risk;
-    const waiting = checkpoints > 1 ? `${checkpoints} are waiting` : "older ones will be passed over";
-    return {
-      run: run.run,
-      title: `This uplink cannot sustain a checkpoint every ${formatDuration(run.intervalMs)}.`,
-      why: `${formatBytes(run.safeBytes)} at ${formatRate(rate, unit)} takes ${formatDuration(neededMs)}; ${waiting}. Save every ${formatDuration(advised)} or longer, save less, or move the run to a node with at least ${formatRate(run.safeBytes / (run.intervalMs / 1000), unit)} up.`,
-    };
+    if (neededMs !== null && neededMs > run.intervalMs) return { run, everyMs: run.intervalMs, neededMs };
   }
   return null;
+}
+
+/** The same in words. */
+export function cannotSustain(node: Uplink, unit: RateUnit): CannotSustain | null {
+  const found = tooSlowFor(node);
+  if (found === null) return null;
+  const { run, everyMs, neededMs } = found;
+  const rate = (run.safeBytes / neededMs) * 1000;
+  const advised = Math.ceil(neededMs / STEP_MS) * STEP_MS;
+  const { checkpoints } = run.risk;
+  const waiting = checkpoints > 1 ? `${checkpoints} are waiting` : "older ones will be passed over";
+  return {
+    run: run.run,
+    title: `This uplink cannot sustain a checkpoint every ${formatDuration(everyMs)}.`,
+    why: `${formatBytes(run.safeBytes)} at ${formatRate(rate, unit)} takes ${formatDuration(neededMs)}; ${waiting}. Save every ${formatDuration(advised)} or longer, save less, or move the run to a node with at least ${formatRate(run.safeBytes / (everyMs / 1000), unit)} up.`,
+  };
 }
 
 function neededFor(node: Uplink, run: NodeRow["runs"][number]): number | null {

@@ -58,7 +58,7 @@ function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
   const isIn = (state: string) => transfers.some((row) => row.state === state);
   const moves = !isIn("running") && isIn("waiting") ? "waiting" : "now";
   const shown = nodes.filter((node) => passesFilter(node, filter));
-  const ids = byTrouble(shown, failingNodes(transfers)).map((node) => node.id);
+  const ids = byTrouble(shown, { failing: failingNodes(transfers), most: NODES_SHOWN }).map((node) => node.id);
   return (
     <>
       <PageHead

@@ -53,6 +53,13 @@ test("a transfer that waits with a fault counts as failing, one that waits its t
 });
 
 test("the failing and the slow nodes stand first, then those whose work waits longest", () => {
-  const order = byTrouble([...well, slow, stalled, behind, quiet, lost], new Set(["stalled"]));
+  const order = byTrouble([...well, slow, stalled, behind, quiet, lost], { failing: new Set(["stalled"]), most: 7 });
   expect(order.map(({ name }) => name)).toEqual(["gone", "stalled", "quiet", "behind", "slow", "well-2", "well-10"]);
+});
+
+test("of many only those that are shown are put in order, and all are there", () => {
+  const nodes = [...well, slow, stalled, behind, quiet, lost];
+  const order = byTrouble(nodes, { failing: new Set(["stalled"]), most: 3 }).map(({ name }) => name);
+  expect(order.slice(0, 3)).toEqual(["gone", "stalled", "quiet"]);
+  expect(order.toSorted()).toEqual(nodes.map(({ name }) => name).toSorted());
 });

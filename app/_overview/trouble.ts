@@ -1,7 +1,8 @@
 import type { FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
-import { cannotSustain } from "../_nodes/sustain.ts";
+import { tooSlowFor } from "../_nodes/sustain.ts";
+import { firstOf } from "./first-of.ts";
 
 /**
  * What is wrong with the fleet, worst first: what is lost or may be, what fails now, what is too slow to keep up. All
@@ -38,8 +39,7 @@ export function failingNodes(transfers: Iterable<TransferRow>): ReadonlySet<stri
 
 const isLost = (node: NodeRow): boolean =>
   (node.state === "silent" || node.state === "offline") && node.work === "lost";
-// Only whether, so whatever unit it would be said in.
-const isSlow = (node: NodeRow): boolean => cannotSustain(node, "bits") !== null;
+const isSlow = (node: NodeRow): boolean => tooSlowFor(node) !== null;
 const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
 
 /** A silent node whose work is lost is told once, as lost; one that fails and is slow, as failing. */
@@ -113,13 +113,28 @@ export function troublesOf({ fleet, nodes, transfers, alerts }: Known): Trouble[
   return all.filter(({ count }) => count > 0);
 }
 
-/** The failing and the slow ones first, among them those whose oldest unsafe work waits longest. */
-export function byTrouble(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeRow[] {
-  const ranks = new Map<NodeRow, number>();
-  for (const node of nodes) ranks.set(node, rankOf(node, failing));
-  return [...ranks].sort(([a, rankA], [b, rankB]) => rankA - rankB || byBacklogAge(a, b)).map(([node]) => node);
+interface Wanted {
+  failing: ReadonlySet<string>;
+  /** So many, the first ones, are in order; those after them are not. */
+  most: number;
 }
 
+/**
+ * The failing and the slow ones first, among them those whose oldest unsafe work waits longest. Of thousands only those that
+ * are shown are put in order: a rank in which none is shown keeps the order it came in.
+ */
+export function byTrouble(nodes: Iterable<NodeRow>, { failing, most }: Wanted): NodeRow[] {
+  const ranks: NodeRow[][] = Array.from({ length: RANKS }, () => []);
+  for (const node of nodes) ranks[rankOf(node, failing)]?.push(node);
+  const sorted: NodeRow[] = [];
+  for (const rank of ranks) {
+    const lacking = most - sorted.length;
+    sorted.push(...(lacking > 0 ? firstOf(rank, { most: lacking, compare: byBacklogAge }) : rank));
+  }
+  return sorted;
+}
+
+const RANKS = 6;
 function rankOf(node: NodeRow, failing: ReadonlySet<string>): number {
   if (isLost(node)) return 0;
   if (failing.has(node.id)) return 1;
