@@ -360,8 +360,12 @@ export interface LossRow {
   cost: Money | null;
 }
 
-/** What changed of a node's row. */
-export type NodeChange = Pick<NodeRow, "id"> & Partial<NodeRow>;
+/** What changed of a node's row: `node-changes.ts` has how. The sum of what is at risk follows from the runs. */
+export type NodeChange = Pick<NodeRow, "id"> &
+  Partial<Omit<NodeRow, "risk">> & {
+    /** Training that each run would lose, in ms, in the order of `runs`, which leave it out. */
+    losses?: number[];
+  };
 
 /** One message of the browser's single stream. Everything first, then what changed. */
 export type LiveMessage =

@@ -1,3 +1,4 @@
+import { changeNode } from "#protocol/node-changes.ts";
 import type { LiveMessage, NodeRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, mergeLive, type LiveState } from "./live-merge.ts";
 
@@ -16,6 +17,8 @@ export interface LinkView {
  * changes come in several messages a second, and putting thousands in order again for each would be felt.
  */
 const LISTS_EVERY_MS = 800;
+/** Not in the same frame as what the hub says of the whole fleet just before. */
+const LISTS_AFTER_MS = 150;
 
 type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
 
@@ -26,7 +29,7 @@ export class LiveStore {
   #rows: Map<string, NodeRow> | null = null;
   #listedAt = -Infinity;
   #later: ReturnType<typeof setTimeout> | undefined;
-  #soon: ReturnType<typeof setTimeout> | undefined;
+  #isTelling = false;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
 
@@ -66,15 +69,13 @@ export class LiveStore {
     for (const row of joined) rows.set(row.id, row);
     for (const change of changed) {
       const before = rows.get(change.id);
-      if (before !== undefined) rows.set(change.id, { ...before, ...change });
+      if (before !== undefined) rows.set(change.id, changeNode(before, change));
     }
-    const restMs = this.#listedAt + LISTS_EVERY_MS - nowMs;
-    if (restMs <= 0 || restMs > LISTS_EVERY_MS) this.#list(nowMs);
-    else
-      this.#later ??= setTimeout(() => {
-        this.#list(nowMs + restMs);
-        this.#tell();
-      }, restMs);
+    const restMs = Math.min(LISTS_EVERY_MS, Math.max(LISTS_AFTER_MS, this.#listedAt + LISTS_EVERY_MS - nowMs));
+    this.#later ??= setTimeout(() => {
+      this.#list(nowMs + restMs);
+      this.#tell();
+    }, restMs);
   }
 
   #list(nowMs: number): void {
@@ -84,8 +85,10 @@ export class LiveStore {
 
   /** Messages come several together: they are drawn once. */
   #tellSoon(): void {
-    this.#soon ??= setTimeout(() => {
-      this.#soon = undefined;
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    setTimeout(() => {
+      this.#isTelling = false;
       this.#tell();
     }, 0);
   }

@@ -2,6 +2,7 @@
 import { useEffect, useState, useSyncExternalStore } from "react";
 import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
+import { isEnded } from "./transfer-words.ts";
 import { liveStore, type LinkView } from "./live-store.ts";
 
 /** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
@@ -14,6 +15,8 @@ const useLive = <Value,>(select: (state: LiveState) => Value): Value =>
   );
 
 export const useFleet = (): FleetView | null => useLive((state) => state.fleet);
+export const useNodeCount = (): number => useLive((state) => state.fleet?.nodes ?? 0);
+export const useActiveCount = (): number => useLive((state) => state.fleet?.activeTransfers ?? 0);
 /** For lists and counts: at most a second older than what `useNode` says. Null while they have not come yet. */
 export const useNodes = (): ReadonlyMap<string, NodeRow> | null => useLive((state) => state.nodes);
 /** As told last: a row is never older than the list it stands in. */
@@ -24,6 +27,13 @@ export const useNode = (id: string): NodeRow | null =>
     () => null,
   );
 export const useLiveTransfers = (): ReadonlyMap<string, TransferRow> | null => useLive((state) => state.transfers);
+/** Transfers that have not ended. */
+export const useMovingCount = (): number =>
+  useLive((state) => {
+    let count = 0;
+    for (const row of state.transfers?.values() ?? []) if (!isEnded(row.state)) count++;
+    return count;
+  });
 export const useLiveTransfer = (id: string | null): TransferRow | null =>
   useLive((state) => (id === null ? null : (state.transfers?.get(id) ?? null)));
 export const useLiveEvents = (): readonly EventRow[] | null => useLive((state) => state.events);

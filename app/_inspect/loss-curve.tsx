@@ -3,11 +3,11 @@ import { useEffect, useRef, useState } from "react";
 import type { CurvePoint, LossCurve } from "#protocol/inspect.ts";
 import { formatCount } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";
-import { useTheme } from "../_hub/choices.ts";
 import { nearestIndex } from "../_ui/chart-scale.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Cell, Row, SpacerRow, Table } from "../_ui/table.tsx";
+import { useColours } from "../_ui/use-colours.ts";
 import { useWidth } from "../_ui/use-width.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { CURVES, CURVE_WORDS, valueWords, type CurveKey } from "./curve-scale.ts";
@@ -17,7 +17,7 @@ import { drawCurve, HEIGHT } from "./draw-curve.ts";
 export function LossCurvePanel({ curve }: { curve: LossCurve }) {
   const [word, setWord] = useAddressWord("curve", "loss");
   const [view, setView] = useAddressWord("as", "line");
-  const theme = useTheme();
+  const colours = useColours();
   const kinds = CURVES.filter(({ keys }) => curve.points.some((point) => keys.some((key) => point[key] !== null)));
   const kind = kinds.find(({ id }) => id === word) ?? kinds[0];
   if (kind === undefined) return null;
@@ -52,7 +52,7 @@ export function LossCurvePanel({ curve }: { curve: LossCurve }) {
       {view === "table" ? (
         <CurveTable points={curve.points} keys={keys} />
       ) : (
-        <CurveCanvas key={theme} points={curve.points} keys={keys} />
+        <CurveCanvas key={colours} points={curve.points} keys={keys} />
       )}
     </Panel>
   );
@@ -76,13 +76,7 @@ function CurveCanvas({ points, keys }: CurveProps) {
   const width = useWidth(frame);
   const [cursor, setCursor] = useState<number | null>(null);
   useEffect(() => {
-    const draw = () => {
-      if (canvas.current !== null && width > 0) drawCurve(canvas.current, { points, keys, width, cursor });
-    };
-    draw();
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", draw);
-    return () => dark.removeEventListener("change", draw);
+    if (canvas.current !== null && width > 0) drawCurve(canvas.current, { points, keys, width, cursor });
   }, [points, keys, width, cursor]);
   const steps = points.map(({ step }) => step);
   const [first, last] = [steps[0] ?? 0, steps.at(-1) ?? 0];

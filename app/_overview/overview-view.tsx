@@ -1,10 +1,11 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
+import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
-import { useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
+import { useActiveCount, useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
 import { activeAlertsQuery, profilesQuery } from "../_hub/queries.ts";
 import { fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
 import { useTitle } from "../_hub/title.ts";
@@ -21,7 +22,7 @@ import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { TidePanel } from "./tide-panel.tsx";
-import { byTrouble, failingNodes, troublesOf } from "./trouble.ts";
+import { byTrouble, countTroubles, failingNodes, troublesOf } from "./trouble.ts";
 import { TroubleStrip } from "./trouble-strip.tsx";
 
 const NODES_SHOWN = 12;
@@ -32,7 +33,7 @@ const NodeTable = onDemand(
 );
 const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
-/** What would be lost right now, and where. */
+/** What would be lost right now, and where. Parts that follow different news draw by themselves. */
 export function OverviewView() {
   const fleet = useFleet();
   const nodes = useNodes();
@@ -40,105 +41,143 @@ export function OverviewView() {
   if (fleet === null || nodes === null || profiles.data === undefined) return <OverviewSkeleton />;
   if (fleet.nodes === 0 || fleet.checkpointsComplete === 0)
     return <FirstSteps fleet={fleet} profiles={profiles.data} nodes={[...nodes.values()]} />;
-  return <Overview fleet={fleet} nodes={[...nodes.values()]} />;
-}
-
-function Overview({ fleet, nodes }: { fleet: FleetView; nodes: NodeRow[] }) {
-  const dialogs = useDialogs();
-  const [show, setShow] = useAddressWord("show", "all");
-  const filter = parseNodeFilter(show);
-  const headline = fleetHeadline(fleet);
-  const transfers = [...(useLiveTransfers()?.values() ?? [])];
-  const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
-  const troubles = troublesOf({ fleet, nodes, transfers, alerts });
-  const worst = troubles[0];
-  // Seen also where the page is one tab among others.
-  useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
-  // Where nothing moves, what waits is what there is to see, with the reason.
-  const isIn = (state: string) => transfers.some((row) => row.state === state);
-  const moves = !isIn("running") && isIn("waiting") ? "waiting" : "now";
-  const shown = nodes.filter((node) => passesFilter(node, filter));
-  const ids = byTrouble(shown, { failing: failingNodes(transfers), most: NODES_SHOWN }).map((node) => node.id);
   return (
     <>
-      <PageHead
-        title={
-          <>
-            {headline.before}
-            {headline.number !== null && (
-              <em className="nums dim-when-stale text-risk not-italic">{headline.number}</em>
-            )}
-            {headline.after}
-          </>
-        }
-        about={<WorstSentence fleet={fleet} />}
-        actions={
-          <>
-            {fleet.byWork.risk + fleet.byWork.lost > 0 && (
-              <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>
-            )}
-            <Button look="main" onClick={dialogs.addNode}>
-              Add node
-            </Button>
-          </>
-        }
-      />
-      <TroubleStrip troubles={troubles} />
-      <TidePanel fleet={fleet} />
+      <FleetHead fleet={fleet} />
+      <Overview nodes={nodes} failedLastDay={fleet.failedLastDay} tide={<TidePanel fleet={fleet} />} />
+    </>
+  );
+}
+
+function FleetHead({ fleet }: { fleet: FleetView }) {
+  const dialogs = useDialogs();
+  const headline = fleetHeadline(fleet);
+  return (
+    <PageHead
+      title={
+        <>
+          {headline.before}
+          {headline.number !== null && <em className="nums dim-when-stale text-risk not-italic">{headline.number}</em>}
+          {headline.after}
+        </>
+      }
+      about={<WorstSentence fleet={fleet} />}
+      actions={
+        <>
+          {fleet.byWork.risk + fleet.byWork.lost > 0 && (
+            <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>
+          )}
+          <Button look="main" onClick={dialogs.addNode}>
+            Add node
+          </Button>
+        </>
+      }
+    />
+  );
+}
+
+interface OverviewProps {
+  nodes: ReadonlyMap<string, NodeRow>;
+  failedLastDay: number;
+  tide: ReactNode;
+}
+
+function Overview({ nodes, failedLastDay, tide }: OverviewProps) {
+  const transfers = [...(useLiveTransfers()?.values() ?? [])];
+  const isMoving = transfers.some(({ state }) => state === "running");
+  // Where nothing moves, what waits is what there is to see, with the reason.
+  const moves = !isMoving && transfers.some(({ state }) => state === "waiting") ? "waiting" : "now";
+  // As a text: transfers change every second, which nodes fail seldom does.
+  const failing = [...failingNodes(transfers)].toSorted().join(" ");
+  return (
+    <>
+      <Troubles nodes={nodes} failing={failing} failedLastDay={failedLastDay} isMoving={isMoving} />
+      {tide}
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-5">
-          <Panel
-            title="Nodes"
-            note="failing and slow first"
-            side={
-              <FilterWords
-                label="Show"
-                value={filter}
-                onChange={setShow}
-                words={NODE_FILTERS.slice(0, 4).map((one) => ({
-                  ...one,
-                  count: one.id === "all" ? undefined : nodes.filter((node) => passesFilter(node, one.id)).length,
-                }))}
-              />
-            }
-          >
-            {ids.length === 0 ? (
-              <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
-            ) : (
-              <NodeTable ids={ids} most={NODES_SHOWN} label="Nodes, failing and slow first" />
-            )}
-            {ids.length > NODES_SHOWN && (
-              <p className="border-t border-line px-4 py-2.5 text-soft">
-                <Link
-                  href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`}
-                  className="hover:text-ink hover:underline"
-                >
-                  All {formatCount(ids.length)} nodes
-                </Link>
-              </p>
-            )}
-          </Panel>
-          <Panel
-            title="Transfers"
-            note={moves === "now" ? "now" : "waiting"}
-            side={
-              <Link href="/transfers" className="nums hover:text-ink hover:underline">
-                {fleet.activeTransfers > TRANSFERS_SHOWN ? `All ${formatCount(fleet.activeTransfers)}` : "All"}{" "}
-                transfers
-              </Link>
-            }
-          >
-            <TransferListLater
-              nodeId={null}
-              filter={transferFilterOf(moves)}
-              search={NO_SEARCH}
-              most={TRANSFERS_SHOWN}
-            />
-          </Panel>
+          <NodesPanel nodes={nodes} failing={failing} />
+          <TransfersPanel moves={moves} />
         </div>
         <EventsPanelLater nodeId={null} run={null} />
       </div>
     </>
+  );
+}
+
+interface NodesProps {
+  nodes: ReadonlyMap<string, NodeRow>;
+  /** Ids, with blanks between them. */
+  failing: string;
+}
+
+function Troubles({
+  nodes,
+  failing,
+  failedLastDay,
+  isMoving,
+}: NodesProps & { failedLastDay: number; isMoving: boolean }) {
+  const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
+  const counts = countTroubles(nodes.values(), new Set(failing.split(" ")));
+  const troubles = troublesOf({ failedLastDay, nodes: counts, isMoving, alerts });
+  const worst = troubles[0];
+  // Seen also where the page is one tab among others.
+  useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
+  return <TroubleStrip troubles={troubles} />;
+}
+
+function NodesPanel({ nodes, failing }: NodesProps) {
+  const [show, setShow] = useAddressWord("show", "all");
+  const filter = parseNodeFilter(show);
+  const all = [...nodes.values()];
+  const shown = all.filter((node) => passesFilter(node, filter));
+  const wanted = { failing: new Set(failing.split(" ")), most: NODES_SHOWN };
+  const ids = byTrouble(shown, wanted).map((node) => node.id);
+  return (
+    <Panel
+      title="Nodes"
+      note="failing and slow first"
+      side={
+        <FilterWords
+          label="Show"
+          value={filter}
+          onChange={setShow}
+          words={NODE_FILTERS.slice(0, 4).map((one) => ({
+            ...one,
+            count: one.id === "all" ? undefined : all.filter((node) => passesFilter(node, one.id)).length,
+          }))}
+        />
+      }
+    >
+      {ids.length === 0 ? (
+        <p className="px-4 py-6 text-soft">{matchesNothing(filter)}</p>
+      ) : (
+        <NodeTable ids={ids} most={NODES_SHOWN} label="Nodes, failing and slow first" />
+      )}
+      {ids.length > NODES_SHOWN && (
+        <p className="border-t border-line px-4 py-2.5 text-soft">
+          <Link href={filter === "all" ? "/nodes" : `/nodes?show=${filter}`} className="hover:text-ink hover:underline">
+            All {formatCount(ids.length)} nodes
+          </Link>
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+function TransfersPanel({ moves }: { moves: "now" | "waiting" }) {
+  const active = useActiveCount();
+  return (
+    <Panel
+      title="Transfers"
+      note={moves}
+      side={
+        <Link href="/transfers" className="nums hover:text-ink hover:underline">
+          {active > TRANSFERS_SHOWN ? `All ${formatCount(active)}` : "All"} transfers
+        </Link>
+      }
+    >
+      <TransferListLater nodeId={null} filter={transferFilterOf(moves)} search={NO_SEARCH} most={TRANSFERS_SHOWN} />
+    </Panel>
   );
 }
 

@@ -1,15 +1,12 @@
 import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/risk.ts";
 import type { NodeRow, TransferRow } from "#protocol/views.ts";
-import { fleetView } from "../_hub/make-fleet-view.ts";
 import { nodeRow, nodeRunView } from "../_hub/make-node-row.ts";
 import { transferRow } from "../_hub/make-transfer-row.ts";
-import { byTrouble, failingNodes, troublesOf } from "./trouble.ts";
+import { byTrouble, countTroubles, failingNodes, troublesOf } from "./trouble.ts";
 
 type NodeParts = Partial<Pick<NodeRow, "state" | "work" | "risk" | "runs">>;
 const node = (name: string, parts: NodeParts = {}) => nodeRow({ id: name, name, ...parts });
-
-const fleet = (failedLastDay = 0) => fleetView({ failedLastDay, checkpointsComplete: 1 });
 
 const moving = (nodeId: string, parts: Partial<TransferRow>) => transferRow({ id: `t-${nodeId}`, nodeId, ...parts });
 
@@ -23,16 +20,14 @@ const stalled = node("stalled");
 const well = [node("well-10"), node("well-2")];
 
 test("a fleet in which all is well has no trouble", () => {
-  expect(troublesOf({ fleet: fleet(), nodes: well, transfers: [moving("well-2", {})], alerts: 0 })).toEqual([]);
+  const nodes = countTroubles(well, failingNodes([moving("well-2", {})]));
+  expect(troublesOf({ failedLastDay: 0, nodes, isMoving: true, alerts: 0 })).toEqual([]);
 });
 
 test("each node is told once, as the worst that it is, and the worst comes first", () => {
-  const found = troublesOf({
-    fleet: fleet(3),
-    nodes: [...well, slow, stalled, behind, quiet, lost],
-    transfers: [moving("stalled", { stalledMs: 40_000 }), moving("gone", { stalledMs: 1 })],
-    alerts: 1,
-  });
+  const failing = failingNodes([moving("stalled", { stalledMs: 40_000 }), moving("gone", { stalledMs: 1 })]);
+  const nodes = countTroubles([...well, slow, stalled, behind, quiet, lost], failing);
+  const found = troublesOf({ failedLastDay: 3, nodes, isMoving: true, alerts: 1 });
   expect(found.map(({ id, count }) => `${count} ${id}`)).toEqual([
     "1 lost",
     "1 silent",

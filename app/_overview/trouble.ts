@@ -1,4 +1,4 @@
-import type { FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
+import type { NodeRow, TransferRow } from "#protocol/views.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { byBacklogAge } from "../_hub/risk-words.ts";
 import { tooSlowFor } from "../_nodes/sustain.ts";
@@ -18,10 +18,21 @@ export interface Trouble {
   href: string;
 }
 
+/** How many nodes have which trouble, each counted once, as the worst that it is. */
+export interface NodeTroubles {
+  lost: number;
+  silent: number;
+  failing: number;
+  risk: number;
+  slow: number;
+  /** Training of those that are away. */
+  lostMs: number;
+}
+
 interface Known {
-  fleet: FleetView;
-  nodes: Iterable<NodeRow>;
-  transfers: readonly TransferRow[];
+  failedLastDay: number;
+  nodes: NodeTroubles;
+  isMoving: boolean;
   /** Null while it is not known. */
   alerts: number | null;
 }
@@ -43,21 +54,23 @@ const isSlow = (node: NodeRow): boolean => tooSlowFor(node) !== null;
 const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
 
 /** A silent node whose work is lost is told once, as lost; one that fails and is slow, as failing. */
-export function troublesOf({ fleet, nodes, transfers, alerts }: Known): Trouble[] {
-  const failing = failingNodes(transfers);
-  const isMoving = transfers.some(({ state }) => state === "running");
-  const found = { lost: 0, silent: 0, failing: 0, risk: 0, slow: 0 };
-  let lostMs = 0;
+export function countTroubles(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeTroubles {
+  const found: NodeTroubles = { lost: 0, silent: 0, failing: 0, risk: 0, slow: 0, lostMs: 0 };
   for (const node of nodes) {
     if (node.state === "revoked") continue;
     if (isLost(node)) {
       found.lost++;
-      lostMs += node.risk.lossMs;
+      found.lostMs += node.risk.lossMs;
     } else if (node.state === "silent") found.silent++;
     else if (failing.has(node.id)) found.failing++;
     else if (node.work === "risk") found.risk++;
     else if (isSlow(node)) found.slow++;
   }
+  return found;
+}
+
+export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Known): Trouble[] {
+  const { lostMs } = found;
   const all: Trouble[] = [
     {
       id: "lost",
@@ -105,8 +118,8 @@ export function troublesOf({ fleet, nodes, transfers, alerts }: Known): Trouble[
     {
       id: "failed",
       tone: "risk",
-      count: fleet.failedLastDay,
-      words: many(fleet.failedLastDay, "transfer failed in 24 h", "transfers failed in 24 h"),
+      count: failedLastDay,
+      words: many(failedLastDay, "transfer failed in 24 h", "transfers failed in 24 h"),
       href: "/transfers?show=failed",
     },
   ];

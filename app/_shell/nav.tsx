@@ -15,9 +15,9 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 import { usePathname } from "next/navigation";
-import { useFleet, useLiveTransfers } from "../_hub/live.tsx";
+import { formatCount } from "#protocol/units.ts";
+import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
 import { activeAlertsQuery } from "../_hub/queries.ts";
-import { isEnded } from "../_hub/transfer-words.ts";
 import { classNames } from "../_ui/class-names.ts";
 
 export interface Place {
@@ -46,18 +46,21 @@ const isAt = (path: string, href: string): boolean =>
     ? path === "/"
     : path === href || path.startsWith(`${href}/`) || (href === "/runs" && path.startsWith("/checkpoints/"));
 
-function useCounts(): Record<string, number | undefined> {
-  const fleet = useFleet();
-  const transfers = useLiveTransfers();
-  const now = transfers === null ? undefined : [...transfers.values()].filter((row) => !isEnded(row.state)).length;
+/** How many there are now, behind a place's name. It draws by itself: most of what comes changes no count. */
+function Count({ href }: { href: string }) {
+  const nodes = useNodeCount();
+  const moving = useMovingCount();
   const alerts = useQuery(activeAlertsQuery()).data?.total;
-  return { "/nodes": fleet?.nodes, "/transfers": now, "/alerts": alerts };
+  const counts: Record<string, number | undefined> = { "/nodes": nodes, "/transfers": moving, "/alerts": alerts };
+  const count = counts[href] ?? 0;
+  return (
+    count > 0 && <span className="nums ml-auto text-12 font-normal text-faint max-lg:hidden">{formatCount(count)}</span>
+  );
 }
 
 /** At the left on wide screens; pictures only on middling ones. */
 export function SideNav() {
   const path = usePathname();
-  const counts = useCounts();
   return (
     <nav
       aria-label="Main"
@@ -86,11 +89,7 @@ export function SideNav() {
         >
           <place.icon size={16} strokeWidth={1.6} className="shrink-0" aria-hidden />
           <span className="max-lg:sr-only">{place.label}</span>
-          {(counts[place.href] ?? 0) > 0 && (
-            <span className="nums ml-auto text-12 font-normal text-faint max-lg:hidden">
-              {counts[place.href]?.toLocaleString("en-US")}
-            </span>
-          )}
+          <Count href={place.href} />
         </Link>
       ))}
     </nav>

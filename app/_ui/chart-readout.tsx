@@ -1,17 +1,20 @@
-import type { Series } from "./chart.tsx";
+import type { Series } from "./chart-layout.ts";
 import { classNames } from "./class-names.ts";
 import { Mark } from "./mark.tsx";
+import type { ChartMarker } from "./place-markers.ts";
 import { clockSeconds } from "./times.ts";
 
 interface ReadoutProps {
   series: readonly Series[];
   index: number;
   at: number;
+  /** What happened about then. */
+  markers: readonly ChartMarker[];
   side: "left" | "right";
 }
 
 /** The numbers under the crosshair, on the side where they hide nothing. */
-export function ChartReadout({ series, index, at, side }: ReadoutProps) {
+export function ChartReadout({ series, index, at, markers, side }: ReadoutProps) {
   return (
     <div
       className={classNames(
@@ -27,49 +30,12 @@ export function ChartReadout({ series, index, at, side }: ReadoutProps) {
           <span className="ml-auto pl-4 font-mid">{one.format(one.values[index] ?? 0)}</span>
         </div>
       ))}
-    </div>
-  );
-}
-
-const ROWS = 24;
-
-interface ChartTableProps {
-  id: string;
-  label: string;
-  times: readonly number[];
-  series: readonly Series[];
-}
-
-/** The chart for those who do not see it: at most 24 evenly spread samples. */
-export function ChartTable({ id, label, times, series }: ChartTableProps) {
-  const step = Math.max(1, Math.ceil(times.length / ROWS));
-  return (
-    <div id={id} className="sr-only">
-      <table>
-        <caption>{label}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map((one) => (
-              <th key={one.key} scope="col">
-                {one.label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((at, index) =>
-            (times.length - 1 - index) % step === 0 ? (
-              <tr key={at}>
-                <th scope="row">{clockSeconds(at)}</th>
-                {series.map((one) => (
-                  <td key={one.key}>{one.format(one.values[index] ?? 0)}</td>
-                ))}
-              </tr>
-            ) : null,
-          )}
-        </tbody>
-      </table>
+      {markers.map((marker) => (
+        <div key={`${marker.at} ${marker.label}`} className="flex items-center gap-2 text-soft">
+          <Mark tone={marker.tone} />
+          {marker.label}
+        </div>
+      ))}
     </div>
   );
 }

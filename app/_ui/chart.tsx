@@ -1,32 +1,16 @@
 "use client";
-import { useId, useRef, useState, type PointerEvent } from "react";
-import {
-  brokenArea,
-  brokenPath,
-  CHART_HEIGHT,
-  nearestIndex,
-  tickWords,
-  ticksFor,
-  timeTicks,
-  type Point,
-} from "./chart-scale.ts";
-import { ChartMarkers, type ChartMarker } from "./chart-markers.tsx";
-import { ChartReadout, ChartTable } from "./chart-readout.tsx";
-import { classNames } from "./class-names.ts";
-import type { Tone } from "./mark.tsx";
+import { ChartLine, Table2 } from "lucide-react";
+import { useLayoutEffect, useRef, useState, type PointerEvent } from "react";
+import { IconButton } from "./button.tsx";
+import { layOutChart, type ChartLayout, type Series } from "./chart-layout.ts";
+import { ChartReadout } from "./chart-readout.tsx";
+import { CHART_HEIGHT, nearestIndex } from "./chart-scale.ts";
+import { ChartTable } from "./chart-table.tsx";
+import { drawChart } from "./draw-chart.ts";
+import type { ChartMarker } from "./place-markers.ts";
 import { clockTime } from "./times.ts";
+import { useColours } from "./use-colours.ts";
 import { useWidth } from "./use-width.ts";
-
-export interface Series {
-  key: string;
-  label: string;
-  tone: Exclude<Tone, "quiet">;
-  values: readonly number[];
-  format: (value: number) => string;
-  /** Series with the same scale share one axis; the first is labelled at the right, the second inside at the left. */
-  scale: { name: string; base: 10 | 1024 };
-  fill?: "area" | "line";
-}
 
 export interface ChartProps {
   label: string;
@@ -40,13 +24,30 @@ export interface ChartProps {
   breakAfterMs?: number;
 }
 
-const STROKE = { safe: "stroke-safe", moving: "stroke-moving", risk: "stroke-risk", lost: "stroke-lost" };
-const FILL = { safe: "fill-safe", moving: "fill-moving", risk: "fill-risk", lost: "fill-lost" };
-const TOP = 16;
-const BOTTOM = 24;
-/** Room for the labels at the right; on narrow screens they stand inside. */
-const SIDE = 60;
-const NARROW = 480;
+/** Lines over time, with a crosshair for pointer and arrow keys; or the same numbers as a table. */
+export function Chart({ height = CHART_HEIGHT, ...props }: ChartProps) {
+  const [isTable, setTable] = useState(false);
+  const colours = useColours();
+  return (
+    <div className="relative min-w-0">
+      {isTable ? <ChartTable {...props} /> : <ChartLines key={colours} {...props} height={height} />}
+      <div className="absolute -right-1 -bottom-1 z-[2]">
+        <IconButton
+          label={isTable ? "Show as lines" : "Show as a table"}
+          aria-description={props.label}
+          size="small"
+          onClick={() => setTable(!isTable)}
+        >
+          {isTable ? (
+            <ChartLine size={14} strokeWidth={1.6} aria-hidden />
+          ) : (
+            <Table2 size={14} strokeWidth={1.6} aria-hidden />
+          )}
+        </IconButton>
+      </div>
+    </div>
+  );
+}
 
 function valueWords(series: readonly Series[], times: readonly number[], index: number): string {
   const at = times[index];
@@ -54,158 +55,73 @@ function valueWords(series: readonly Series[], times: readonly number[], index: 
   return [clockTime(at), ...series.map((one) => `${one.label} ${one.format(one.values[index] ?? 0)}`)].join(", ");
 }
 
-/** Lines over time with a crosshair for pointer and arrow keys, and the same numbers as a table for those who read. */
-export function Chart({
+/** Markers so near to the crosshair, in pixels, are told with it. */
+const NEAR = 6;
+const NO_MARKERS: readonly ChartMarker[] = [];
+
+function ChartLines({
   label,
   times,
   series,
   from,
   to,
-  markers = [],
-  height = CHART_HEIGHT,
+  markers = NO_MARKERS,
+  height,
   breakAfterMs,
-}: ChartProps) {
+}: ChartProps & { height: number }) {
   const frame = useRef<HTMLDivElement>(null);
-  const note = useId();
+  const canvas = useRef<HTMLCanvasElement>(null);
   const width = useWidth(frame);
-  const [cursor, setCursor] = useState<number | null>(null);
+  const [index, setIndex] = useState<number | null>(null);
+  const layout = layOutChart({ times, series, from, to, width, height, breakAfterMs });
+  const at = index === null ? undefined : times[index];
+  const shown = markers.filter((marker) => marker.at >= from && marker.at <= to);
 
-  const scales = [...new Map(series.map((one) => [one.scale.name, one.scale])).values()].slice(0, 2).map((scale) => {
-    const own = series.filter((one) => one.scale.name === scale.name);
-    const largest = own.reduce((top, one) => one.values.reduce((high, value) => Math.max(high, value), top), 0);
-    return {
-      ...scale,
-      ticks: ticksFor(largest, scale.base),
-      format: own[0]?.format ?? String,
-      empty: largest <= 0,
-      look: own.length === 1 && own[0] !== undefined ? FILL[own[0].tone] : "fill-faint",
-    };
-  });
-  const left = 1;
-  const right = width > NARROW ? SIDE : 1;
-  const plot = { width: Math.max(1, width - left - right), floor: height - BOTTOM };
-  const x = (at: number): number => left + ((at - from) / Math.max(1, to - from)) * plot.width;
-  const y = (value: number, scale: string): number => {
-    const top = scales.find((one) => one.name === scale)?.ticks.at(-1) ?? 1;
-    return plot.floor - (Math.max(0, value) / top) * (plot.floor - TOP);
-  };
-  const gap =
-    breakAfterMs === undefined
-      ? Math.max(12, (plot.width / Math.max(1, times.length)) * 4)
-      : (breakAfterMs / Math.max(1, to - from)) * plot.width;
-  const pointsOf = (one: Series): Point[] =>
-    times.map((at, index) => ({ x: x(at), y: y(one.values[index] ?? 0, one.scale.name) }));
+  useLayoutEffect(() => {
+    if (canvas.current === null || width === 0) return;
+    const cursor = index === null || at === undefined ? null : { at, index };
+    drawChart(canvas.current, { layout, series, markers: shown, cursor });
+  }, [layout, series, shown, index, at, width]);
 
   const point = (event: PointerEvent<HTMLElement>): void => {
     const box = event.currentTarget.getBoundingClientRect();
-    const at = from + ((event.clientX - box.left - left) / plot.width) * (to - from);
-    const index = nearestIndex(times, at);
-    setCursor(index === -1 ? null : index);
+    const nearest = nearestIndex(times, timeAt(layout, { from, to, x: event.clientX - box.left }));
+    setIndex(nearest === -1 ? null : nearest);
   };
-  const cursorAt = cursor === null ? undefined : times[cursor];
 
   return (
-    <div ref={frame} className="relative min-w-0">
+    <div ref={frame} className="relative">
       <input
         type="range"
         aria-label={label}
-        aria-describedby={note}
-        aria-valuetext={valueWords(series, times, cursor ?? times.length - 1)}
+        aria-valuetext={valueWords(series, times, index ?? times.length - 1)}
         min={0}
         max={Math.max(0, times.length - 1)}
-        value={cursor ?? Math.max(0, times.length - 1)}
-        onChange={(event) => setCursor(Number(event.target.value))}
+        value={index ?? Math.max(0, times.length - 1)}
+        onChange={(event) => setIndex(Number(event.target.value))}
         onPointerMove={point}
-        onPointerLeave={() => setCursor(null)}
-        onBlur={() => setCursor(null)}
+        onPointerLeave={() => setIndex(null)}
+        onBlur={() => setIndex(null)}
         className="peer absolute inset-0 z-[1] size-full cursor-crosshair touch-pan-y opacity-0"
       />
-      <svg
+      <canvas
+        ref={canvas}
         aria-hidden
-        height={height}
-        width="100%"
-        className="nums block rounded-1 text-11 outline-offset-2 outline-accent peer-focus-visible:outline-2"
-      >
-        {width > 0 && (
-          <>
-            {scales[0]?.ticks.map((tick) => (
-              <path
-                key={tick}
-                d={`M${left} ${y(tick, scales[0]?.name ?? "")}H${left + plot.width}`}
-                className="stroke-line"
-              />
-            ))}
-            {timeTicks(from, to, Math.max(2, Math.floor(plot.width / 110))).map((at) => (
-              <text
-                key={at}
-                x={x(at)}
-                y={height - 6}
-                textAnchor={x(at) < left + 20 ? "start" : x(at) > width - 20 ? "end" : "middle"}
-                className="fill-faint"
-              >
-                {tickWords(at, to - from)}
-              </text>
-            ))}
-            {series.map((one) => (
-              <g key={one.key}>
-                {one.fill === "area" && (
-                  <path d={brokenArea(pointsOf(one), gap, plot.floor)} className={FILL[one.tone]} fillOpacity=".16" />
-                )}
-                <path
-                  d={brokenPath(pointsOf(one), gap)}
-                  className={STROKE[one.tone]}
-                  fill="none"
-                  strokeWidth="1.5"
-                  strokeLinejoin="round"
-                  strokeLinecap="round"
-                />
-              </g>
-            ))}
-            {scales.map((scale, order) =>
-              scale.ticks.map((tick, index) => {
-                if (tick === 0 ? order > 0 || right < SIDE : scale.empty) return null;
-                const outside = order === 0 && right === SIDE;
-                return (
-                  <text
-                    key={`${scale.name}${index}`}
-                    x={outside ? left + plot.width + 8 : order === 0 ? width - 2 : left + 2}
-                    y={y(tick, scale.name) + (outside ? 4 : -4)}
-                    textAnchor={outside || order > 0 ? "start" : "end"}
-                    className={classNames(scales.length > 1 ? scale.look : "fill-faint", "stroke-panel")}
-                    strokeWidth="3"
-                    paintOrder="stroke"
-                  >
-                    {tick === 0 ? "0" : scale.format(tick).replace(".0 ", " ")}
-                  </text>
-                );
-              }),
-            )}
-            <ChartMarkers
-              markers={markers.filter((marker) => marker.at >= from && marker.at <= to)}
-              x={x}
-              plot={{ left, ...plot }}
-            />
-            {cursor !== null && cursorAt !== undefined && (
-              <g>
-                <path d={`M${x(cursorAt)} ${TOP}V${plot.floor}`} className="stroke-edge" />
-                {series.map((one) => (
-                  <circle
-                    key={one.key}
-                    cx={x(cursorAt)}
-                    cy={y(one.values[cursor] ?? 0, one.scale.name)}
-                    r="3"
-                    className={FILL[one.tone]}
-                  />
-                ))}
-              </g>
-            )}
-          </>
-        )}
-      </svg>
-      {cursor !== null && cursorAt !== undefined && (
-        <ChartReadout series={series} index={cursor} at={cursorAt} side={x(cursorAt) > width / 2 ? "left" : "right"} />
+        style={{ height }}
+        className="block w-full rounded-1 outline-offset-2 outline-accent peer-focus-visible:outline-2"
+      />
+      {index !== null && at !== undefined && (
+        <ChartReadout
+          series={series}
+          index={index}
+          at={at}
+          markers={shown.filter((marker) => Math.abs(layout.x(marker.at) - layout.x(at)) <= NEAR)}
+          side={layout.x(at) > width / 2 ? "left" : "right"}
+        />
       )}
-      <ChartTable id={note} label={label} times={times} series={series} />
     </div>
   );
 }
+
+const timeAt = ({ plot }: ChartLayout, { from, to, x }: { from: number; to: number; x: number }): number =>
+  from + ((x - plot.left) / plot.width) * (to - from);

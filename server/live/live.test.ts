@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { changeNode } from "#protocol/node-changes.ts";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import type { LiveMessage, NodeRow } from "#protocol/views.ts";
@@ -120,11 +121,16 @@ describe("a browser's stream", () => {
   it("says the same of a node to all, whenever each began, and all of one that joined", async () => {
     const follow = async () => {
       const stream = await watch();
-      const told = new Map((await stream.until("nodes")).nodes.map((row): [string, Partial<NodeRow>] => [row.id, row]));
+      const told = new Map((await stream.until("nodes")).nodes.map((row): [string, NodeRow] => [row.id, row]));
       const hear = async (): Promise<void> => {
         for (;;) {
           const { joined, changed } = await stream.until("node-changes");
-          for (const row of [...joined, ...changed]) told.set(row.id, { ...told.get(row.id), ...row });
+          for (const row of joined) told.set(row.id, row);
+          for (const change of changed) {
+            const row = told.get(change.id);
+            if (row === undefined) throw new Error("a change of a node that was not told");
+            told.set(change.id, changeNode(row, change));
+          }
         }
       };
       // Ends with the hub.

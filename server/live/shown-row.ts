@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { partsOf, type NodeParts } from "#protocol/node-changes.ts";
 import type { NodeChange, NodeRow } from "#protocol/views.ts";
 import type { Live } from "./live.ts";
 import type { LiveNode } from "./live-node.ts";
@@ -6,36 +7,33 @@ import { nodeRowOf } from "./node-row.ts";
 
 /**
  * What all who watch see of a node: its row, made once for each of its revisions, and since which revision each part of the
- * row is what it is. A stream tells only what is newer than it has told: of a node that reports, a third of its row.
+ * row is what it is. A stream tells only what is newer than it has told: of a node that reports, a tenth of its row.
  */
 export interface ShownRow {
   row: NodeRow;
+  parts: NodeParts;
   revision: number;
-  since: ReadonlyMap<keyof NodeRow, number>;
+  since: ReadonlyMap<keyof NodeParts, number>;
 }
-
-const keysOf = (row: NodeRow): (keyof NodeRow)[] => Object.keys(row) as (keyof NodeRow)[];
 
 /** As of the node's last revision, not of `now`: streams that began at different times hold the same row. */
 export function shownRowOf(live: Live, node: LiveNode, now: number): ShownRow {
-  const before = node.shown;
-  if (before !== null && before.revision === node.revision) return before;
+  const { shown: before, revision } = node;
+  if (before !== null && before.revision === revision) return before;
   const row = nodeRowOf(live, node, now);
-  const sinceOf = (key: keyof NodeRow): number =>
-    before !== null && isDeepStrictEqual(before.row[key], row[key])
-      ? (before.since.get(key) ?? node.revision)
-      : node.revision;
-  node.shown = { row, revision: node.revision, since: new Map(keysOf(row).map((key) => [key, sinceOf(key)])) };
+  const parts = partsOf(row);
+  const sinceOf = (key: keyof NodeParts): number =>
+    before !== null && isDeepStrictEqual(before.parts[key], parts[key])
+      ? (before.since.get(key) ?? revision)
+      : revision;
+  const keys = Object.keys(parts) as (keyof NodeParts)[];
+  node.shown = { row, parts, revision, since: new Map(keys.map((key) => [key, sinceOf(key)])) };
   return node.shown;
 }
 
-function copyPart<Key extends keyof NodeRow>(from: NodeRow, to: Partial<NodeRow>, key: Key): void {
-  to[key] = from[key];
-}
-
 /** The parts of a row that are newer than revision `seen`, with its id. */
-export function changesOf({ row, since }: ShownRow, seen: number): NodeChange {
-  const parts: Partial<NodeRow> = {};
-  for (const [key, revision] of since) if (revision > seen) copyPart(row, parts, key);
-  return { ...parts, id: row.id };
+export function changesOf({ parts, since }: ShownRow, seen: number): NodeChange {
+  const change: NodeChange = { id: parts.id };
+  for (const [key, revision] of since) if (revision > seen) Object.assign(change, { [key]: parts[key] });
+  return change;
 }

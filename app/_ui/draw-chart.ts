@@ -1,0 +1,142 @@
+import { CHART_TOP, type ChartLayout, type ChartScale, type Series } from "./chart-layout.ts";
+import { brokenArea, brokenPath, tickWords } from "./chart-scale.ts";
+import { placeMarkers, type ChartMarker } from "./place-markers.ts";
+
+const MARKER_TOP = 8;
+const MARKER_WORDS = 14;
+/** Room at the right end of the time axis, for the button that stands there on narrow screens. */
+const CORNER = 28;
+
+interface Drawn {
+  layout: ChartLayout;
+  series: readonly Series[];
+  markers: readonly ChartMarker[];
+  /** The values under the crosshair; null without one. */
+  cursor: { at: number; index: number } | null;
+}
+
+interface Pen {
+  pen: CanvasRenderingContext2D;
+  ink: (name: string) => string;
+  layout: ChartLayout;
+}
+
+/** As sharp as the screen is. Null where the browser gives no context. */
+function sharpPen(canvas: HTMLCanvasElement, { width, height }: ChartLayout): CanvasRenderingContext2D | null {
+  const pen = canvas.getContext("2d");
+  if (pen === null) return null;
+  const sharp = globalThis.devicePixelRatio || 1;
+  const size = { width: Math.round(width * sharp), height: Math.round(height * sharp) };
+  if (canvas.width !== size.width || canvas.height !== size.height) Object.assign(canvas, size);
+  pen.setTransform(sharp, 0, 0, sharp, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return pen;
+}
+
+/** Lines of one pixel are sharp between pixels. */
+const sharpLine = (at: number): number => Math.round(at) + 0.5;
+
+function line(pen: CanvasRenderingContext2D, points: readonly [number, number, number, number]): void {
+  const [fromX, fromY, toX, toY] = points;
+  pen.beginPath();
+  pen.moveTo(fromX, fromY);
+  pen.lineTo(toX, toY);
+  pen.stroke();
+}
+
+const pathOf = (words: string): Path2D => new Path2D(words);
+
+function drawTimes({ pen, ink, layout }: Pen): void {
+  const { x, width, height, hasSide, spanMs } = layout;
+  pen.fillStyle = ink("--faint");
+  for (const at of layout.timeTicks) {
+    const place = x(at);
+    if (!hasSide && place > width - CORNER) continue;
+    pen.textAlign = place < layout.plot.left + 20 ? "start" : place > width - 20 ? "end" : "center";
+    pen.fillText(tickWords(at, spanMs), place, height - 6);
+  }
+}
+
+function drawScale({ pen, ink, layout }: Pen, scale: ChartScale, isFirst: boolean): void {
+  const { plot, y, width, hasSide } = layout;
+  const isOutside = isFirst && hasSide;
+  pen.textAlign = isOutside || !isFirst ? "start" : "end";
+  pen.fillStyle = ink(layout.scales.length > 1 && scale.tone !== null ? `--${scale.tone}` : "--faint");
+  pen.strokeStyle = ink("--panel");
+  pen.lineWidth = 3;
+  pen.lineJoin = "round";
+  for (const tick of scale.ticks) {
+    if (tick === 0 ? !isFirst || !hasSide : scale.isEmpty) continue;
+    const place = isOutside ? plot.left + plot.width + 8 : isFirst ? width - 2 : plot.left + 2;
+    const words = tick === 0 ? "0" : scale.format(tick).replace(".0 ", " ");
+    const down = y(tick, scale.name) + (isOutside ? 4 : -4);
+    pen.strokeText(words, place, down);
+    pen.fillText(words, place, down);
+  }
+}
+
+function drawSeries({ pen, ink, layout }: Pen, one: Series): void {
+  const points = layout.pointsOf(one);
+  const colour = ink(`--${one.tone}`);
+  if (one.fill === "area") {
+    pen.globalAlpha = 0.16;
+    pen.fillStyle = colour;
+    pen.fill(pathOf(brokenArea(points, layout.gap, layout.plot.floor)));
+    pen.globalAlpha = 1;
+  }
+  pen.strokeStyle = colour;
+  pen.lineWidth = 1.5;
+  pen.lineJoin = "round";
+  pen.lineCap = "round";
+  pen.stroke(pathOf(brokenPath(points, layout.gap)));
+  pen.lineCap = "butt";
+}
+
+function drawMarkers({ pen, ink, layout }: Pen, markers: readonly ChartMarker[]): void {
+  for (const { marker, x, words } of placeMarkers(markers, layout)) {
+    pen.strokeStyle = ink(`--${marker.tone}`);
+    pen.fillStyle = ink(`--${marker.tone}`);
+    pen.lineWidth = 1;
+    pen.setLineDash([2, 3]);
+    line(pen, [sharpLine(x), MARKER_TOP, sharpLine(x), layout.plot.floor]);
+    pen.setLineDash([]);
+    if (words === null) continue;
+    pen.textAlign = words.align;
+    pen.fillText(marker.label, words.x, MARKER_WORDS);
+  }
+}
+
+function drawCursor({ pen, ink, layout }: Pen, { series, cursor }: Pick<Drawn, "series" | "cursor">): void {
+  if (cursor === null) return;
+  const x = layout.x(cursor.at);
+  pen.strokeStyle = ink("--edge");
+  pen.lineWidth = 1;
+  line(pen, [sharpLine(x), CHART_TOP, sharpLine(x), layout.plot.floor]);
+  for (const one of series) {
+    pen.fillStyle = ink(`--${one.tone}`);
+    pen.beginPath();
+    pen.arc(x, layout.y(one.values[cursor.index] ?? 0, one.scale.name), 3, 0, 2 * Math.PI);
+    pen.fill();
+  }
+}
+
+/** Draws a chart in the colours of the page as they are now. */
+export function drawChart(canvas: HTMLCanvasElement, { layout, series, markers, cursor }: Drawn): void {
+  const context = sharpPen(canvas, layout);
+  if (context === null) return;
+  const style = getComputedStyle(canvas);
+  const pen: Pen = { pen: context, ink: (name) => style.getPropertyValue(name).trim(), layout };
+  context.font = `11px ${style.fontFamily}`;
+  context.strokeStyle = pen.ink("--line");
+  context.lineWidth = 1;
+  const [first] = layout.scales;
+  for (const tick of first?.ticks ?? []) {
+    const y = sharpLine(layout.y(tick, first?.name ?? ""));
+    line(context, [layout.plot.left, y, layout.plot.left + layout.plot.width, y]);
+  }
+  drawTimes(pen);
+  for (const one of series) drawSeries(pen, one);
+  for (const [order, scale] of layout.scales.entries()) drawScale(pen, scale, order === 0);
+  drawMarkers(pen, markers);
+  drawCursor(pen, { series, cursor });
+}
