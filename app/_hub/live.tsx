@@ -67,13 +67,30 @@ function subscribeTick(everyMs: number, listener: () => void): () => void {
   };
 }
 
+type Pace = 1000 | 10_000;
+const SUBSCRIBE: Record<Pace, (listener: () => void) => () => void> = {
+  1000: (listener) => subscribeTick(1000, listener),
+  10000: (listener) => subscribeTick(10_000, listener),
+};
+
 let firstNow = 0;
+const lastTick = (everyMs: Pace): number =>
+  tickers.get(everyMs)?.at ?? (firstNow === 0 ? (firstNow = hubNow()) : firstNow);
+
 /** The hub's time, told again every `everyMs`; one timer for all who ask for the same pace. 0 while the page is made. */
-export const useHubNow = (everyMs: 1000 | 10_000): number =>
+export const useHubNow = (everyMs: Pace): number =>
   useSyncExternalStore(
-    (listener) => subscribeTick(everyMs, listener),
-    () => tickers.get(everyMs)?.at ?? (firstNow === 0 ? (firstNow = hubNow()) : firstNow),
+    SUBSCRIBE[everyMs],
+    () => lastTick(everyMs),
     () => 0,
+  );
+
+/** Words that the time changes, looked at every second: most seconds they stay, and nothing is drawn. */
+export const useTimeWords = (words: (now: number) => string): string =>
+  useSyncExternalStore(
+    SUBSCRIBE[1000],
+    () => words(lastTick(1000)),
+    () => words(0),
   );
 
 /** Without a message for this long the numbers on the page are no longer the present. A quiet hub still says something every 10 s. */

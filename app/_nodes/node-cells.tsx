@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { NodeRow } from "#protocol/views.ts";
-import { useHubNow } from "../_hub/live.tsx";
+import { useTimeWords } from "../_hub/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 import { Sparkline } from "../_ui/sparkline.tsx";
@@ -18,9 +18,7 @@ interface About {
 }
 
 /** Words that the clock changes. They draw by themselves, so that a row is drawn when its node changed. */
-function AsTimePasses({ words }: { words: (now: number) => string }) {
-  return words(useHubNow(1000));
-}
+const AsTimePasses = ({ words }: { words: (now: number) => string }) => useTimeWords(words);
 
 const DASH = <span className="text-faint">–</span>;
 const dimmed = (words: ReactNode) => <span className="dim-when-stale">{words}</span>;

@@ -131,7 +131,7 @@ it("a page is told what changed of them in a few messages of like size, and noth
   const told = new Map<string, number>();
   while (told.size < NODES) {
     const some = await nextNodes();
-    expect(some.length).toBeLessThanOrEqual(150);
+    expect(some.length).toBeLessThanOrEqual(200);
     for (const { id, profileName } of some) expect([id, profileName]).toEqual([id, "other"]);
     for (const { id } of some) told.set(id, (told.get(id) ?? 0) + 1);
   }

@@ -17,8 +17,8 @@ const PACE_MS = 1_000;
  * Of a large fleet hundreds of nodes change in a second. A page that gets all of them at once is busy for several frames, so
  * they come in a few messages, evenly over the second.
  */
-const NODES_AT_ONCE = 100;
-const MOST_MESSAGES = 8;
+const NODES_AT_ONCE = 150;
+const MOST_MESSAGES = 6;
 /** A page counts as old when it has heard nothing for some seconds. */
 const BEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;

@@ -1,10 +1,12 @@
 "use client";
 import { useDeferredValue, useState } from "react";
 import { formatCount } from "#protocol/units.ts";
+import type { NodeRow } from "#protocol/views.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { useNodes } from "../../_hub/live.tsx";
 import { matchesWords, NODE_FILTERS, parseNodeFilter, passesFilter } from "../../_nodes/node-filter.ts";
 import { nextOrder, nodeOrderOf, SORTABLE } from "../../_nodes/node-order.ts";
+import { createSorter } from "../../_nodes/sort-again.ts";
 import { ListTools, useNodeColumns } from "../../_nodes/list-tools.tsx";
 import { columnsOf } from "../../_nodes/node-columns.ts";
 import { Button } from "../../_ui/button.tsx";
@@ -43,10 +45,11 @@ export function NodesView() {
   const words = useDeferredValue(typed);
   const all = [...(nodes?.values() ?? [])];
   const found = words === "" ? all : all.filter((node) => matchesWords(node, words));
-  const ids = found
-    .filter((node) => passesFilter(node, filter))
-    .sort(order.compare)
-    .map((node) => node.id);
+  const [sort] = useState(() => createSorter<NodeRow>());
+  const ids = sort(
+    found.filter((node) => passesFilter(node, filter)),
+    order.compare,
+  ).map((node) => node.id);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [ordering, setOrdering] = useState(false);
   const mayNotOrder = useWhyNot("operator");
