@@ -67,9 +67,10 @@ function subscribeTick(everyMs: number, listener: () => void): () => void {
   };
 }
 
-type Pace = 1000 | 10_000;
+type Pace = 1000 | 5000 | 10_000;
 const SUBSCRIBE: Record<Pace, (listener: () => void) => () => void> = {
   1000: (listener) => subscribeTick(1000, listener),
+  5000: (listener) => subscribeTick(5000, listener),
   10000: (listener) => subscribeTick(10_000, listener),
 };
 
@@ -84,6 +85,15 @@ export const useHubNow = (everyMs: Pace): number =>
     () => lastTick(everyMs),
     () => 0,
   );
+
+let slowFleet: { at: number; fleet: FleetView | null } = { at: 0, fleet: null };
+function fleetOfTick(): FleetView | null {
+  const at = lastTick(5000);
+  if (slowFleet.at !== at || slowFleet.fleet === null) slowFleet = { at, fleet: liveStore.state().fleet };
+  return slowFleet.fleet;
+}
+/** The fleet every five seconds, for what does not show more: an hour in a chart moves by a pixel in that time. */
+export const useFleetSlowly = (): FleetView | null => useSyncExternalStore(SUBSCRIBE[5000], fleetOfTick, () => null);
 
 /** Words that the time changes, looked at every second: most seconds they stay, and nothing is drawn. */
 export const useTimeWords = (words: (now: number) => string): string =>

@@ -1,7 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import Link from "next/link";
-import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
@@ -9,7 +8,7 @@ import { useActiveCount, useFleet, useLiveTransfers, useNodes } from "../_hub/li
 import { activeAlertsQuery, profilesQuery } from "../_hub/queries.ts";
 import { fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
 import { useTitle } from "../_hub/title.ts";
-import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter } from "../_nodes/node-filter.ts";
+import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter, type NodeFilter } from "../_nodes/node-filter.ts";
 import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
 import { TransferListLater } from "../_transfers/transfer-list-later.tsx";
 import { useAddressWord } from "../_hub/address.ts";
@@ -22,7 +21,7 @@ import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { TidePanel } from "./tide-panel.tsx";
-import { byTrouble, countTroubles, failingNodes, troublesOf } from "./trouble.ts";
+import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf, type NodeRanks } from "./trouble.ts";
 import { TroubleStrip } from "./trouble-strip.tsx";
 
 const NODES_SHOWN = 12;
@@ -44,7 +43,7 @@ export function OverviewView() {
   return (
     <>
       <FleetHead fleet={fleet} />
-      <Overview nodes={nodes} failedLastDay={fleet.failedLastDay} tide={<TidePanel fleet={fleet} />} />
+      <Overview nodes={nodes} failedLastDay={fleet.failedLastDay} />
     </>
   );
 }
@@ -79,23 +78,23 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
 interface OverviewProps {
   nodes: ReadonlyMap<string, NodeRow>;
   failedLastDay: number;
-  tide: ReactNode;
 }
 
-function Overview({ nodes, failedLastDay, tide }: OverviewProps) {
+function Overview({ nodes, failedLastDay }: OverviewProps) {
   const transfers = [...(useLiveTransfers()?.values() ?? [])];
   const isMoving = transfers.some(({ state }) => state === "running");
   // Where nothing moves, what waits is what there is to see, with the reason.
   const moves = !isMoving && transfers.some(({ state }) => state === "waiting") ? "waiting" : "now";
   // As a text: transfers change every second, which nodes fail seldom does.
   const failing = [...failingNodes(transfers)].toSorted().join(" ");
+  const ranks = rankNodes(nodes.values(), new Set(failing.split(" ")));
   return (
     <>
-      <Troubles nodes={nodes} failing={failing} failedLastDay={failedLastDay} isMoving={isMoving} />
-      {tide}
+      <Troubles ranks={ranks} failedLastDay={failedLastDay} isMoving={isMoving} />
+      <TidePanel />
       <div className="grid items-start gap-5 min-[1180px]:grid-cols-[minmax(0,1fr)_320px]">
         <div className="flex min-w-0 flex-col gap-5">
-          <NodesPanel nodes={nodes} failing={failing} />
+          <NodesPanel ranks={ranks} />
           <TransfersPanel moves={moves} />
         </div>
         <EventsPanelLater nodeId={null} run={null} />
@@ -104,34 +103,29 @@ function Overview({ nodes, failedLastDay, tide }: OverviewProps) {
   );
 }
 
-interface NodesProps {
-  nodes: ReadonlyMap<string, NodeRow>;
-  /** Ids, with blanks between them. */
-  failing: string;
+interface TroublesProps {
+  ranks: NodeRanks;
+  failedLastDay: number;
+  isMoving: boolean;
 }
 
-function Troubles({
-  nodes,
-  failing,
-  failedLastDay,
-  isMoving,
-}: NodesProps & { failedLastDay: number; isMoving: boolean }) {
+function Troubles({ ranks, failedLastDay, isMoving }: TroublesProps) {
   const alerts = useQuery(activeAlertsQuery()).data?.total ?? null;
-  const counts = countTroubles(nodes.values(), new Set(failing.split(" ")));
-  const troubles = troublesOf({ failedLastDay, nodes: counts, isMoving, alerts });
+  const troubles = troublesOf({ failedLastDay, nodes: countTroubles(ranks), isMoving, alerts });
   const worst = troubles[0];
   // Seen also where the page is one tab among others.
   useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
   return <TroubleStrip troubles={troubles} />;
 }
 
-function NodesPanel({ nodes, failing }: NodesProps) {
+function NodesPanel({ ranks }: { ranks: NodeRanks }) {
   const [show, setShow] = useAddressWord("show", "all");
   const filter = parseNodeFilter(show);
-  const all = [...nodes.values()];
-  const shown = all.filter((node) => passesFilter(node, filter));
-  const wanted = { failing: new Set(failing.split(" ")), most: NODES_SHOWN };
-  const ids = byTrouble(shown, wanted).map((node) => node.id);
+  const passes = (node: NodeRow): boolean => passesFilter(node, filter);
+  const ids = byTrouble(ranks, { passes, most: NODES_SHOWN }).map((node) => node.id);
+  const all = Object.values(ranks);
+  const count = (word: NodeFilter): number =>
+    all.reduce((sum, nodes) => sum + nodes.filter((node) => passesFilter(node, word)).length, 0);
   return (
     <Panel
       title="Nodes"
@@ -143,7 +137,7 @@ function NodesPanel({ nodes, failing }: NodesProps) {
           onChange={setShow}
           words={NODE_FILTERS.slice(0, 4).map((one) => ({
             ...one,
-            count: one.id === "all" ? undefined : all.filter((node) => passesFilter(node, one.id)).length,
+            count: one.id === "all" ? undefined : count(one.id),
           }))}
         />
       }

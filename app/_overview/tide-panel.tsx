@@ -6,7 +6,7 @@ import type { FleetView } from "#protocol/views.ts";
 import { ChartBody } from "../_hub/chart-body.tsx";
 import { useAddressWord } from "../_hub/address.ts";
 import { useRate } from "../_hub/choices.ts";
-import { useHubNow } from "../_hub/live.tsx";
+import { useFleet, useFleetSlowly, useHubNow, useTimeWords } from "../_hub/live.tsx";
 import { fleetNewsQuery, fleetSamplesQuery } from "../_hub/queries.ts";
 import { chartWindow, RANGES, rangeOf } from "../_hub/ranges.ts";
 import { backlogAge } from "../_hub/risk-words.ts";
@@ -20,16 +20,19 @@ import { visibleText } from "../_ui/visible-text.ts";
 import { formatBytes, sizeBase } from "../_ui/sizes.ts";
 
 /** What was at risk and what was made safe over time, and five numbers of now. */
-export function TidePanel({ fleet }: { fleet: FleetView }) {
+export function TidePanel() {
   const [word, setWord] = useAddressWord("range", "1h");
   const range = rangeOf(word);
-  const now = useHubNow(1000);
+  const now = useHubNow(5000);
+  const fleet = useFleetSlowly();
   const rate = useRate();
   const news = useQuery(fleetNewsQuery());
   const samples = useQuery({ ...fleetSamplesQuery(range.minutes), placeholderData: keepPreviousData });
   const stored = samples.data ?? [];
-  const present = { at: fleet.at, upBytesPerSecond: fleet.upBytesPerSecond, atRiskBytes: fleet.risk.bytes };
-  const points = fleet.at > (stored.at(-1)?.at ?? 0) ? [...stored, present] : stored;
+  const isPresent = fleet !== null && fleet.at > (stored.at(-1)?.at ?? 0);
+  const points = isPresent
+    ? [...stored, { at: fleet.at, upBytesPerSecond: fleet.upBytesPerSecond, atRiskBytes: fleet.risk.bytes }]
+    : stored;
   const shown = chartWindow({
     first: points[0]?.at,
     now: Math.max(now, points.at(-1)?.at ?? 0),
@@ -84,29 +87,39 @@ export function TidePanel({ fleet }: { fleet: FleetView }) {
           ]}
         />
       </ChartBody>
-      <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
-        <Stat
-          value={formatCount(fleet.online)}
-          of={`of ${formatCount(fleet.nodes)} ${fleet.nodes === 1 ? "node" : "nodes"}`}
-          about={<WorkCounts fleet={fleet} />}
-        />
-        <Stat
-          value={formatBytes(fleet.risk.bytes)}
-          about={`not safe yet, ${formatCount(fleet.risk.files)} ${fleet.risk.files === 1 ? "file" : "files"}`}
-        />
-        <Stat value={backlogAge(fleet.risk, now) ?? "–"} about="the oldest of it waits" />
-        <Stat
-          value={rate(fleet.upBytesPerSecond)}
-          of="up"
-          about={`${rate(fleet.downBytesPerSecond)} down, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"} now`}
-        />
-        <Stat
-          value={formatCount(fleet.doneLastDay)}
-          of="done"
-          about={`in 24 h, ${formatCount(fleet.failedLastDay)} failed`}
-        />
-      </dl>
+      <Stats />
     </Panel>
+  );
+}
+
+function Stats() {
+  const fleet = useFleet();
+  const rate = useRate();
+  const oldest = useTimeWords((now) => (fleet === null ? null : backlogAge(fleet.risk, now)) ?? "–");
+  if (fleet === null) return null;
+  return (
+    <dl className="nums dim-when-stale grid grid-cols-2 overflow-hidden rounded-b-2 border-t border-line sm:grid-cols-6 lg:grid-cols-5 [&>div]:-mt-px [&>div]:-ml-px [&>div]:border-t [&>div]:border-l [&>div]:border-line sm:[&>div]:col-span-2 sm:[&>div:nth-child(-n+2)]:col-span-3 lg:[&>div:nth-child(n)]:col-span-1 max-sm:[&>div:first-child]:col-span-2">
+      <Stat
+        value={formatCount(fleet.online)}
+        of={`of ${formatCount(fleet.nodes)} ${fleet.nodes === 1 ? "node" : "nodes"}`}
+        about={<WorkCounts fleet={fleet} />}
+      />
+      <Stat
+        value={formatBytes(fleet.risk.bytes)}
+        about={`not safe yet, ${formatCount(fleet.risk.files)} ${fleet.risk.files === 1 ? "file" : "files"}`}
+      />
+      <Stat value={oldest} about="the oldest of it waits" />
+      <Stat
+        value={rate(fleet.upBytesPerSecond)}
+        of="up"
+        about={`${rate(fleet.downBytesPerSecond)} down, ${formatCount(fleet.activeTransfers)} ${fleet.activeTransfers === 1 ? "transfer" : "transfers"} now`}
+      />
+      <Stat
+        value={formatCount(fleet.doneLastDay)}
+        of="done"
+        about={`in 24 h, ${formatCount(fleet.failedLastDay)} failed`}
+      />
+    </dl>
   );
 }
 

@@ -3,7 +3,7 @@ import { NO_RISK } from "#protocol/risk.ts";
 import type { NodeRow, TransferRow } from "#protocol/views.ts";
 import { nodeRow, nodeRunView } from "../_hub/make-node-row.ts";
 import { transferRow } from "../_hub/make-transfer-row.ts";
-import { byTrouble, countTroubles, failingNodes, troublesOf } from "./trouble.ts";
+import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf } from "./trouble.ts";
 
 type NodeParts = Partial<Pick<NodeRow, "state" | "work" | "risk" | "runs">>;
 const node = (name: string, parts: NodeParts = {}) => nodeRow({ id: name, name, ...parts });
@@ -19,15 +19,18 @@ const slow = node("slow", {
 const stalled = node("stalled");
 const well = [node("well-10"), node("well-2")];
 
+const nodes = [...well, slow, stalled, behind, quiet, lost];
+const ranked = rankNodes(nodes, new Set(["stalled"]));
+
 test("a fleet in which all is well has no trouble", () => {
-  const nodes = countTroubles(well, failingNodes([moving("well-2", {})]));
-  expect(troublesOf({ failedLastDay: 0, nodes, isMoving: true, alerts: 0 })).toEqual([]);
+  const counts = countTroubles(rankNodes(well, failingNodes([moving("well-2", {})])));
+  expect(troublesOf({ failedLastDay: 0, nodes: counts, isMoving: true, alerts: 0 })).toEqual([]);
 });
 
 test("each node is told once, as the worst that it is, and the worst comes first", () => {
   const failing = failingNodes([moving("stalled", { stalledMs: 40_000 }), moving("gone", { stalledMs: 1 })]);
-  const nodes = countTroubles([...well, slow, stalled, behind, quiet, lost], failing);
-  const found = troublesOf({ failedLastDay: 3, nodes, isMoving: true, alerts: 1 });
+  const counts = countTroubles(rankNodes(nodes, failing));
+  const found = troublesOf({ failedLastDay: 3, nodes: counts, isMoving: true, alerts: 1 });
   expect(found.map(({ id, count }) => `${count} ${id}`)).toEqual([
     "1 lost",
     "1 silent",
@@ -48,13 +51,14 @@ test("a transfer that waits with a fault counts as failing, one that waits its t
 });
 
 test("the failing and the slow nodes stand first, then those whose work waits longest", () => {
-  const order = byTrouble([...well, slow, stalled, behind, quiet, lost], { failing: new Set(["stalled"]), most: 7 });
+  const order = byTrouble(ranked, { passes: () => true, most: 7 });
   expect(order.map(({ name }) => name)).toEqual(["gone", "stalled", "quiet", "behind", "slow", "well-2", "well-10"]);
 });
 
 test("of many only those that are shown are put in order, and all are there", () => {
-  const nodes = [...well, slow, stalled, behind, quiet, lost];
-  const order = byTrouble(nodes, { failing: new Set(["stalled"]), most: 3 }).map(({ name }) => name);
+  const order = byTrouble(ranked, { passes: () => true, most: 3 }).map(({ name }) => name);
   expect(order.slice(0, 3)).toEqual(["gone", "stalled", "quiet"]);
   expect(order.toSorted()).toEqual(nodes.map(({ name }) => name).toSorted());
+  const away = byTrouble(ranked, { passes: ({ state }) => state === "silent", most: 3 });
+  expect(away.map(({ name }) => name)).toEqual(["gone", "quiet"]);
 });

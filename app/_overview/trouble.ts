@@ -18,6 +18,10 @@ export interface Trouble {
   href: string;
 }
 
+/** In the order in which they stand in lists. */
+export type NodeRanks = Record<"lost" | "failing" | "silent" | "risk" | "slow" | "well", NodeRow[]>;
+type Rank = keyof NodeRanks;
+
 /** How many nodes have which trouble, each counted once, as the worst that it is. */
 export interface NodeTroubles {
   lost: number;
@@ -53,20 +57,26 @@ const isLost = (node: NodeRow): boolean =>
 const isSlow = (node: NodeRow): boolean => tooSlowFor(node) !== null;
 const many = (count: number, one: string, more: string): string => (count === 1 ? one : more);
 
-/** A silent node whose work is lost is told once, as lost; one that fails and is slow, as failing. */
-export function countTroubles(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeTroubles {
-  const found: NodeTroubles = { lost: 0, silent: 0, failing: 0, risk: 0, slow: 0, lostMs: 0 };
-  for (const node of nodes) {
-    if (node.state === "revoked") continue;
-    if (isLost(node)) {
-      found.lost++;
-      found.lostMs += node.risk.lossMs;
-    } else if (node.state === "silent") found.silent++;
-    else if (failing.has(node.id)) found.failing++;
-    else if (node.work === "risk") found.risk++;
-    else if (isSlow(node)) found.slow++;
-  }
-  return found;
+/**
+ * Nodes by what is wrong with them, the worst rank first. A silent node whose work is lost is told once, as lost; one that
+ * fails and is slow, as failing.
+ */
+export function rankNodes(nodes: Iterable<NodeRow>, failing: ReadonlySet<string>): NodeRanks {
+  const ranks: NodeRanks = { lost: [], failing: [], silent: [], risk: [], slow: [], well: [] };
+  for (const node of nodes) ranks[rankOf(node, failing)].push(node);
+  return ranks;
+}
+
+export function countTroubles(ranks: NodeRanks): NodeTroubles {
+  const count = (rank: Rank): number => ranks[rank].filter(({ state }) => state !== "revoked").length;
+  return {
+    lost: count("lost"),
+    silent: count("silent"),
+    failing: count("failing"),
+    risk: count("risk"),
+    slow: count("slow"),
+    lostMs: ranks.lost.reduce((sum, { risk }) => sum + risk.lossMs, 0),
+  };
 }
 
 export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Known): Trouble[] {
@@ -126,32 +136,31 @@ export function troublesOf({ failedLastDay, nodes: found, isMoving, alerts }: Kn
   return all.filter(({ count }) => count > 0);
 }
 
-interface Wanted {
-  failing: ReadonlySet<string>;
-  /** So many, the first ones, are in order; those after them are not. */
-  most: number;
-}
-
 /**
  * The failing and the slow ones first, among them those whose oldest unsafe work waits longest. Of thousands only those that
  * are shown are put in order: a rank in which none is shown keeps the order it came in.
  */
-export function byTrouble(nodes: Iterable<NodeRow>, { failing, most }: Wanted): NodeRow[] {
-  const ranks: NodeRow[][] = Array.from({ length: RANKS }, () => []);
-  for (const node of nodes) ranks[rankOf(node, failing)]?.push(node);
+export function byTrouble(ranks: NodeRanks, { passes, most }: Wanted): NodeRow[] {
   const sorted: NodeRow[] = [];
-  for (const rank of ranks) {
+  for (const rank of Object.values(ranks)) {
+    const nodes = rank.filter(passes);
     const lacking = most - sorted.length;
-    sorted.push(...(lacking > 0 ? firstOf(rank, { most: lacking, compare: byBacklogAge }) : rank));
+    for (const node of lacking > 0 ? firstOf(nodes, { most: lacking, compare: byBacklogAge }) : nodes)
+      sorted.push(node);
   }
   return sorted;
 }
 
-const RANKS = 6;
-function rankOf(node: NodeRow, failing: ReadonlySet<string>): number {
-  if (isLost(node)) return 0;
-  if (failing.has(node.id)) return 1;
-  if (node.state === "silent") return 2;
-  if (node.work === "risk") return 3;
-  return isSlow(node) ? 4 : 5;
+interface Wanted {
+  passes: (node: NodeRow) => boolean;
+  /** So many, the first ones, are in order; those after them are not. */
+  most: number;
+}
+
+function rankOf(node: NodeRow, failing: ReadonlySet<string>): Rank {
+  if (isLost(node)) return "lost";
+  if (node.state === "silent") return "silent";
+  if (failing.has(node.id)) return "failing";
+  if (node.work === "risk") return "risk";
+  return isSlow(node) ? "slow" : "well";
 }

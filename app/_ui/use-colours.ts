@@ -1,15 +1,16 @@
 "use client";
 import { useSyncExternalStore } from "react";
 
-const DARK = "(prefers-color-scheme: dark)";
+let dark: MediaQueryList | null = null;
+/** Kept: asking for one costs more than the rest of a drawing. */
+const prefersDark = (): MediaQueryList => (dark ??= matchMedia("(prefers-color-scheme: dark)"));
 
 function subscribe(listener: () => void): () => void {
-  const dark = matchMedia(DARK);
   const chosen = new MutationObserver(listener);
-  dark.addEventListener("change", listener);
+  prefersDark().addEventListener("change", listener);
   chosen.observe(document.documentElement, { attributeFilter: ["data-theme"] });
   return () => {
-    dark.removeEventListener("change", listener);
+    prefersDark().removeEventListener("change", listener);
     chosen.disconnect();
   };
 }
@@ -18,6 +19,6 @@ function subscribe(listener: () => void): () => void {
 export const useColours = (): string =>
   useSyncExternalStore(
     subscribe,
-    () => `${document.documentElement.dataset["theme"] ?? ""} ${String(matchMedia(DARK).matches)}`,
+    () => `${document.documentElement.dataset["theme"] ?? ""} ${String(prefersDark().matches)}`,
     () => "",
   );
