@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveMessage, NodeChange } from "#protocol/views.ts";
+import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
 import { nodeRow } from "./make-node-row.ts";
+import { transferRow } from "./make-transfer-row.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -114,4 +116,30 @@ test("messages that come together are told together", () => {
   expect(told()).toBe(0);
   vi.advanceTimersByTime(0);
   expect([rates(), told()]).toEqual([[0, 0], 1]);
+});
+
+test("transfers that changed show a moment after what came with them, and a tab that joins knows them", () => {
+  const { store, say, told } = watched();
+  const states = (state: LiveState) => [...(state.transfers?.values() ?? [])].map((row) => `${row.id} ${row.state}`);
+  say({ type: "transfers", whole: true, transfers: [transferRow({ id: "t1", state: "running" })] });
+  expect([states(store.state()), told()]).toEqual([["t1 running"], 1]);
+  store.apply(
+    { type: "transfers", whole: false, transfers: [transferRow({ id: "t1", state: "waiting" })] },
+    Date.now(),
+  );
+  store.apply(
+    { type: "transfers", whole: false, transfers: [transferRow({ id: "t2", state: "running" })] },
+    Date.now(),
+  );
+  expect(states(store.state())).toEqual(["t1 running"]);
+  expect(states(store.latest())).toEqual(["t1 waiting", "t2 running"]);
+  vi.advanceTimersByTime(60);
+  expect(states(store.state())).toEqual(["t1 waiting", "t2 running"]);
+  store.apply(
+    { type: "transfers", whole: false, transfers: [transferRow({ id: "t3", state: "running" })] },
+    Date.now(),
+  );
+  say({ type: "transfers", whole: true, transfers: [transferRow({ id: "t2", state: "running" })] });
+  vi.advanceTimersByTime(60);
+  expect(states(store.state())).toEqual(["t2 running"]);
 });

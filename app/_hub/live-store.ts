@@ -17,9 +17,11 @@ export interface LinkView {
  * changes come in several messages a second, and putting thousands in order again for each would be felt.
  */
 const LISTS_EVERY_MS = 800;
-/** Not in the same frame as what the hub says of the whole fleet just before. */
+/** Not in the same frame as what the hub says of the whole fleet just before: each of these takes some of a frame's time. */
 const LISTS_AFTER_MS = 150;
+const TRANSFERS_AFTER_MS = 60;
 
+type TransferChanges = Extract<LiveMessage, { type: "transfers" }>;
 type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
 
 /** Holds the live state of one page. The link writes, hooks read. */
@@ -28,6 +30,8 @@ export class LiveStore {
   /** The nodes as told last; those of the state are as they were when the lists followed. */
   #rows: Map<string, NodeRow> | null = null;
   #listedAt = -Infinity;
+  /** Have come and are not in the state yet. */
+  #moved: TransferChanges[] = [];
   #later: ReturnType<typeof setTimeout> | undefined;
   #isTelling = false;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
@@ -36,7 +40,7 @@ export class LiveStore {
   readonly state = (): LiveState => this.#state;
   readonly node = (id: string): NodeRow | null => this.#rows?.get(id) ?? null;
   /** All that has come, in lists or not: what a tab that joins is told. */
-  readonly latest = (): LiveState => ({ ...this.#state, nodes: this.#rows });
+  readonly latest = (): LiveState => ({ ...this.#moved.reduce(mergeLive, this.#state), nodes: this.#rows });
   readonly link = (): LinkView => this.#link;
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -52,7 +56,9 @@ export class LiveStore {
       hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
     };
     if (message.type === "node-changes") this.#change(message, nowMs);
+    else if (message.type === "transfers" && !message.whole) this.#move(message);
     else {
+      if (message.type === "transfers") this.#moved = [];
       this.#state = mergeLive(this.#state, message);
       if (message.type === "nodes") {
         this.#rows = new Map(this.#state.nodes);
@@ -60,6 +66,16 @@ export class LiveStore {
       }
     }
     this.#tellSoon();
+  }
+
+  #move(message: TransferChanges): void {
+    this.#moved.push(message);
+    if (this.#moved.length > 1) return;
+    setTimeout(() => {
+      this.#state = this.#moved.reduce(mergeLive, this.#state);
+      this.#moved = [];
+      this.#tell();
+    }, TRANSFERS_AFTER_MS);
   }
 
   /** Changes of nodes that were never told say nothing. */
@@ -108,6 +124,7 @@ export class LiveStore {
   clear(): void {
     this.#state = EMPTY_LIVE;
     this.#rows = null;
+    this.#moved = [];
     this.#listed(-Infinity);
     this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
     this.#tell();
