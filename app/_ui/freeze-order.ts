@@ -6,10 +6,14 @@ import { useState, type FocusEvent } from "react";
  * their places, those that are gone leave, new ones come at the end. The live order returns when both have left.
  */
 
-/** `wanted` in the order of `held`; ids not held yet follow in their wanted order. */
-export function keepOrder(held: readonly string[], wanted: readonly string[]): string[] {
+/** `wanted` in the order of `held`; ids not held yet follow in their wanted order. The same list where both hold the same. */
+export function keepOrder(
+  held: readonly string[],
+  wanted: readonly string[],
+  known = new Set(held),
+): readonly string[] {
+  if (wanted.length === held.length && wanted.every((id) => known.has(id))) return held;
   const present = new Set(wanted);
-  const known = new Set(held);
   return [...held.filter((id) => present.has(id)), ...wanted.filter((id) => !known.has(id))];
 }
 
@@ -27,19 +31,19 @@ export interface FrozenOrder {
 
 /** `asked` names the order a person asked for: when that changes, the rows move at once, wherever the pointer is. */
 export function useFrozenOrder(wanted: readonly string[], asked = ""): FrozenOrder {
-  const [hold, setHold] = useState<{ ids: readonly string[]; asked: string } | null>(null);
-  if (hold !== null && hold.asked !== asked) setHold({ ids: wanted, asked });
-  const held = hold?.ids ?? null;
-  const setHeld = (ids: readonly string[] | null): void => setHold(ids === null ? null : { ids, asked });
+  const [hold, setHold] = useState<{ ids: readonly string[]; known: Set<string>; asked: string } | null>(null);
+  const setHeld = (ids: readonly string[] | null): void =>
+    setHold(ids === null ? null : { ids, known: new Set(ids), asked });
+  if (hold !== null && hold.asked !== asked) setHeld(wanted);
   const [by, setBy] = useState({ pointer: false, focus: false });
   const change = (next: { pointer: boolean; focus: boolean }): void => {
     setBy(next);
     if (!next.pointer && !next.focus) setHeld(null);
-    else if (held === null) setHeld(wanted);
+    else if (hold === null) setHeld(wanted);
   };
   return {
-    ids: held === null ? wanted : keepOrder(held, wanted),
-    frozen: held !== null,
+    ids: hold === null ? wanted : keepOrder(hold.ids, wanted, hold.known),
+    frozen: hold !== null,
     hold: {
       onPointerEnter: () => change({ ...by, pointer: true }),
       onPointerLeave: () => change({ ...by, pointer: false }),
