@@ -112,6 +112,18 @@ export interface Liveness {
   silentMs: number | null;
 }
 
+/** Whether the page's numbers are the present, looked at every second. */
+export function useLiveState(): Liveness["state"] {
+  const [state, setState] = useState<Liveness["state"]>("connecting");
+  useEffect(() => {
+    const look = (): void => setState(livenessOf(liveStore.link(), Date.now()).state);
+    look();
+    const timer = setInterval(look, 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return state;
+}
+
 /** How old the page's numbers are, looked at every `everyMs`. */
 export function useLiveness(everyMs: number): Liveness {
   const [liveness, setLiveness] = useState<Liveness>({ state: "connecting", silentMs: null });

@@ -1,7 +1,7 @@
 "use client";
 import { useEffect, useRef } from "react";
 import { formatDuration } from "#protocol/units.ts";
-import { useLiveness } from "../_hub/live.tsx";
+import { useLiveness, useLiveState } from "../_hub/live.tsx";
 import { Banner } from "../_ui/banner.tsx";
 import { Mark } from "../_ui/mark.tsx";
 import { say } from "../_ui/toast.tsx";
@@ -31,14 +31,19 @@ export function LivePill() {
 
 /** Says once when the link is lost and once when it is back; the banner stays in between. */
 export function StaleBanner() {
-  const { state, silentMs } = useLiveness(1000);
+  const state = useLiveState();
   const before = useRef(state);
   useEffect(() => {
     if (before.current === "stale" && state === "live") say("safe", "Live again.");
     if (before.current === "live" && state === "stale") say("risk", "The page is not live any more.");
     before.current = state;
   }, [state]);
-  if (state !== "stale" || silentMs === null) return null;
+  return state === "stale" && <SilentBanner />;
+}
+
+function SilentBanner() {
+  const { silentMs } = useLiveness(1000);
+  if (silentMs === null) return null;
   return (
     <Banner tone="risk" speech="quiet" title={`Last update ${formatDuration(silentMs)} ago.`}>
       The numbers below are from then. Nodes go on saving by themselves; this page reconnects on its own.

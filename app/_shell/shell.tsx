@@ -4,7 +4,7 @@ import { useRouter } from "next/navigation";
 import { Fragment, useState, type ReactNode } from "react";
 import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
 import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
-import { useLiveness } from "../_hub/live.tsx";
+import { useLiveState } from "../_hub/live.tsx";
 import { Key } from "../_ui/button.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
 import { Crumbs } from "./crumbs.tsx";
@@ -31,7 +31,7 @@ export function Shell({ children }: { children: ReactNode }) {
     onHelp: () => setOver("keys"),
     onGo: (path) => router.push(path),
   });
-  const { state } = useLiveness(1000);
+  const state = useLiveState();
   // Sizes and times are words made in many places: when they are to be said another way, the page is drawn anew.
   const words = `${useSizeUnit()} ${useTimeZone()}`;
   return (
