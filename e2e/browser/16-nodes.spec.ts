@@ -125,6 +125,12 @@ test("a node's page follows what its program says, and shows round trips and the
 
   const cpu = page.getByRole("figure", { name: "Worker CPU, of one core" });
   await expect(cpu.getByRole("slider")).toHaveAttribute("aria-valuetext", / %$/, { timeout: 60_000 });
+  await cpu.getByRole("button", { name: "Show as a table" }).click();
+  const samples = cpu.getByRole("table", { name: /CPU/ });
+  await expect(samples.getByRole("row").nth(1)).toContainText(/\d+:\d+:\d+.* %$/);
+  await expect(cpu.getByRole("slider")).toHaveCount(0);
+  await cpu.getByRole("button", { name: "Show as lines" }).click();
+  await expect(cpu.getByRole("slider")).toBeVisible();
   await expect(page.getByRole("figure", { name: "Round trip to the bucket" })).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
   await keepPicture(page, "node-wide");
