@@ -4,18 +4,16 @@ import Link from "next/link";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
-import { useActiveCount, useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
+import { useFleet, useLiveTransfers, useNodes } from "../_hub/live.tsx";
 import { activeAlertsQuery, profilesQuery } from "../_hub/queries.ts";
 import { fleetHeadline, unsafeWords } from "../_hub/risk-words.ts";
 import { useTitle } from "../_hub/title.ts";
 import { matchesNothing, NODE_FILTERS, parseNodeFilter, passesFilter, type NodeFilter } from "../_nodes/node-filter.ts";
-import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
-import { TransferListLater } from "../_transfers/transfer-list-later.tsx";
 import { useAddressWord } from "../_hub/address.ts";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../_ui/button.tsx";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
@@ -25,10 +23,17 @@ import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf, type Nod
 import { TroubleStrip } from "./trouble-strip.tsx";
 
 const NODES_SHOWN = 12;
-const TRANSFERS_SHOWN = 6;
 const NodeTable = onDemand(
   () => import("../_nodes/node-table.tsx").then((module) => module.NodeTable),
   () => <SkeletonRows rows={6} label="Loading nodes" />,
+);
+const TransfersPanel = onItsWay(
+  () => import("./transfers-panel.tsx").then((module) => module.TransfersPanel),
+  ({ moves }) => (
+    <Panel title="Transfers" note={moves}>
+      <SkeletonRows rows={3} label="Loading transfers" />
+    </Panel>
+  ),
 );
 const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
@@ -154,23 +159,6 @@ function NodesPanel({ ranks }: { ranks: NodeRanks }) {
           </Link>
         </p>
       )}
-    </Panel>
-  );
-}
-
-function TransfersPanel({ moves }: { moves: "now" | "waiting" }) {
-  const active = useActiveCount();
-  return (
-    <Panel
-      title="Transfers"
-      note={moves}
-      side={
-        <Link href="/transfers" className="nums hover:text-ink hover:underline">
-          {active > TRANSFERS_SHOWN ? `All ${formatCount(active)}` : "All"} transfers
-        </Link>
-      }
-    >
-      <TransferListLater nodeId={null} filter={transferFilterOf(moves)} search={NO_SEARCH} most={TRANSFERS_SHOWN} />
     </Panel>
   );
 }

@@ -2,9 +2,12 @@
 import { useEffect, useRef } from "react";
 import { formatDuration } from "#protocol/units.ts";
 import { useLiveness, useLiveState } from "../_hub/live.tsx";
-import { Banner } from "../_ui/banner.tsx";
 import { Mark } from "../_ui/mark.tsx";
+import { onItsWay } from "../_ui/on-demand.tsx";
 import { say } from "../_ui/toast.tsx";
+
+// At once: it is shown when the hub is away.
+const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));
 
 /** How old the numbers are: "live, 0.4 s ago". */
 export function LivePill() {
@@ -39,14 +42,4 @@ export function StaleBanner() {
     before.current = state;
   }, [state]);
   return state === "stale" && <SilentBanner />;
-}
-
-function SilentBanner() {
-  const { silentMs } = useLiveness(1000);
-  if (silentMs === null) return null;
-  return (
-    <Banner tone="risk" speech="quiet" title={`Last update ${formatDuration(silentMs)} ago.`}>
-      The numbers below are from then. Nodes go on saving by themselves; this page reconnects on its own.
-    </Banner>
-  );
 }

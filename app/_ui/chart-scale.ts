@@ -44,7 +44,7 @@ export interface Point {
 
 /**
  * One path through the points; a hole wider than `gap` breaks the line instead of inventing what was between. A point
- * alone between holes is drawn as a dot: a line of no length with round ends.
+ * alone between holes is drawn as a dot: a line of hardly any length, with round ends.
  */
 export function brokenPath(points: readonly Point[], gap: number): string {
   return points
@@ -53,7 +53,7 @@ export function brokenPath(points: readonly Point[], gap: number): string {
       const after = points[index + 1];
       const starts = before === undefined || point.x - before.x > gap;
       const alone = starts && (after === undefined || after.x - point.x > gap);
-      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}${alone ? "h0" : ""}`;
+      return `${starts ? "M" : "L"}${point.x.toFixed(1)} ${point.y.toFixed(1)}${alone ? "h0.01" : ""}`;
     })
     .join("");
 }

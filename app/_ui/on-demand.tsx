@@ -18,3 +18,16 @@ export function onDemand<Props extends object>(
     );
   };
 }
+
+/**
+ * The same for what every visitor of a page sees: on its way as soon as the page's own script runs, while the hub is asked
+ * who this is and for what is to be shown. One that could not be loaded then is tried again when it is shown.
+ */
+export function onItsWay<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  standIn?: (props: Props) => ReactNode,
+): (props: Props) => ReactNode {
+  const early = typeof window === "undefined" ? null : load();
+  early?.catch(() => undefined);
+  return onDemand(() => (early === null ? load() : early.catch(load)), standIn);
+}

@@ -1,7 +1,6 @@
 "use client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { formatCount } from "#protocol/units.ts";
-import { FoundRun } from "../../_adopt/found-run.tsx";
 import { mergeRuns, VERDICT_FILTERS } from "../../_adopt/found-runs.ts";
 import { useAddressWord } from "../../_hub/address.ts";
 import { hub } from "../../_hub/client.ts";
@@ -17,7 +16,11 @@ import { Button, ButtonLink } from "../../_ui/button.tsx";
 import { FilterWords } from "../../_ui/filter-words.tsx";
 import { Empty, Panel } from "../../_ui/panel.tsx";
 import { SkeletonRows } from "../../_ui/skeleton.tsx";
+import { onItsWay } from "../../_ui/on-demand.tsx";
 import { visibleText } from "../../_ui/visible-text.ts";
+
+// Shown when the bucket has answered.
+const FoundRun = onItsWay(() => import("../../_adopt/found-run.tsx").then((module) => module.FoundRun));
 
 const first = (): string | null => null;
 

@@ -1,5 +1,5 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
+import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { BucketAction } from "#protocol/bucket-jobs.ts";
 import { formatCount } from "#protocol/units.ts";
@@ -9,7 +9,7 @@ import { UploadButton } from "../../../_browser-transfers/upload-button.tsx";
 import { useWhyNot } from "../../../_hub/person.tsx";
 import { FaultNote } from "../../../_hub/fault-note.tsx";
 import { faultOf } from "../../../_hub/fault-of.ts";
-import { profilesQuery } from "../../../_hub/queries.ts";
+import { profilesQuery, usageQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { BrowseTools, SelectionBar } from "../../../_browse/browse-tools.tsx";
 import type { BucketRow } from "../../../_browse/folder.ts";
@@ -19,25 +19,27 @@ import { folderAbove, usePlace } from "../../../_browse/use-place.ts";
 import { useFolder } from "../../../_browse/use-folder.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton } from "../../../_ui/skeleton.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
 
-const FolderList = onDemand(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
+const FolderList = onItsWay(() => import("../../../_browse/folder-list.tsx").then((module) => module.FolderList));
 const DetailPanel = onDemand(() => import("../../../_browse/detail-panel.tsx").then((module) => module.DetailPanel));
 const OrphansPanel = onDemand(() => import("../../../_browse/orphans-panel.tsx").then((module) => module.OrphansPanel));
 const VersionsList = onDemand(() => import("../../../_browse/versions-list.tsx").then((module) => module.VersionsList));
-const JobsPanel = onDemand(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const JobsPanel = onItsWay(() => import("../../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
 const SumUp = onDemand(() => import("../../../_browse/sum-up.tsx").then((module) => module.SumUp));
 const SearchList = onDemand(() => import("../../../_browse/search-list.tsx").then((module) => module.SearchList));
-const UsagePanel = onDemand(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
+const UsagePanel = onItsWay(() => import("../../../_buckets/usage-panel.tsx").then((module) => module.UsagePanel));
 const PlanDialog = onDemand(() => import("../../../_browse/plan-dialog.tsx").then((module) => module.PlanDialog));
 
 /** One bucket from the inside. */
 export function BucketPageView({ id }: { id: string }) {
   const profiles = useQuery(profilesQuery());
+  // Shown below the rows, when those are there.
+  usePrefetchQuery(usageQuery(id));
   const view = profiles.data?.find((profile) => profile.id === id);
   useTitle(view === undefined ? null : visibleText(view.profile.name));
   if (view !== undefined) return <BucketBody view={view} />;

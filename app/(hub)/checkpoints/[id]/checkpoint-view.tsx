@@ -15,7 +15,7 @@ import { checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 import { Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
 import { Tag } from "../../../_ui/tag.tsx";
@@ -24,10 +24,10 @@ import { VerifyButton } from "../../../_verifying/verify-button.tsx";
 import { formatBytes } from "../../../_ui/sizes.ts";
 import { CheckpointFacts } from "./checkpoint-facts.tsx";
 
-const VerifyPanel = onDemand(() => import("../../../_verifying/verify-panel.tsx").then((module) => module.VerifyPanel));
-const CopiesPanel = onDemand(() => import("../../../_homes/copies-panel.tsx").then((module) => module.CopiesPanel));
+const VerifyPanel = onItsWay(() => import("../../../_verifying/verify-panel.tsx").then((module) => module.VerifyPanel));
+const CopiesPanel = onItsWay(() => import("../../../_homes/copies-panel.tsx").then((module) => module.CopiesPanel));
 const TransferLine = onDemand(() => import("../../../_hub/transfer-line.tsx").then((module) => module.TransferLine));
-const CheckpointParts = onDemand(
+const CheckpointParts = onItsWay(
   () => import("./checkpoint-parts.tsx").then((module) => module.CheckpointParts),
   () => (
     <Panel label="Files">

@@ -5,15 +5,12 @@ import type { NodeRow } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";
 import { gpuOf, systemOf } from "../../../_nodes/node-filter.ts";
 import { shortText, visibleText } from "../../../_ui/visible-text.ts";
-import { classNames } from "../../../_ui/class-names.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
 
-/** A figure that changes by itself has its width from the start: what stands behind it does not go to another line. */
-function Live({ className, children }: { className: string; children: ReactNode }) {
-  return <span className={classNames("inline-block", className)}>{children}</span>;
-}
-
-/** What is known about the machine, in one line. All of it is the machine's own word. */
+/**
+ * What is known about the machine, in one line, all of it the machine's own word; and under it what changes by itself, where
+ * a figure that becomes longer moves nothing.
+ */
 export function NodeFactsLine({ node }: { node: NodeRow }) {
   const { facts, disk } = node;
   const parts: ReactNode[] = [
@@ -37,12 +34,6 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
     </span>,
     `worker ${visibleText(facts.workerVersion)}`,
     ...(disk === null ? [] : [`disk ${formatBytes(disk.freeBytes)} free of ${formatBytes(disk.totalBytes)}`]),
-    <Live key="rtt" className="min-w-[10ch]">
-      RTT {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
-    </Live>,
-    <Live key="cpu" className="min-w-[17ch]">
-      worker CPU {node.cpuPercent === null ? "–" : `${Math.round(node.cpuPercent)} %`}
-    </Live>,
     ...(node.profileName === null
       ? []
       : [
@@ -53,19 +44,25 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
             </Link>
           </Fragment>,
         ]),
-    <Live key="joined" className="min-w-[17ch]">
-      joined <Age at={node.enrolledAt} />
-    </Live>,
   ];
   return (
     <span className="nums">
       {parts.map((part, index) => (
         // The line is rebuilt as a whole; its parts have no identity of their own.
         <Fragment key={index}>
-          {index > 0 && <span className="text-faint"> · </span>}
+          {index > 0 && <Dot />}
           <span className="inline-block max-w-full">{part}</span>
         </Fragment>
       ))}
+      <span className="block">
+        joined <Age at={node.enrolledAt} />
+        <Dot />
+        RTT {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
+        <Dot />
+        worker CPU {node.cpuPercent === null ? "–" : `${Math.round(node.cpuPercent)} %`}
+      </span>
     </span>
   );
 }
+
+const Dot = () => <span className="text-faint"> · </span>;

@@ -1,5 +1,5 @@
 "use client";
-import { useQuery } from "@tanstack/react-query";
+import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import Link from "next/link";
 
 import { formatCount, formatDuration } from "#protocol/units.ts";
@@ -10,7 +10,8 @@ import { Age } from "../../../_hub/age.tsx";
 import { EventsPanelLater } from "../../../_hub/events-panel-later.tsx";
 import { useEvents } from "../../../_hub/use-events.ts";
 import { useWhyNot } from "../../../_hub/person.tsx";
-import { runQuery } from "../../../_hub/queries.ts";
+import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries.ts";
+import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
 import { workWords } from "../../../_hub/risk-words.ts";
 import { RunTide } from "../../../_runs/run-tide.tsx";
 import { lostIds } from "../../../_runs/step-lanes.ts";
@@ -21,7 +22,7 @@ import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
 import { Copy } from "../../../_ui/copy.tsx";
 import { FilterWords } from "../../../_ui/filter-words.tsx";
-import { onDemand } from "../../../_ui/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/on-demand.tsx";
 import { MoreRow } from "../../../_ui/more-row.tsx";
 import { Empty, Panel } from "../../../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/skeleton.tsx";
@@ -29,11 +30,11 @@ import { Tag } from "../../../_ui/tag.tsx";
 import { visibleText } from "../../../_ui/visible-text.ts";
 import { formatBytes } from "../../../_ui/sizes.ts";
 
-const StepTimeline = onDemand(
+const StepTimeline = onItsWay(
   () => import("../../../_runs/step-timeline.tsx").then((part) => part.StepTimeline),
   ({ epochs }) => <Skeleton style={{ height: 14 + 38 * Math.max(1, epochs.length) }} />,
 );
-const CheckpointTable = onDemand(
+const CheckpointTable = onItsWay(
   () => import("../../../_runs/checkpoint-table.tsx").then((part) => part.CheckpointTable),
   ({ rows }) => <SkeletonRows rows={Math.min(12, rows.length)} label="Loading checkpoints" />,
 );
@@ -42,10 +43,15 @@ const RunHistory = onDemand(
   () => <Skeleton className="h-[88px] w-full" />,
 );
 // Below what people come for.
-const RunBelow = onDemand(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
+const RunBelow = onItsWay(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
 export function RunPageView({ name }: { name: string }) {
   const run = useQuery({ ...runQuery(name), refetchInterval: 5000 });
+  // Asked for by what stands below, which is loaded meanwhile.
+  usePrefetchQuery(homesQuery(name));
+  usePrefetchQuery(policyQuery(name));
+  usePrefetchQuery(trashQuery(name));
+  usePrefetchQuery(drillsQuery(name));
   if (run.data !== undefined) return <RunBody run={run.data} />;
   if (run.isError) return <PageFault query={run} thing="run" wayOut={<ButtonLink href="/runs">All runs</ButtonLink>} />;
   return (

@@ -1,0 +1,27 @@
+"use client";
+import Link from "next/link";
+import { formatCount } from "#protocol/units.ts";
+import { useActiveCount } from "../_hub/live.tsx";
+import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";
+import { TransferList } from "../_transfers/transfer-list.tsx";
+import { Panel } from "../_ui/panel.tsx";
+
+const SHOWN = 6;
+
+/** What moves now; where nothing does, what waits. */
+export function TransfersPanel({ moves }: { moves: "now" | "waiting" }) {
+  const active = useActiveCount();
+  return (
+    <Panel
+      title="Transfers"
+      note={moves}
+      side={
+        <Link href="/transfers" className="nums hover:text-ink hover:underline">
+          {active > SHOWN ? `All ${formatCount(active)}` : "All"} transfers
+        </Link>
+      }
+    >
+      <TransferList nodeId={null} filter={transferFilterOf(moves)} search={NO_SEARCH} most={SHOWN} />
+    </Panel>
+  );
+}

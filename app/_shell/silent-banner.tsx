@@ -1,0 +1,15 @@
+"use client";
+import { formatDuration } from "#protocol/units.ts";
+import { useLiveness } from "../_hub/live.tsx";
+import { Banner } from "../_ui/banner.tsx";
+
+/** How old the numbers are that the page still shows. */
+export function SilentBanner() {
+  const { silentMs } = useLiveness(1000);
+  if (silentMs === null) return null;
+  return (
+    <Banner tone="risk" speech="quiet" title={`Last update ${formatDuration(silentMs)} ago.`}>
+      The numbers below are from then. Nodes go on saving by themselves; this page reconnects on its own.
+    </Banner>
+  );
+}
