@@ -1,58 +1,14 @@
 import { expect, test } from "vitest";
+import { nodeRow, nodeRunView } from "./make-node-row.ts";
 import { changeNode, partsOf } from "./node-changes.ts";
 import { addRisks, NO_RISK } from "./risk.ts";
 import type { NodeRow, NodeRunView } from "./views.ts";
 
-const run = (name: string, lossMs: number, safeStep = 100): NodeRunView => ({
-  run: name,
-  writerEpoch: 1,
-  isWriter: true,
-  localStep: 200,
-  localAt: 5,
-  safeStep,
-  safeAt: 4,
-  safeBytes: 1_000,
-  movedBytes: 0,
-  intervalMs: 60_000,
-  leastIntervalMs: null,
-  work: "safe",
-  risk: { ...NO_RISK, bytes: 7, lossMs },
-});
+const run = (name: string, lossMs: number, safeStep = 100): NodeRunView =>
+  nodeRunView({ run: name, safeStep, risk: { ...NO_RISK, bytes: 7, lossMs } });
 
-const row = (runs: NodeRunView[], cpuPercent: number | null = null): NodeRow => ({
-  id: "a",
-  name: "gpu-1",
-  state: "online",
-  lastSeenAt: 1,
-  enrolledAt: 0,
-  tokenId: null,
-  fleet: "default",
-  identity: null,
-  profileId: "p",
-  profileName: "store",
-  facts: {
-    hostname: "h",
-    platform: "linux",
-    cpus: 1,
-    memoryBytes: 1,
-    gpu: null,
-    labels: {},
-    machineId: null,
-    workerVersion: "1",
-  },
-  work: "safe",
-  runs,
-  risk: addRisks(runs.map(({ risk }) => risk)),
-  safeBytes: 0,
-  movedBytes: 0,
-  upBytesPerSecond: 0,
-  downBytesPerSecond: 0,
-  rttMs: null,
-  disk: null,
-  cpuPercent,
-  activeTransfers: 0,
-  upHistory: [],
-});
+const row = (runs: NodeRunView[], cpuPercent: number | null = null): NodeRow =>
+  nodeRow({ runs, cpuPercent, risk: addRisks(runs.map(({ risk }) => risk)) });
 
 /** The parts of `after` that `before` has otherwise. */
 function changeBetween(before: NodeRow, after: NodeRow) {

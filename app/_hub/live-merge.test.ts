@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { EventRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, mergeLive, messagesOf, type ListMessage } from "./live-merge.ts";
 import { livenessOf } from "./live.tsx";
-import { nodeRow } from "./make-node-row.ts";
+import { nodeRow } from "#protocol/make-node-row.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecond });

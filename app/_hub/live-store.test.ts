@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveMessage, NodeChange } from "#protocol/views.ts";
 import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
-import { nodeRow } from "./make-node-row.ts";
+import { nodeRow } from "#protocol/make-node-row.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 beforeEach(() => {

@@ -112,29 +112,27 @@ export interface Liveness {
   silentMs: number | null;
 }
 
-/** Whether the page's numbers are the present, looked at every second. */
-export function useLiveState(): Liveness["state"] {
-  const [state, setState] = useState<Liveness["state"]>("connecting");
+/** What `look` finds, looked at every `everyMs`; one that finds the same draws nothing. */
+function useLooked<Value>(everyMs: number, first: Value, look: () => Value): Value {
+  const [found, setFound] = useState(first);
   useEffect(() => {
-    const look = (): void => setState(livenessOf(liveStore.link(), Date.now()).state);
-    look();
-    const timer = setInterval(look, 1000);
+    const again = (): void => setFound(look);
+    again();
+    const timer = setInterval(again, everyMs);
     return () => clearInterval(timer);
-  }, []);
-  return state;
+  }, [everyMs, look]);
+  return found;
 }
 
+const CONNECTING: Liveness = { state: "connecting", silentMs: null };
+const livenessNow = (): Liveness => livenessOf(liveStore.link(), Date.now());
+const liveStateNow = (): Liveness["state"] => livenessNow().state;
+
+/** Whether the page's numbers are the present, looked at every second. */
+export const useLiveState = (): Liveness["state"] => useLooked(1000, CONNECTING.state, liveStateNow);
+
 /** How old the page's numbers are, looked at every `everyMs`. */
-export function useLiveness(everyMs: number): Liveness {
-  const [liveness, setLiveness] = useState<Liveness>({ state: "connecting", silentMs: null });
-  useEffect(() => {
-    const look = (): void => setLiveness(livenessOf(liveStore.link(), Date.now()));
-    look();
-    const timer = setInterval(look, everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return liveness;
-}
+export const useLiveness = (everyMs: number): Liveness => useLooked(everyMs, CONNECTING, livenessNow);
 
 export function livenessOf(view: LinkView, nowMs: number): Liveness {
   if (view.lastMessageAt === null) return { state: "connecting", silentMs: null };

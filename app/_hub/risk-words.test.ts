@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { NO_RISK } from "#protocol/risk.ts";
 import { fleetView } from "./make-fleet-view.ts";
-import { nodeRow } from "./make-node-row.ts";
+import { nodeRow } from "#protocol/make-node-row.ts";
 import { fleetHeadline, lossWords, nodeStateWords, tideOf, tideWords, unsafeWords } from "./risk-words.ts";
 
 const GiB = 1024 ** 3;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nodeRow } from "../_hub/make-node-row.ts";
+import { nodeRow } from "#protocol/make-node-row.ts";
 import { matchesWords, parseNodeFilter, passesFilter } from "./node-filter.ts";
 
 test("revoked nodes are seen only when asked for", () => {

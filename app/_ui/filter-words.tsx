@@ -1,4 +1,5 @@
 "use client";
+import { formatCount } from "#protocol/units.ts";
 import { classNames } from "./class-names.ts";
 
 interface FilterWord {
@@ -30,7 +31,7 @@ export function FilterWords({ label, words, value, onChange }: FilterWordsProps)
           )}
         >
           {word.label}
-          {word.count !== undefined && <span className="ml-1 font-normal">{word.count.toLocaleString("en-US")}</span>}
+          {word.count !== undefined && <span className="ml-1 font-normal">{formatCount(word.count)}</span>}
         </button>
       ))}
     </fieldset>

@@ -1,5 +1,5 @@
-import { NO_RISK } from "#protocol/risk.ts";
-import type { NodeRow, NodeRunView } from "#protocol/views.ts";
+import { NO_RISK } from "./risk.ts";
+import type { NodeRow, NodeRunView } from "./views.ts";
 
 /** Rows for tests: a node that is there and has nothing at risk, and a run with one safe checkpoint. */
 
