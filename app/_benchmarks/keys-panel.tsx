@@ -28,7 +28,7 @@ export function KeysPanel() {
       {query.data === undefined && query.isError ? (
         <QueryFault query={query} />
       ) : query.data === undefined ? (
-        <SkeletonRows rows={2} label="Loading benchmark keys" />
+        <SkeletonRows rows={1} label="Loading benchmark keys" />
       ) : query.data.length === 0 ? (
         <Empty title="No bucket yet">Add a bucket first; then engines that need a key can be allowed there.</Empty>
       ) : (

@@ -1,10 +1,10 @@
 "use client";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onItsWay } from "../_ui/on-demand.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 
 /** What has happened, on pages where it is not what people come for: it takes its room and comes after the rest. */
-export const EventsPanelLater = onDemand(
+export const EventsPanelLater = onItsWay(
   () => import("./events-panel.tsx").then((module) => module.EventsPanel),
   () => (
     <Panel title="Events" label="Events">

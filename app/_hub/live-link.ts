@@ -1,5 +1,4 @@
 import type { LiveMessage, StaleTopic } from "#protocol/views.ts";
-import { hub } from "./client.ts";
 import { faultOf } from "./fault-of.ts";
 import { messagesOf } from "./live-merge.ts";
 import type { LinkState, LiveStore } from "./live-store.ts";
@@ -17,8 +16,17 @@ const RETRY_MS = [500, 1000, 2000, 5000, 10_000];
 
 type Relay = { kind: "message"; message: LiveMessage } | { kind: "link"; link: LinkState } | { kind: "joined" };
 
+interface Watching {
+  onData: (message: LiveMessage) => void;
+  onConnectionStateChange: (change: { state: string; error?: unknown }) => void;
+  onError: (error: unknown) => void;
+  onComplete: () => void;
+}
+
 interface LiveLinkOptions {
   store: LiveStore;
+  /** Opens the stream of what the hub tells. */
+  watch: (watching: Watching) => { unsubscribe: () => void };
   /** Lists the hub says have changed. */
   onStale: (topics: readonly StaleTopic[]) => void;
   /** The session ended while the page was open. */
@@ -92,14 +100,14 @@ export class LiveLink {
   }
 
   #open(): void {
-    this.#stream = hub.live.watch.subscribe(undefined, {
+    this.#stream = this.#options.watch({
       onData: (message) => {
         this.#tries = 0;
         this.#take(message);
         this.#tell({ kind: "message", message });
       },
       onConnectionStateChange: (change) => {
-        if (change.state === "connecting" && change.error !== null) this.#setLink("lost");
+        if (change.state === "connecting" && change.error != null) this.#setLink("lost");
       },
       onError: (error) => this.#broke(error),
       onComplete: () => this.#broke(null),

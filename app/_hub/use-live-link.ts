@@ -1,6 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { hub } from "./client.ts";
 import { LiveLink } from "./live-link.ts";
 import { liveStore } from "./live-store.ts";
 import { createRefresh } from "./refresh-topics.ts";
@@ -12,6 +13,7 @@ export function useLiveLink(personId: string | null): void {
     if (personId === null) return;
     const link = new LiveLink({
       store: liveStore,
+      watch: (watching) => hub.live.watch.subscribe(undefined, watching),
       onStale: createRefresh(client),
       onSignedOut: () => void client.invalidateQueries({ queryKey: ["account"] }),
     });

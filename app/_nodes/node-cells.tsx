@@ -36,7 +36,7 @@ function RunWords({ runs }: Pick<NodeRow, "runs">) {
   return <TwoLines first={visibleText(run.run)} second={others ?? step} />;
 }
 
-/** One cell of a list of nodes for each column of `node-columns.ts`. */
+/** One cell of a list of nodes for each column of `node-columns.ts`. What changes all the time has room for its longest words: no column moves for them. */
 export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> = {
   node: ({ node }) => (
     <Cell className="max-w-0 w-[22%] max-md:w-2/5 lg:min-w-40">
@@ -59,7 +59,7 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
     </Cell>
   ),
   backlog: ({ node: { risk } }) => (
-    <Cell from="lg" align="right">
+    <Cell from="lg" align="right" className="min-w-[84px]">
       <div className="dim-when-stale">
         {risk.bytes === 0 ? <span className="text-faint">0</span> : formatBytes(risk.bytes)}
         {risk.oldestUnsafeAt !== null && (
@@ -71,22 +71,22 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
     </Cell>
   ),
   up: (about) => (
-    <Cell from="lg" align="right">
+    <Cell from="lg" align="right" className="min-w-[88px]">
       {rateWords(about, about.node.upBytesPerSecond)}
     </Cell>
   ),
   spark: ({ node }) => (
-    <Cell from="xl">
+    <Cell from="room">
       <Sparkline values={node.upHistory} label={`upload rate of ${node.name}, last five minutes`} />
     </Cell>
   ),
   down: (about) => (
-    <Cell from="xl" align="right">
+    <Cell from="more room" align="right" className="min-w-[88px]">
       {rateWords(about, about.node.downBytesPerSecond)}
     </Cell>
   ),
   rtt: ({ node }) => (
-    <Cell from="xl" align="right" className="text-soft">
+    <Cell from="room" align="right" className="min-w-[72px] text-soft">
       {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}
     </Cell>
   ),
@@ -139,7 +139,7 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
   state: ({ node }) => {
     const { tone } = nodeStateWords(node, 0);
     return (
-      <Cell align="right">
+      <Cell align="right" className="lg:min-w-[124px]">
         <Tag tone={tone}>
           <AsTimePasses words={(now) => nodeStateWords(node, now).text} />
         </Tag>

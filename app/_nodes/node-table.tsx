@@ -28,7 +28,7 @@ export function NodeTable({ ids, most = Infinity, label, columns = USUAL_COLUMNS
   const shown = order.ids.slice(0, most);
   const view = useRowWindow({ count: shown.length, rowHeight: NODE_ROW_HEIGHT, rows: frame });
   return (
-    <div ref={frame} {...order.hold} data-frozen={order.frozen} className="overflow-x-auto">
+    <div ref={frame} {...order.hold} data-frozen={order.frozen} className="@container overflow-x-auto">
       <Table label={label} columns={heads} sort={sort}>
         {view.before > 0 && <SpacerRow columns={heads.length} height={view.before} />}
         {shown.slice(view.first, view.end).map((id) => (

@@ -23,9 +23,9 @@ import { byTrouble, countTroubles, failingNodes, rankNodes, troublesOf, type Nod
 import { TroubleStrip } from "./trouble-strip.tsx";
 
 const NODES_SHOWN = 12;
-const NodeTable = onDemand(
+const NodeTable = onItsWay(
   () => import("../_nodes/node-table.tsx").then((module) => module.NodeTable),
-  () => <SkeletonRows rows={6} label="Loading nodes" />,
+  ({ ids }) => <SkeletonRows rows={Math.min(NODES_SHOWN, ids.length)} label="Loading nodes" table />,
 );
 const TransfersPanel = onItsWay(
   () => import("./transfers-panel.tsx").then((module) => module.TransfersPanel),

@@ -33,7 +33,7 @@ export function StepTimeline({ epochs, checkpoints }: StepTimelineProps) {
   const laneOf = (epoch: number): number => shown.lanes.findIndex((lane) => lane.epoch === epoch);
   const height = TOP + Math.max(1, shown.lanes.length) * LANE - 12;
   return (
-    <section ref={frame} aria-label="Steps by epoch" className="min-w-0">
+    <section ref={frame} aria-label="Steps by epoch" className="min-w-0" style={{ minHeight: height }}>
       {width > 0 && (
         <svg width="100%" height={height} className="nums block text-11">
           {shown.lanes.map((lane, index) => (

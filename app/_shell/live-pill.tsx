@@ -16,7 +16,8 @@ export function LivePill() {
     <span className="nums flex items-center gap-1.5 whitespace-nowrap text-soft">
       <Mark tone={state === "live" ? "safe" : state === "stale" ? "risk" : "quiet"} />
       {state === "connecting" || silentMs === null ? (
-        "connecting"
+        // As wide as what follows.
+        <span className="sm:min-w-[85px]">connecting</span>
       ) : (
         <>
           <span>

@@ -8,6 +8,7 @@ interface PageHeadProps {
   title: ReactNode;
   /** A state beside the title. */
   tag?: ReactNode;
+  /** Empty while it is not known: it keeps its line. */
   about?: ReactNode;
   actions?: ReactNode;
 }
@@ -23,7 +24,7 @@ export function PageHead({ title, tag, about, actions }: PageHeadProps) {
           </h1>
           {tag}
         </div>
-        {about !== undefined && about !== "" && <div className="mt-1 max-w-[100ch] text-soft">{about}</div>}
+        {about !== undefined && <div className="mt-1 min-h-[1lh] max-w-[100ch] text-soft">{about}</div>}
       </div>
       {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
     </div>

@@ -54,7 +54,7 @@ export function Shell({ children }: { children: ReactNode }) {
               className="ml-auto flex h-[34px] items-center gap-2 rounded-md border border-line bg-panel px-2.5 text-faint hover:border-edge md:w-[300px]"
             >
               <Search size={14} aria-hidden />
-              <span className="max-md:hidden">Find a node, run, key or action</span>
+              <span className="whitespace-nowrap max-md:hidden">Find a node, run, key or action</span>
               <span className="ml-auto max-md:hidden">
                 <Key>Ctrl K</Key>
               </span>

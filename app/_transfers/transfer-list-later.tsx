@@ -1,9 +1,9 @@
 "use client";
-import { onDemand } from "../_ui/on-demand.tsx";
+import { onItsWay } from "../_ui/on-demand.tsx";
 import { SkeletonRows } from "../_ui/skeleton.tsx";
 
 /** Transfers where something else comes first: they take their room and come after it. */
-export const TransferListLater = onDemand(
+export const TransferListLater = onItsWay(
   () => import("./transfer-list.tsx").then((module) => module.TransferList),
   () => <SkeletonRows rows={3} label="Loading transfers" />,
 );

@@ -1,30 +1,14 @@
 "use client";
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
-import { hub } from "../_hub/client.ts";
 import { Listed } from "../_hub/listed.tsx";
 import { useLiveTransfers } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
 import { useFrozenOrder } from "../_ui/freeze-order.ts";
-import {
-  askedBy,
-  fitsSearch,
-  isSearching,
-  NOTHING,
-  transfersShown,
-  type TransferFilter,
-  type TransferSearch,
-} from "./transfer-filter.ts";
+import { fitsSearch, isSearching, NOTHING, transfersShown } from "./transfer-filter.ts";
+import { useTransferPages, type TransfersAsked } from "./use-transfer-pages.ts";
 
-const PAGE = 30;
-const newest = (): string | null => null;
-
-interface TransferListProps {
-  /** One node's, or everybody's. */
-  nodeId: string | null;
-  filter: TransferFilter;
-  search: TransferSearch;
+interface TransferListProps extends TransfersAsked {
   /** At most so many, where there is a page for all of them. Default: all. */
   most?: number;
 }
@@ -35,15 +19,7 @@ const NONE: ReadonlySet<string> = new Set();
 export function TransferList({ nodeId, filter, search, most = Infinity }: TransferListProps) {
   const [kept, setKept] = useState(NONE);
   const live = useLiveTransfers();
-  const stored = useInfiniteQuery({
-    queryKey: ["transfers", nodeId, filter.id, search],
-    queryFn: ({ pageParam }) => {
-      const page = { cursor: pageParam, limit: PAGE };
-      return hub.transfers.list.query({ nodeId, run: null, states: [...filter.states], ...askedBy(search), ...page });
-    },
-    initialPageParam: newest(),
-    getNextPageParam: (page) => page.nextCursor,
-  });
+  const stored = useTransferPages({ nodeId, filter, search });
   const mine = [...(live?.values() ?? [])].filter(
     (row) => (nodeId === null || row.nodeId === nodeId) && fitsSearch(row, search),
   );

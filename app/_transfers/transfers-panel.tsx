@@ -1,4 +1,5 @@
 "use client";
+import { useState, type ReactNode } from "react";
 import { useAddressWord } from "../_hub/address.ts";
 import { useLiveTransfers } from "../_hub/live.tsx";
 import { FilterWords } from "../_ui/filter-words.tsx";
@@ -6,15 +7,26 @@ import { Panel } from "../_ui/panel.tsx";
 import { countShown, fitsSearch, NO_SEARCH, TRANSFER_FILTERS, transferFilterOf } from "./transfer-filter.ts";
 import { TransferListLater } from "./transfer-list-later.tsx";
 import { TransferSearchLine } from "./transfer-search-line.tsx";
+import { useTransferPages } from "./use-transfer-pages.ts";
 import { useTransferSearch } from "./use-transfer-search.ts";
 
+interface TransfersPanelProps {
+  nodeId: string | null;
+  /** What stands below it: comes when the list has its height, so that it is not pushed down. */
+  below?: ReactNode;
+}
+
 /** A list of transfers with its filters: all of them, or those of one node, which need no search. */
-export function TransfersPanel({ nodeId }: { nodeId: string | null }) {
+export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
   const [word, setWord] = useAddressWord("show", "now");
   const { search: asked, change, clear } = useTransferSearch();
   const search = nodeId === null ? asked : NO_SEARCH;
   const filter = transferFilterOf(word);
   const live = useLiveTransfers();
+  // Asked for while the list itself is still on its way.
+  const { isPending } = useTransferPages({ nodeId, filter, search });
+  const [hasHeight, setHasHeight] = useState(false);
+  if (!hasHeight && !isPending && live !== null) setHasHeight(true);
   const mine = [...(live?.values() ?? [])].filter(
     (row) => (nodeId === null || row.nodeId === nodeId) && fitsSearch(row, search),
   );
@@ -31,14 +43,17 @@ export function TransfersPanel({ nodeId }: { nodeId: string | null }) {
     />
   );
   return (
-    <Panel label="Transfers" {...(nodeId === null ? {} : { title: "Transfers", side: filters })}>
-      {nodeId === null && (
-        <div className="flex flex-col gap-2 border-b border-line px-4 py-2.5">
-          {filters}
-          <TransferSearchLine search={search} change={change} clear={clear} />
-        </div>
-      )}
-      <TransferListLater key={filter.id} nodeId={nodeId} filter={filter} search={search} />
-    </Panel>
+    <>
+      <Panel label="Transfers" {...(nodeId === null ? {} : { title: "Transfers", side: filters })}>
+        {nodeId === null && (
+          <div className="flex flex-col gap-2 border-b border-line px-4 py-2.5">
+            {filters}
+            <TransferSearchLine search={search} change={change} clear={clear} />
+          </div>
+        )}
+        <TransferListLater key={filter.id} nodeId={nodeId} filter={filter} search={search} />
+      </Panel>
+      {hasHeight && below}
+    </>
   );
 }

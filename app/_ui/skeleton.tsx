@@ -5,12 +5,20 @@ export function Skeleton({ className, style }: { className?: string; style?: CSS
   return <span aria-hidden style={style} className={classNames("shimmer block rounded-1", className)} />;
 }
 
+interface SkeletonRowsProps {
+  rows?: number;
+  label?: string;
+  /** As high as the rows of a table with two lines in a cell, under its head. */
+  table?: boolean;
+}
+
 /** Rows of a list that is on its way. */
-export function SkeletonRows({ rows = 5, label = "Loading" }: { rows?: number; label?: string }) {
+export function SkeletonRows({ rows = 5, label = "Loading", table = false }: SkeletonRowsProps) {
   return (
-    <output aria-label={label} className="divide-y divide-line">
+    <output aria-label={label} className="block divide-y divide-line">
+      {table && <div className="h-[33px]" />}
       {Array.from({ length: rows }, (_, row) => (
-        <div key={row} className="flex items-center gap-6 px-4 py-[15px]">
+        <div key={row} className={classNames("flex items-center gap-6 px-4", table ? "h-[50px]" : "py-[15px]")}>
           <Skeleton className="h-3 w-28" />
           <Skeleton className="h-3 w-20 max-sm:hidden" />
           <Skeleton className="h-3 w-40 max-md:hidden" />

@@ -2,8 +2,11 @@ import Link from "next/link";
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 
-/** From which width on a column is shown. On narrow screens the first and the last cells stay: a two-line list. */
-type From = "always" | "sm" | "md" | "lg" | "xl";
+/**
+ * From which width on a column is shown: of the screen, or of the table itself (`room`, `more room`) where it may stand
+ * beside something else. On narrow screens the first and the last cells stay: a two-line list.
+ */
+type From = "always" | "sm" | "md" | "lg" | "xl" | "room" | "more room";
 
 const SHOWN: Record<From, string> = {
   always: "",
@@ -11,6 +14,8 @@ const SHOWN: Record<From, string> = {
   md: "max-md:hidden",
   lg: "max-lg:hidden",
   xl: "max-xl:hidden",
+  room: "max-lg:hidden @max-[824px]:hidden",
+  "more room": "max-lg:hidden @max-[912px]:hidden",
 };
 
 export interface Column {

@@ -1,6 +1,8 @@
 "use client";
+import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { BenchList } from "../../_benchmarks/bench-list.tsx";
+import { benchmarksQuery } from "../../_benchmarks/bench-queries.ts";
 import { KeysPanel } from "../../_benchmarks/keys-panel.tsx";
 import { useWhyNot } from "../../_hub/person.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
@@ -12,6 +14,8 @@ const StartDialog = onDemand(() => import("../../_benchmarks/start-dialog.tsx").
 /** Tools, buckets and directions compared over the fleet. */
 export function BenchmarksView() {
   const whyNot = useWhyNot("operator");
+  // What stands below the benchmarks comes when they have their height.
+  const benchmarks = useQuery(benchmarksQuery());
   const [isStarting, setStarting] = useState(false);
   return (
     <>
@@ -25,7 +29,7 @@ export function BenchmarksView() {
         }
       />
       <BenchList />
-      <KeysPanel />
+      {!benchmarks.isPending && <KeysPanel />}
       {isStarting && <StartDialog onClose={() => setStarting(false)} />}
     </>
   );

@@ -121,7 +121,7 @@ function RunRowView({ run }: { run: RunRow }) {
           second={<span className="font-mono">{visibleText(run.location)}</span>}
         />
       </Cell>
-      <Cell from="lg">
+      <Cell from="lg" className="min-w-[112px]">
         <RunTide run={run} />
       </Cell>
       <Cell from="sm" align="right">

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { useAddressWord, useAddressWords } from "../../_hub/address.ts";
 import { FaultNote } from "../../_hub/fault-note.tsx";
 import { roleAllows, usePerson } from "../../_hub/person.tsx";
-import { statusQuery } from "../../_hub/queries.ts";
+import { sessionsQuery, statusQuery } from "../../_hub/queries.ts";
 import { signOut } from "../../_hub/sign-out.ts";
 import { useAction } from "../../_hub/use-action.ts";
 import { BrowserPanel } from "../../_settings/browser-panel.tsx";
@@ -76,6 +76,8 @@ function OwnSettings() {
   const router = useRouter();
   const client = useQueryClient();
   const status = useQuery(statusQuery());
+  // What stands below the sessions comes when they have their height.
+  const sessions = useQuery(sessionsQuery());
   const [changing, setChanging] = useState(false);
   const leave = useAction(() => signOut(client));
   return (
@@ -95,15 +97,19 @@ function OwnSettings() {
         )}
       </Panel>
       <SessionsPanel />
-      <BrowserPanel />
-      <Panel title="About">
-        <SettingLine name="Tidemark" about="Apache-2.0">
-          <span className="nums mr-auto">version {visibleText(status.data?.version ?? "")}</span>
-        </SettingLine>
-        <SettingLine name="Keys" about="Everything can be reached from the keyboard.">
-          <span className="mr-auto text-soft">Press ? on any page.</span>
-        </SettingLine>
-      </Panel>
+      {!sessions.isPending && (
+        <>
+          <BrowserPanel />
+          <Panel title="About">
+            <SettingLine name="Tidemark" about="Apache-2.0">
+              <span className="nums mr-auto">version {visibleText(status.data?.version ?? "")}</span>
+            </SettingLine>
+            <SettingLine name="Keys" about="Everything can be reached from the keyboard.">
+              <span className="mr-auto text-soft">Press ? on any page.</span>
+            </SettingLine>
+          </Panel>
+        </>
+      )}
       {changing && <PasswordDialog onClose={() => setChanging(false)} />}
     </div>
   );

@@ -3,12 +3,12 @@ import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../../_hub/choices.ts";
 import { useFleet } from "../../_hub/live.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
-import { onDemand } from "../../_ui/on-demand.tsx";
+import { onItsWay } from "../../_ui/on-demand.tsx";
 import { TransfersPanel } from "../../_transfers/transfers-panel.tsx";
 
-const JobsPanel = onDemand(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
+const JobsPanel = onItsWay(() => import("../../_browse/jobs-panel.tsx").then((module) => module.JobsPanel));
 
-const ThisBrowserPanel = onDemand(() =>
+const ThisBrowserPanel = onItsWay(() =>
   import("../../_browser-transfers/this-browser-panel.tsx").then((module) => module.ThisBrowserPanel),
 );
 
@@ -33,9 +33,15 @@ export function TransfersView() {
           )
         }
       />
-      <TransfersPanel nodeId={null} />
-      <ThisBrowserPanel />
-      <JobsPanel profileId={null} />
+      <TransfersPanel
+        nodeId={null}
+        below={
+          <>
+            <ThisBrowserPanel />
+            <JobsPanel profileId={null} />
+          </>
+        }
+      />
     </>
   );
 }
