@@ -20,9 +20,9 @@ export function EventWords({ event }: { event: EventRow }) {
   );
   if (event.kind === "checkpoint-safe" && event.step !== null)
     return (
-      <span className="nums">
+      <>
         saved {link} step {formatCount(event.step)}
-      </span>
+      </>
     );
   const at = run === null ? -1 : event.text.indexOf(run);
   if (run === null || at === -1) return <>{visibleText(event.text)}</>;

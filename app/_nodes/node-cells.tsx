@@ -42,7 +42,7 @@ export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> =
     <Cell className="max-w-0 w-[22%] max-md:w-2/5 lg:min-w-40">
       <TwoLines
         first={<RowLink href={`/nodes/${encodeURIComponent(node.id)}`}>{visibleText(node.name)}</RowLink>}
-        second={visibleText(nodeFactsLine(node))}
+        second={<span className="normal-nums">{visibleText(nodeFactsLine(node))}</span>}
       />
     </Cell>
   ),

@@ -102,7 +102,7 @@ const NodeTile = memo(function NodeTile({ id, chosen, onChoose }: NodeTileProps)
       </div>
       <div className="nums flex items-center gap-2 text-12 text-soft">
         <span className="min-w-0 flex-1 truncate">
-          {run === undefined ? "no run yet" : visibleText(run.run)}
+          <span className="normal-nums">{run === undefined ? "no run yet" : visibleText(run.run)}</span>
           {run !== undefined && run.localStep !== null && ` step ${formatCount(run.localStep)}`}
         </span>
         <Sparkline values={node.upHistory} label={`upload rate of ${node.name}, last five minutes`} />

@@ -65,7 +65,7 @@ const SOURCES: Record<HubSettingView["source"], string> = {
 function SettingRow({ row }: { row: HubSettingView }) {
   const isSet = row.source === "environment" || row.source === "file";
   return (
-    <li className="grid gap-x-6 gap-y-1 px-4 py-2.5 md:grid-cols-[minmax(0,5fr)_minmax(0,4fr)_auto] md:items-center">
+    <li className="grid gap-x-6 gap-y-1 px-4 py-2.5 md:grid-cols-[minmax(0,5fr)_minmax(0,4fr)_104px] md:items-center">
       <div className="min-w-0">
         <span className="inline-flex max-w-full items-center gap-1">
           <span className="min-w-0 font-mono text-12 break-all">
@@ -79,9 +79,11 @@ function SettingRow({ row }: { row: HubSettingView }) {
         <div className="nums break-words">{valueWords(row)}</div>
         {isSet && <div className="text-12 text-faint">default: {row.usual}</div>}
       </div>
-      <Tag tone={isSet ? "moving" : "quiet"} kind="plain">
-        {SOURCES[row.source]}
-      </Tag>
+      <div className="md:text-right">
+        <Tag tone={isSet ? "moving" : "quiet"} kind="plain">
+          {SOURCES[row.source]}
+        </Tag>
+      </div>
     </li>
   );
 }

@@ -222,7 +222,10 @@ function RunFacts({ run }: { run: RunView }) {
       ) : (
         <>
           written by{" "}
-          <Link href={`/nodes/${encodeURIComponent(run.writerNodeId)}`} className="font-mid text-ink hover:underline">
+          <Link
+            href={`/nodes/${encodeURIComponent(run.writerNodeId)}`}
+            className="font-mid text-ink normal-nums hover:underline"
+          >
             {visibleText(run.writerNodeName)}
           </Link>
           , epoch {run.writerEpoch}
