@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import { formatDuration } from "#protocol/units.ts";
 import type { TokenView } from "#protocol/views.ts";

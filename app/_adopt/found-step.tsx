@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import type { RecognisedStep, Verdict } from "#protocol/recognise.ts";
 import { formatCount } from "#protocol/units.ts";

@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { AlertRow } from "#protocol/alert-views.ts";
 import { formatDuration } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";

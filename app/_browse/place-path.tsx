@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { shortText } from "../_ui/visible-text.ts";
 
 interface PlacePathProps {

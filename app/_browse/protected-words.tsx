@@ -1,4 +1,4 @@
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { Protection } from "#protocol/bucket.ts";
 import { formatCount } from "#protocol/units.ts";
 import { visibleText } from "../_ui/visible-text.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import type { PlanBucketJob } from "#protocol/bucket-jobs.ts";
 import type { ObjectVersion } from "#protocol/bucket.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { ReactNode } from "react";
 import type { BucketUsage, RunUsage } from "#protocol/bucket-usage.ts";
 import { formatCount } from "#protocol/units.ts";

@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { sentenceOf } from "#protocol/fault.ts";
 import type { EventRow } from "#protocol/views.ts";
 import { EventWords } from "../_hub/event-line.tsx";

@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { formatCount } from "#protocol/units.ts";
 import type { EventRow } from "#protocol/views.ts";
 import { Mark } from "../_ui/mark.tsx";

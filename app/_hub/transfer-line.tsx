@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { TransferRow } from "#protocol/views.ts";
 import { formatCount } from "#protocol/units.ts";
 import { Button } from "../_ui/button.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
 import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import type { CheckpointInspection } from "#protocol/inspect.ts";

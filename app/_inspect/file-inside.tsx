@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import type { FileInspection, PlaceAsked } from "#protocol/inspect.ts";
 import { formatCount } from "#protocol/units.ts";

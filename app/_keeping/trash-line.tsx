@@ -1,7 +1,7 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { TrashRow } from "#protocol/keeping.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { Age } from "../_hub/age.tsx";

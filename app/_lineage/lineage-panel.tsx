@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { LineageEpoch, LineageView } from "#protocol/lineage.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import { useAddressWord } from "../_hub/address.ts";

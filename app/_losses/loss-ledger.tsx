@@ -1,6 +1,6 @@
 "use client";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { LossRow } from "#protocol/views.ts";

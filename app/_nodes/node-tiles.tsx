@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { memo, useRef } from "react";
 import { formatCount } from "#protocol/units.ts";
 import { useRate } from "../_hub/choices.ts";

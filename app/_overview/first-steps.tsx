@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount } from "#protocol/units.ts";
 import type { ProfileView } from "#protocol/profile-views.ts";

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { FleetView, NodeRow } from "#protocol/views.ts";
 import { EventsPanelLater } from "../_hub/events-panel-later.tsx";
@@ -120,7 +120,7 @@ function Troubles({ ranks, failedLastDay, isMoving }: TroublesProps) {
   const worst = troubles[0];
   // Seen also where the page is one tab among others.
   useTitle(worst === undefined ? "Overview" : `▲ ${formatCount(worst.count)} ${worst.words}`);
-  return <TroubleStrip troubles={troubles} />;
+  return <TroubleStrip troubles={troubles} isWhole={alerts !== null} />;
 }
 
 function NodesPanel({ ranks }: { ranks: NodeRanks }) {

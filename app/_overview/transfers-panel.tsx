@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { formatCount } from "#protocol/units.ts";
 import { useActiveCount } from "../_hub/live.tsx";
 import { NO_SEARCH, transferFilterOf } from "../_transfers/transfer-filter.ts";

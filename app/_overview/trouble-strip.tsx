@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../_ui/link.tsx";
 import { formatCount } from "#protocol/units.ts";
 import { classNames } from "../_ui/class-names.ts";
 import { Mark } from "../_ui/mark.tsx";
@@ -10,16 +10,38 @@ const LOOK = {
   risk: "border-risk/45 bg-risk-bg hover:border-risk",
 };
 
-/** What is wrong, each with its number and the way to it: to be seen from across the room. Nothing when all is well. */
-export function TroubleStrip({ troubles }: { troubles: readonly Trouble[] }) {
-  if (troubles.length === 0) return null;
+interface TroubleStripProps {
+  troubles: readonly Trouble[];
+  /** Whether everything has been asked for: only then "nothing" means nothing. */
+  isWhole: boolean;
+}
+
+/**
+ * What is wrong, each with its number and the way to it: to be seen from across the room. When all is well one quiet line
+ * of the same height, so that a trouble that comes pushes nothing down.
+ */
+export function TroubleStrip({ troubles, isWhole }: TroubleStripProps) {
+  if (troubles.length === 0)
+    return (
+      <p className="dim-when-stale flex min-h-[64px] items-center gap-3 rounded-2 border border-line px-4 py-3 text-soft">
+        {isWhole && (
+          <>
+            <Mark tone="safe" className="scale-150" />
+            Nothing is wrong: no node is silent, failing or too slow, and no alert fires.
+          </>
+        )}
+      </p>
+    );
   return (
-    <ul aria-label="What is wrong" className="dim-when-stale flex flex-wrap gap-3">
+    <ul aria-label="What is wrong" className="dim-when-stale flex min-h-[64px] flex-wrap gap-3">
       {troubles.map((trouble) => (
         <li key={trouble.id} className="min-w-0 flex-1 basis-44">
           <Link
             href={trouble.href}
-            className={classNames("flex h-full items-center gap-3 rounded-2 border px-4 py-3", LOOK[trouble.tone])}
+            className={classNames(
+              "flex h-full min-h-[64px] items-center gap-3 rounded-2 border px-4 py-3",
+              LOOK[trouble.tone],
+            )}
           >
             <Mark tone={trouble.tone} className="scale-150" />
             <span className="nums text-28 font-semibold tracking-[-.02em]">{formatCount(trouble.count)}</span>

@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "./link.tsx";
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 

@@ -1,4 +1,4 @@
-import Link from "next/link";
+import { Link } from "./link.tsx";
 import type { ComponentProps, ReactNode } from "react";
 import { classNames } from "./class-names.ts";
 

@@ -39,9 +39,12 @@ export function useRowWindow(options: {
 }): RowWindow {
   const { count, rowHeight, rows, whole = WHOLE } = options;
   const [view, setView] = useState({ scrolled: 0, screenHeight: 1000 });
+  const isDrawnWhole = count <= whole;
   useEffect(() => {
+    const frame = rows.current;
+    if (isDrawnWhole || frame === null) return undefined;
     const look = (): void => {
-      const top = rows.current?.getBoundingClientRect().top ?? 0;
+      const { top } = frame.getBoundingClientRect();
       const scrolled = Math.floor(-top / (rowHeight * 4)) * rowHeight * 4;
       setView((old) =>
         old.scrolled === scrolled && old.screenHeight === window.innerHeight
@@ -49,14 +52,17 @@ export function useRowWindow(options: {
           : { scrolled, screenHeight: window.innerHeight },
       );
     };
-    look();
+    // The first look comes with the first size, when the browser has laid out the page anyway.
+    const watch = new ResizeObserver(look);
+    watch.observe(frame);
     window.addEventListener("scroll", look, { passive: true });
     window.addEventListener("resize", look);
     return () => {
+      watch.disconnect();
       window.removeEventListener("scroll", look);
       window.removeEventListener("resize", look);
     };
-  }, [rows, rowHeight]);
+  }, [rows, rowHeight, isDrawnWhole]);
   return rowWindow({
     count,
     rowHeight,

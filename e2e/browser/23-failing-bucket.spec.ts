@@ -24,6 +24,7 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   await expect(page.getByText(/saved steady step 100/)).toBeVisible({ timeout: 60_000 });
   await expect(page.getByRole("heading", { level: 1 })).toContainText("you would lose");
   await expect(page.getByRole("list", { name: "What is wrong" })).toHaveCount(0);
+  await expect(page.getByText("Nothing is wrong", { exact: false })).toBeVisible();
 
   // Slow: a rate and a time left that is no promise, or how long it has stood still; never a speed that is over.
   await armFault(stage.store, { op: "UploadPart", action: { kind: "rate", side: "request", bytesPerSecond: 400_000 } });

@@ -1,6 +1,6 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../../_ui/link.tsx";
 import { useSearchParams } from "next/navigation";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";

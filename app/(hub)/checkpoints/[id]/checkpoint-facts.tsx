@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../../../_ui/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";

@@ -1,5 +1,5 @@
 "use client";
-import Link from "next/link";
+import { Link } from "../../../_ui/link.tsx";
 import { Fragment, type ReactNode } from "react";
 import type { NodeRow } from "#protocol/views.ts";
 import { Age } from "../../../_hub/age.tsx";

@@ -1,6 +1,6 @@
 "use client";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
-import Link from "next/link";
+import { Link } from "../../../_ui/link.tsx";
 
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { RunView } from "#protocol/views.ts";

@@ -1,0 +1,22 @@
+"use client";
+import { useRouter } from "next/navigation";
+import { useEffect } from "react";
+
+/** Not while the page that was asked for is being drawn, and one at a time. */
+const AFTER_MS = 2_000;
+const EVERY_MS = 100;
+
+/** Asks for the main places ahead, so that going to one of them by a letter waits for nothing. */
+export function usePlacesAhead(places: readonly string[]): void {
+  const router = useRouter();
+  useEffect(() => {
+    const left = [...places];
+    let timer = setTimeout(function next() {
+      const place = left.shift();
+      if (place === undefined) return;
+      router.prefetch(place);
+      timer = setTimeout(next, EVERY_MS);
+    }, AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [places, router]);
+}
