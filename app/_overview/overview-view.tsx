@@ -14,6 +14,7 @@ import { useDialogs } from "../_shell/dialogs.tsx";
 import { PageHead } from "../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../_ui/button.tsx";
 import { onDemand, onItsWay } from "../_ui/on-demand.tsx";
+import { classNames } from "../_ui/class-names.ts";
 import { FilterWords } from "../_ui/filter-words.tsx";
 import { Panel } from "../_ui/panel.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/skeleton.tsx";
@@ -56,6 +57,7 @@ export function OverviewView() {
 function FleetHead({ fleet }: { fleet: FleetView }) {
   const dialogs = useDialogs();
   const headline = fleetHeadline(fleet);
+  const isAtRisk = fleet.byWork.risk + fleet.byWork.lost > 0;
   return (
     <PageHead
       title={
@@ -68,9 +70,10 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
       about={<WorstSentence fleet={fleet} />}
       actions={
         <>
-          {fleet.byWork.risk + fleet.byWork.lost > 0 && (
-            <ButtonLink href="/nodes?show=risk">Show what is at risk</ButtonLink>
-          )}
+          {/* Keeps its room, or the headline would break over two lines whenever something is at risk. */}
+          <ButtonLink href="/nodes?show=risk" className={classNames(!isAtRisk && "max-md:hidden md:invisible")}>
+            Show what is at risk
+          </ButtonLink>
           <Button look="main" onClick={dialogs.addNode}>
             Add node
           </Button>
