@@ -2,9 +2,11 @@
 import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
 import { Listed } from "../_hub/listed.tsx";
-import { useLiveTransfers } from "../_hub/live.tsx";
+import { useHubNow, useLiveTransfers } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
+import { isEnded } from "../_hub/transfer-words.ts";
 import { useFrozenOrder } from "../_ui/freeze-order.ts";
+import { keepPlaces } from "./keep-places.ts";
 import { fitsSearch, isSearching, NOTHING, transfersShown } from "./transfer-filter.ts";
 import { useTransferPages, type TransfersAsked } from "./use-transfer-pages.ts";
 
@@ -13,11 +15,16 @@ interface TransferListProps extends TransfersAsked {
   most?: number;
 }
 
+/** So long the end of a transfer is seen among those that move, unless another one takes its place. */
+const SEEN_FOR_MS = 30_000;
+const LOOK_MS = 5_000;
+
 const NONE: ReadonlySet<string> = new Set();
 
 /** Transfers as sentences: those that move now from the live link, those that ended from the hub's history. */
 export function TransferList({ nodeId, filter, search, most = Infinity }: TransferListProps) {
   const [kept, setKept] = useState(NONE);
+  const [places, setPlaces] = useState<readonly string[]>([]);
   const live = useLiveTransfers();
   const stored = useTransferPages({ nodeId, filter, search });
   const mine = [...(live?.values() ?? [])].filter(
@@ -25,8 +32,13 @@ export function TransferList({ nodeId, filter, search, most = Infinity }: Transf
   );
   const pages = stored.data?.pages.flatMap((page) => page.rows) ?? [];
   const shown = transfersShown({ filter, stored: pages, live: mine, kept });
-  const byId = new Map(shown.map((row) => [row.id, row]));
-  const order = useFrozenOrder(shown.map((row) => row.id));
+  const byId = new Map([...pages, ...mine].map((row) => [row.id, row]));
+  const now = useHubNow(LOOK_MS);
+  const moving = shown.map((row) => row.id);
+  const ended = mine.filter((row) => isEnded(row.state) && now - (row.endedAt ?? 0) < SEEN_FOR_MS);
+  const next = keepPlaces({ before: places, moving, ended: new Set(ended.map((row) => row.id)), most });
+  if (filter.id === "now" && next.join() !== places.join()) setPlaces(next);
+  const order = useFrozenOrder(filter.id === "now" ? next : moving);
   const isAwaited = shown.length === 0 && (stored.data === undefined || live === null);
   const nothing = isSearching(search) ? "No transfer fits these filters." : NOTHING[filter.id];
   return (

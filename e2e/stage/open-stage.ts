@@ -78,7 +78,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     close: async () => {
       await Promise.all(workers.map((worker) => worker.stop()));
       await stage.hub.stop();
-      await store.stop();
+      await stage.store.stop();
       rmSync(dir, { recursive: true, force: true });
     },
   };
