@@ -18,7 +18,7 @@ type Relay = { kind: "message"; message: LiveMessage } | { kind: "link"; link: L
 
 interface Watching {
   onData: (message: LiveMessage) => void;
-  onConnectionStateChange: (change: { state: string; error?: unknown }) => void;
+  onConnectionStateChange: (change: { state: string; error: unknown }) => void;
   onError: (error: unknown) => void;
   onComplete: () => void;
 }
@@ -107,7 +107,7 @@ export class LiveLink {
         this.#tell({ kind: "message", message });
       },
       onConnectionStateChange: (change) => {
-        if (change.state === "connecting" && change.error != null) this.#setLink("lost");
+        if (change.state === "connecting" && change.error !== null) this.#setLink("lost");
       },
       onError: (error) => this.#broke(error),
       onComplete: () => this.#broke(null),

@@ -1,14 +1,13 @@
 "use client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect } from "react";
+import { loadAhead } from "../_ui/load-ahead.ts";
 import { hub } from "./client.ts";
 import { liveStore } from "./live-store.ts";
 import { createRefresh } from "./refresh-topics.ts";
 
-const load = () => import("./live-link.ts");
 // On its way while the hub is asked who this is.
-const early = typeof window === "undefined" ? null : load();
-early?.catch(() => undefined);
+const script = loadAhead(() => import("./live-link.ts"));
 
 /** Keeps this page's part of the browser's one stream while somebody is signed in; null closes it. */
 export function useLiveLink(personId: string | null): void {
@@ -18,7 +17,7 @@ export function useLiveLink(personId: string | null): void {
     let stop = () => {};
     let isOver = false;
     const open = async () => {
-      const { LiveLink } = await (early ?? load()).catch(load);
+      const { LiveLink } = await script.get();
       if (isOver) return;
       const link = new LiveLink({
         store: liveStore,

@@ -36,7 +36,10 @@ function RunWords({ runs }: Pick<NodeRow, "runs">) {
   return <TwoLines first={visibleText(run.run)} second={others ?? step} />;
 }
 
-/** One cell of a list of nodes for each column of `node-columns.ts`. What changes all the time has room for its longest words: no column moves for them. */
+/**
+ * One cell of a list of nodes for each column of `node-columns.ts`. What changes all the time has room for its longest
+ * words: no column moves for them.
+ */
 export const NODE_CELLS: Readonly<Record<string, (about: About) => ReactNode>> = {
   node: ({ node }) => (
     <Cell className="max-w-0 w-[22%] max-md:w-2/5 lg:min-w-40">

@@ -33,7 +33,7 @@ export function TroubleStrip({ troubles, isWhole }: TroubleStripProps) {
       </p>
     );
   return (
-    <ul aria-label="What is wrong" className="dim-when-stale flex min-h-[64px] flex-wrap gap-3">
+    <ul aria-label="What is wrong" className="dim-when-stale flex flex-wrap gap-3">
       {troubles.map((trouble) => (
         <li key={trouble.id} className="min-w-0 flex-1 basis-44">
           <Link

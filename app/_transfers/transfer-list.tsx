@@ -1,6 +1,7 @@
 "use client";
 import { useState } from "react";
 import { formatCount } from "#protocol/units.ts";
+import type { TransferRow } from "#protocol/views.ts";
 import { Listed } from "../_hub/listed.tsx";
 import { useHubNow, useLiveTransfers } from "../_hub/live.tsx";
 import { TransferLine } from "../_hub/transfer-line.tsx";
@@ -32,13 +33,17 @@ export function TransferList({ nodeId, filter, search, most = Infinity }: Transf
   );
   const pages = stored.data?.pages.flatMap((page) => page.rows) ?? [];
   const shown = transfersShown({ filter, stored: pages, live: mine, kept });
-  const byId = new Map([...pages, ...mine].map((row) => [row.id, row]));
   const now = useHubNow(LOOK_MS);
-  const moving = shown.map((row) => row.id);
-  const ended = mine.filter((row) => isEnded(row.state) && now - (row.endedAt ?? 0) < SEEN_FOR_MS);
-  const next = keepPlaces({ before: places, moving, ended: new Set(ended.map((row) => row.id)), most });
-  if (filter.id === "now" && next.join() !== places.join()) setPlaces(next);
-  const order = useFrozenOrder(filter.id === "now" ? next : moving);
+  const isEnding = (row: TransferRow): boolean => isEnded(row.state) && now - (row.endedAt ?? 0) < SEEN_FOR_MS;
+  const ended = filter.id === "now" ? mine.filter(isEnding) : [];
+  const byId = new Map([...shown, ...ended].map((row) => [row.id, row]));
+  const ids = shown.map((row) => row.id);
+  const wanted =
+    filter.id === "now"
+      ? keepPlaces({ before: places, moving: ids, ended: new Set(ended.map((row) => row.id)), most })
+      : ids;
+  if (filter.id === "now" && wanted.join() !== places.join()) setPlaces(wanted);
+  const order = useFrozenOrder(wanted);
   const isAwaited = shown.length === 0 && (stored.data === undefined || live === null);
   const nothing = isSearching(search) ? "No transfer fits these filters." : NOTHING[filter.id];
   return (
@@ -49,9 +54,9 @@ export function TransferList({ nodeId, filter, search, most = Infinity }: Transf
       empty={<p className="px-4 py-6 text-soft">{nothing}</p>}
       note={stored.hasNextPage && most === Infinity ? `${formatCount(shown.length)} shown` : undefined}
     >
-      {(ids) => (
+      {(listed) => (
         <ul className="divide-y divide-line" {...order.hold}>
-          {ids.slice(0, most).map((id) => {
+          {listed.slice(0, most).map((id) => {
             const row = byId.get(id);
             return row === undefined ? null : (
               <TransferLine

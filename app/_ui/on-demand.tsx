@@ -1,5 +1,6 @@
 "use client";
 import { useEffect, useState, type ComponentType, type ReactNode } from "react";
+import { loadAhead, loadLater, type Loading } from "./load-ahead.ts";
 
 type Load<Props> = () => Promise<ComponentType<Props>>;
 type Part<Props> = { component: ComponentType<Props> } | { failure: unknown };
@@ -13,7 +14,7 @@ const NOTHING = () => null;
  * the page's boundary to say, and is asked for again when it is shown again.
  */
 export function onDemand<Props extends object>(load: Load<Props>, standIn: StandIn<Props> = NOTHING): StandIn<Props> {
-  return loadedPart({ load, standIn, early: null });
+  return loadedPart(loadLater(load), standIn);
 }
 
 /**
@@ -21,30 +22,25 @@ export function onDemand<Props extends object>(load: Load<Props>, standIn: Stand
  * who this is and for what is to be shown. One that could not be loaded then is tried again when it is shown.
  */
 export function onItsWay<Props extends object>(load: Load<Props>, standIn: StandIn<Props> = NOTHING): StandIn<Props> {
-  return loadedPart({ load, standIn, early: typeof window === "undefined" ? null : load() });
-}
-
-interface Loading<Props> {
-  load: Load<Props>;
-  standIn: StandIn<Props>;
-  /** What is on its way already. */
-  early: Promise<ComponentType<Props>> | null;
+  return loadedPart(loadAhead(load), standIn);
 }
 
 /**
  * Not `React.lazy`: that shows its stand-in for 300 ms at least (React holds back what a boundary reveals soon after
  * another one), also where the part came long before; parts within parts add up to half a second.
  */
-function loadedPart<Props extends object>({ early, load, standIn }: Loading<Props>): StandIn<Props> {
-  let kept: ComponentType<Props> | null = null;
-  const keep = (component: ComponentType<Props>) => (kept = component);
-  const coming = early?.then(keep).catch(() => null);
+function loadedPart<Props extends object>(
+  { now, get }: Loading<ComponentType<Props>>,
+  standIn: StandIn<Props>,
+): StandIn<Props> {
   return function LoadedPart(props) {
-    const [part, setPart] = useState<Part<Props> | null>(kept === null ? null : { component: kept });
+    const [part, setPart] = useState<Part<Props> | null>(() => {
+      const component = now();
+      return component === null ? null : { component };
+    });
     useEffect(() => {
       if (part !== null) return undefined;
       let shown = true;
-      const get = async () => (await coming) ?? keep(await load());
       get().then(
         (component) => shown && setPart({ component }),
         (failure: unknown) => shown && setPart({ failure }),
