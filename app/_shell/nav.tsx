@@ -14,7 +14,6 @@ import {
 } from "lucide-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
-import { usePlacesAhead } from "./use-places-ahead.ts";
 import { usePathname } from "next/navigation";
 import { formatCount } from "#protocol/units.ts";
 import { useMovingCount, useNodeCount } from "../_hub/live.tsx";
@@ -42,8 +41,6 @@ export const PLACES: readonly Place[] = [
   { href: "/settings", label: "Settings", icon: SlidersHorizontal },
 ];
 
-const HREFS = PLACES.map(({ href }) => href);
-
 const isAt = (path: string, href: string): boolean =>
   href === "/"
     ? path === "/"
@@ -64,7 +61,6 @@ function Count({ href }: { href: string }) {
 /** At the left on wide screens; pictures only on middling ones. */
 export function SideNav() {
   const path = usePathname();
-  usePlacesAhead(HREFS);
   return (
     <nav
       aria-label="Main"

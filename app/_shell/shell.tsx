@@ -15,6 +15,7 @@ import { BottomNav, SideNav } from "./nav.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 
 const Announcer = onDemand(() => import("./announcer.tsx").then((module) => module.Announcer));
+const PlacesAhead = onDemand(() => import("./places-ahead.tsx").then((module) => module.PlacesAhead));
 const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
 const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.KeyHelp));
 
@@ -75,6 +76,7 @@ export function Shell({ children }: { children: ReactNode }) {
       </div>
       <ResumeUploads />
       <Announcer />
+      <PlacesAhead />
       {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
       {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
     </DialogsProvider>

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/names.ts";
+import { runName, type RunName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { addProfile } from "../stage/provision.ts";
 import { startStore, type RunningStore } from "../stage/start-store.ts";
@@ -60,6 +60,15 @@ const copied = (step: number) =>
     { withinMs: 100_000 },
   );
 
+/** The transfers that copied a step, once each has ended: a copy is in the ledger a moment before its node says so. */
+const endedCopies = (of: RunName, step: number) =>
+  waitUntil("its copies have ended", async () => {
+    const page = { nodeId: null, run: of, states: [], cursor: null, limit: 50 };
+    const { rows } = await stage.client.transfers.list.query(page);
+    const copies = rows.filter((row) => row.direction === "copy" && row.step === step);
+    return copies.length > 0 && copies.every(({ endedAt }) => endedAt !== null) ? copies : undefined;
+  });
+
 async function restoreOn(nodeName: string, step: number): Promise<{ folder: string; state: string }> {
   const node = await waitUntil(`${nodeName} is online`, async () =>
     (await stage.client.nodes.list.query()).find(({ name, state }) => name === nodeName && state === "online"),
@@ -89,16 +98,7 @@ test(
     save(200);
     const copies = await copied(200);
     expect(copies.map(({ isFirst }) => isFirst)).toEqual([true, false]);
-    const { rows } = await stage.client.transfers.list.query({
-      nodeId: null,
-      run,
-      states: [],
-      cursor: null,
-      limit: 50,
-    });
-    expect(rows.filter(({ direction, step }) => direction === "copy" && step === 200)).toMatchObject([
-      { state: "done" },
-    ]);
+    expect(await endedCopies(run, 200)).toMatchObject([{ state: "done" }]);
     const captures = join(stage.dir, "nodes", "gpu-1", "state", "captures");
     await waitUntil("its files are gone", () => Promise.resolve(readdirSync(captures).length === 0 ? true : undefined));
   },
@@ -233,16 +233,10 @@ test(
       { withinMs: 200_000 },
     );
     expect(copies.map(({ profileId }) => profileId)).toEqual([stage.profileId, second]);
-    const { rows } = await stage.client.transfers.list.query({
-      nodeId: null,
-      run: alone,
-      states: [],
-      cursor: null,
-      limit: 9,
-    });
-    expect(
-      rows.filter(({ direction }) => direction === "copy").map(({ nodeName, state }) => ({ nodeName, state })),
-    ).toEqual([{ nodeName: expect.stringMatching(/^gpu-[12]$/) as string, state: "done" }]);
+    const made = await endedCopies(alone, 10);
+    expect(made.map(({ nodeName, state }) => ({ nodeName, state }))).toEqual([
+      { nodeName: expect.stringMatching(/^gpu-[12]$/) as string, state: "done" },
+    ]);
   },
   LONG_MS,
 );
