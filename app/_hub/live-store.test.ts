@@ -3,6 +3,7 @@ import type { LiveMessage, NodeChange } from "#protocol/views.ts";
 import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
 import { nodeRow } from "#protocol/make-node-row.ts";
+import { Turns } from "../_ui/turns.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 beforeEach(() => {
@@ -16,14 +17,21 @@ const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecon
 const some = (...changed: NodeChange[]): LiveMessage => ({ type: "node-changes", joined: [], changed });
 const faster = (id: string, upBytesPerSecond: number): LiveMessage => some({ id, upBytesPerSecond });
 
+const FRAME_MS = 16;
+/** A page that is seen: a frame every 16 ms. */
+const frames = () => new Turns((run) => setTimeout(run, FRAME_MS, true));
+
 /** A page that has seen two nodes, some time ago. */
 function watched() {
-  const store = new LiveStore();
+  const store = new LiveStore(frames());
   let told = 0;
+  let rowsTold = 0;
   store.subscribe(() => told++);
+  store.subscribeToRows(() => rowsTold++);
   store.apply({ type: "nodes", nodes: [node("a"), node("b")] }, Date.now());
   vi.advanceTimersByTime(5_000);
   told = 0;
+  rowsTold = 0;
   const rates = () => [...(store.state().nodes?.values() ?? [])].map(({ upBytesPerSecond }) => upBytesPerSecond);
   return {
     store,
@@ -31,9 +39,10 @@ function watched() {
     rates,
     say: (message: LiveMessage) => {
       store.apply(message, Date.now());
-      vi.advanceTimersByTime(0);
+      vi.advanceTimersByTime(FRAME_MS);
     },
     told: () => told,
+    rowsTold: () => rowsTold,
   };
 }
 
@@ -47,34 +56,34 @@ test("only the row that changed gets a new identity, and keeps what did not chan
 });
 
 test("a row follows at once, lists a moment after the first change and then with all of a second", () => {
-  const { store, rates, say, told } = watched();
+  const { store, rates, say, told, rowsTold } = watched();
   say(faster("a", 1));
-  expect([store.node("a")?.upBytesPerSecond, rates(), told()]).toEqual([1, [0, 0], 1]);
-  vi.advanceTimersByTime(150);
-  expect([rates(), told()]).toEqual([[1, 0], 2]);
+  expect([store.node("a")?.upBytesPerSecond, rates(), rowsTold(), told()]).toEqual([1, [0, 0], 1, 0]);
+  vi.advanceTimersByTime(150 + FRAME_MS);
+  expect([rates(), told()]).toEqual([[1, 0], 1]);
   for (const rate of [2, 3]) {
     vi.advanceTimersByTime(100);
     say(faster("b", rate));
     expect(store.node("b")?.upBytesPerSecond).toBe(rate);
   }
-  expect([rates(), told()]).toEqual([[1, 0], 4]);
+  expect([rates(), rowsTold(), told()]).toEqual([[1, 0], 3, 1]);
   vi.advanceTimersByTime(600);
-  expect([rates(), told()]).toEqual([[1, 3], 5]);
+  expect([rates(), told()]).toEqual([[1, 3], 2]);
   vi.advanceTimersByTime(5_000);
-  expect(told()).toBe(5);
+  expect([rowsTold(), told()]).toEqual([3, 2]);
 });
 
 test("a node that is new comes whole, and changes of one that was never told say nothing", () => {
   const { store, say } = watched();
   say({ type: "node-changes", joined: [node("c", 7)], changed: [{ id: "d", name: "gpu-9" }] });
   expect(store.node("c")).toEqual(node("c", 7));
-  vi.advanceTimersByTime(150);
+  vi.advanceTimersByTime(150 + FRAME_MS);
   expect([...(store.state().nodes?.keys() ?? [])]).toEqual(["a", "b", "c"]);
   expect(store.node("d")).toBeNull();
 });
 
 test("before all nodes have come, changes say nothing", () => {
-  const store = new LiveStore();
+  const store = new LiveStore(frames());
   store.apply(faster("a", 1), Date.now());
   vi.advanceTimersByTime(5_000);
   expect([store.state().nodes, store.latest().nodes, store.node("a")]).toEqual([null, null, null]);
@@ -109,37 +118,40 @@ test("what waits does not come back after all of it was put away", () => {
   expect([store.state().nodes, store.node("a"), told()]).toEqual([null, null, before]);
 });
 
-test("messages that come together are told together", () => {
-  const { store, rates, told } = watched();
-  store.apply({ type: "events", events: [] }, Date.now());
-  store.apply(faster("a", 1), Date.now());
-  expect(told()).toBe(0);
-  vi.advanceTimersByTime(0);
-  expect([rates(), told()]).toEqual([[0, 0], 1]);
+test("what comes together of one kind is told together, each kind in a frame of its own", () => {
+  const { store, say, told, rowsTold } = watched();
+  const moves = (id: string): LiveMessage => ({
+    type: "transfers",
+    whole: false,
+    transfers: [transferRow({ id, state: "running" })],
+  });
+  for (const message of [faster("a", 1), moves("t1"), faster("b", 1), moves("t2")]) store.apply(message, Date.now());
+  expect([rowsTold(), told()]).toEqual([0, 0]);
+  say({ type: "events", events: [] });
+  expect([rowsTold(), told(), store.state().transfers]).toEqual([1, 0, null]);
+  vi.advanceTimersByTime(FRAME_MS);
+  expect([rowsTold(), told(), store.state().transfers?.size, store.state().events]).toEqual([1, 1, 2, null]);
+  vi.advanceTimersByTime(FRAME_MS);
+  expect([rowsTold(), told(), store.state().events]).toEqual([1, 2, []]);
 });
 
-test("transfers that changed show a moment after what came with them, and a tab that joins knows them", () => {
-  const { store, say, told } = watched();
+test("a tab that joins knows transfers that wait for their frame, and a whole list drops them", () => {
+  const { store, say } = watched();
   const states = (state: LiveState) => [...(state.transfers?.values() ?? [])].map((row) => `${row.id} ${row.state}`);
+  const changed = (id: string, state: "running" | "waiting"): LiveMessage => ({
+    type: "transfers",
+    whole: false,
+    transfers: [transferRow({ id, state })],
+  });
   say({ type: "transfers", whole: true, transfers: [transferRow({ id: "t1", state: "running" })] });
-  expect([states(store.state()), told()]).toEqual([["t1 running"], 1]);
-  store.apply(
-    { type: "transfers", whole: false, transfers: [transferRow({ id: "t1", state: "waiting" })] },
-    Date.now(),
-  );
-  store.apply(
-    { type: "transfers", whole: false, transfers: [transferRow({ id: "t2", state: "running" })] },
-    Date.now(),
-  );
+  expect(states(store.state())).toEqual(["t1 running"]);
+  store.apply(changed("t1", "waiting"), Date.now());
+  store.apply(changed("t2", "running"), Date.now());
   expect(states(store.state())).toEqual(["t1 running"]);
   expect(states(store.latest())).toEqual(["t1 waiting", "t2 running"]);
-  vi.advanceTimersByTime(60);
+  vi.advanceTimersByTime(FRAME_MS);
   expect(states(store.state())).toEqual(["t1 waiting", "t2 running"]);
-  store.apply(
-    { type: "transfers", whole: false, transfers: [transferRow({ id: "t3", state: "running" })] },
-    Date.now(),
-  );
+  store.apply(changed("t3", "running"), Date.now());
   say({ type: "transfers", whole: true, transfers: [transferRow({ id: "t2", state: "running" })] });
-  vi.advanceTimersByTime(60);
   expect(states(store.state())).toEqual(["t2 running"]);
 });

@@ -1,6 +1,7 @@
 import { changeNode } from "#protocol/node-changes.ts";
 import type { LiveMessage, NodeRow } from "#protocol/views.ts";
-import { EMPTY_LIVE, mergeLive, type LiveState } from "./live-merge.ts";
+import { Turns } from "../_ui/turns.ts";
+import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
 
 /** `connecting`: nothing has come yet; `live`: messages come; `lost`: the stream broke and is being made again. */
 export type LinkState = "connecting" | "live" | "lost";
@@ -17,35 +18,47 @@ export interface LinkView {
  * changes come in several messages a second, and putting thousands in order again for each would be felt.
  */
 const LISTS_EVERY_MS = 800;
-/** Not in the same frame as what the hub says of the whole fleet just before: each of these takes some of a frame's time. */
+/** What a node does several messages tell: a list waits for the others. */
 const LISTS_AFTER_MS = 150;
-const TRANSFERS_AFTER_MS = 60;
 
-type TransferChanges = Extract<LiveMessage, { type: "transfers" }>;
 type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
 
 /** Holds the live state of one page. The link writes, hooks read. */
 export class LiveStore {
+  readonly #turns: Turns;
   #state: LiveState = EMPTY_LIVE;
   /** The nodes as told last; those of the state are as they were when the lists followed. */
   #rows: Map<string, NodeRow> | null = null;
   #listedAt = -Infinity;
-  /** Have come and are not in the state yet. */
-  #moved: TransferChanges[] = [];
+  /** Have come and are not in the state yet, by the turn that brings them there. */
+  #waiting = new Map<string, ListMessage[]>();
   #later: ReturnType<typeof setTimeout> | undefined;
-  #isTelling = false;
   #link: LinkView = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
   readonly #listeners = new Set<() => void>();
+  readonly #rowListeners = new Set<() => void>();
+
+  /** Each of lists, rows, transfers and the rest is drawn in a frame of its own. */
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
 
   readonly state = (): LiveState => this.#state;
   readonly node = (id: string): NodeRow | null => this.#rows?.get(id) ?? null;
   /** All that has come, in lists or not: what a tab that joins is told. */
-  readonly latest = (): LiveState => ({ ...this.#moved.reduce(mergeLive, this.#state), nodes: this.#rows });
+  readonly latest = (): LiveState => ({
+    ...[...this.#waiting.values()].flat().reduce(mergeLive, this.#state),
+    nodes: this.#rows,
+  });
   readonly link = (): LinkView => this.#link;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  };
+  /** For those that look at `node` alone. */
+  readonly subscribeToRows = (listener: () => void): (() => void) => {
+    this.#rowListeners.add(listener);
+    return () => this.#rowListeners.delete(listener);
   };
 
   apply(message: LiveMessage, nowMs: number): void {
@@ -55,27 +68,38 @@ export class LiveStore {
       lastMessageAt: nowMs,
       hubAheadMs: hubAt === null ? this.#link.hubAheadMs : hubAt - nowMs,
     };
-    if (message.type === "node-changes") this.#change(message, nowMs);
-    else if (message.type === "transfers" && !message.whole) this.#move(message);
-    else {
-      if (message.type === "transfers") this.#moved = [];
-      this.#state = mergeLive(this.#state, message);
-      if (message.type === "nodes") {
+    switch (message.type) {
+      case "node-changes":
+        this.#change(message, nowMs);
+        return;
+      case "nodes":
+        this.#state = mergeLive(this.#state, message);
         this.#rows = new Map(this.#state.nodes);
         this.#listed(nowMs);
-      }
+        this.#turns.take("all", () => this.#tell());
+        return;
+      case "transfers":
+        // What came before it is of the past.
+        if (message.whole) this.#waiting.delete("transfers");
+        this.#wait("transfers", message);
+        return;
+      case "fleet":
+      case "events":
+        this.#wait("fleet", message);
+        return;
+      case "stale":
+      case "beat":
     }
-    this.#tellSoon();
   }
 
-  #move(message: TransferChanges): void {
-    this.#moved.push(message);
-    if (this.#moved.length > 1) return;
-    setTimeout(() => {
-      this.#state = this.#moved.reduce(mergeLive, this.#state);
-      this.#moved = [];
-      this.#tell();
-    }, TRANSFERS_AFTER_MS);
+  #wait(turn: string, message: ListMessage): void {
+    const waiting = this.#waiting.get(turn) ?? [];
+    this.#waiting.set(turn, [...waiting, message]);
+    this.#turns.take(turn, () => {
+      this.#state = (this.#waiting.get(turn) ?? []).reduce(mergeLive, this.#state);
+      this.#waiting.delete(turn);
+      for (const listener of this.#listeners) listener();
+    });
   }
 
   /** Changes of nodes that were never told say nothing. */
@@ -87,26 +111,17 @@ export class LiveStore {
       const before = rows.get(change.id);
       if (before !== undefined) rows.set(change.id, changeNode(before, change));
     }
+    this.#turns.take("rows", () => {
+      for (const listener of this.#rowListeners) listener();
+    });
     const restMs = Math.min(LISTS_EVERY_MS, Math.max(LISTS_AFTER_MS, this.#listedAt + LISTS_EVERY_MS - nowMs));
     this.#later ??= setTimeout(() => {
-      this.#list(nowMs + restMs);
-      this.#tell();
+      this.#listed(nowMs + restMs);
+      this.#turns.take("lists", () => {
+        this.#state = { ...this.#state, nodes: this.#rows === null ? null : new Map(this.#rows) };
+        for (const listener of this.#listeners) listener();
+      });
     }, restMs);
-  }
-
-  #list(nowMs: number): void {
-    this.#state = { ...this.#state, nodes: new Map(this.#rows) };
-    this.#listed(nowMs);
-  }
-
-  /** Messages come several together: they are drawn once. */
-  #tellSoon(): void {
-    if (this.#isTelling) return;
-    this.#isTelling = true;
-    setTimeout(() => {
-      this.#isTelling = false;
-      this.#tell();
-    }, 0);
   }
 
   #listed(nowMs: number): void {
@@ -124,15 +139,17 @@ export class LiveStore {
   clear(): void {
     this.#state = EMPTY_LIVE;
     this.#rows = null;
-    this.#moved = [];
+    this.#waiting.clear();
     this.#listed(-Infinity);
     this.#link = { link: "connecting", lastMessageAt: null, hubAheadMs: 0 };
     this.#tell();
   }
 
   #tell(): void {
-    for (const listener of this.#listeners) listener();
+    for (const listener of [...this.#rowListeners, ...this.#listeners]) listener();
   }
 }
 
-export const liveStore = new LiveStore();
+/** All that draws again and again takes its turn with the others. */
+export const liveTurns = new Turns();
+export const liveStore = new LiveStore(liveTurns);

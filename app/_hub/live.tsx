@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import type { EventRow, FleetView, NodeRow, TransferRow } from "#protocol/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
 import { isEnded } from "./transfer-words.ts";
-import { liveStore, type LinkView } from "./live-store.ts";
+import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
 
 /** Hooks over the live state. Each gives a value whose identity changes only when it changed: only those who use it draw again. */
 
@@ -22,7 +22,7 @@ export const useNodes = (): ReadonlyMap<string, NodeRow> | null => useLive((stat
 /** As told last: a row is never older than the list it stands in. */
 export const useNode = (id: string): NodeRow | null =>
   useSyncExternalStore(
-    liveStore.subscribe,
+    liveStore.subscribeToRows,
     () => liveStore.node(id),
     () => null,
   );
@@ -49,10 +49,14 @@ function subscribeTick(everyMs: number, listener: () => void): () => void {
     const made = {
       at: hubNow(),
       listeners: new Set<() => void>(),
-      timer: setInterval(() => {
-        made.at = hubNow();
-        for (const one of made.listeners) one();
-      }, everyMs),
+      timer: setInterval(
+        () =>
+          liveTurns.take(`every ${everyMs}`, () => {
+            made.at = hubNow();
+            for (const one of made.listeners) one();
+          }),
+        everyMs,
+      ),
     };
     ticker = made;
     tickers.set(everyMs, made);

@@ -1,7 +1,22 @@
 "use client";
 import { Key } from "../_ui/button.tsx";
 import { Dialog } from "../_ui/dialog.tsx";
-import { KEYS } from "./keys.ts";
+
+/** What `useKeys` acts on, in words. */
+const KEYS: readonly { keys: readonly string[]; does: string }[] = [
+  { keys: ["Ctrl K"], does: "find a node, run or action" },
+  { keys: ["/"], does: "go to the filter of the page" },
+  { keys: ["j", "k"], does: "next and previous row; the arrows too, from a row on" },
+  { keys: ["Enter"], does: "open the row" },
+  { keys: ["x"], does: "choose the row, where rows can be chosen" },
+  { keys: ["p"], does: "pin or unpin the checkpoint of the row" },
+  {
+    keys: ["g", "then", "o n r b t a d m e s"],
+    does: "overview, nodes, runs, buckets, transfers, alerts, advice, benchmarks, events, settings",
+  },
+  { keys: ["?"], does: "this help" },
+  { keys: ["Esc"], does: "close what is open" },
+];
 
 export function KeyHelp({ onClose }: { onClose: () => void }) {
   return (

@@ -1,22 +1,6 @@
 "use client";
 import { useEffect, useEffectEvent } from "react";
 
-/** Keys that work on every page. None of them acts while somebody types, except Ctrl/Cmd-K. */
-export const KEYS: readonly { keys: readonly string[]; does: string }[] = [
-  { keys: ["Ctrl K"], does: "find a node, run or action" },
-  { keys: ["/"], does: "go to the filter of the page" },
-  { keys: ["j", "k"], does: "next and previous row; the arrows too, from a row on" },
-  { keys: ["Enter"], does: "open the row" },
-  { keys: ["x"], does: "choose the row, where rows can be chosen" },
-  { keys: ["p"], does: "pin or unpin the checkpoint of the row" },
-  {
-    keys: ["g", "then", "o n r b t a d m e s"],
-    does: "overview, nodes, runs, buckets, transfers, alerts, advice, benchmarks, events, settings",
-  },
-  { keys: ["?"], does: "this help" },
-  { keys: ["Esc"], does: "close what is open" },
-];
-
 const GO: Record<string, string> = {
   o: "/",
   n: "/nodes",
@@ -57,6 +41,7 @@ interface KeyActions {
   onGo: (path: string) => void;
 }
 
+/** Keys that work on every page, as the help lists them. None of them acts while somebody types, except Ctrl/Cmd-K. */
 export function useKeys({ over, onPalette, onHelp, onGo }: KeyActions): void {
   const press = useEffectEvent((event: KeyboardEvent, went: boolean): boolean => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {

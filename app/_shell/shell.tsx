@@ -2,7 +2,6 @@
 import { Search } from "lucide-react";
 import { useRouter } from "next/navigation";
 import { Fragment, useState, type ReactNode } from "react";
-import { ResumeUploads } from "../_browser-transfers/resume-uploads.tsx";
 import { useSizeUnit, useTimeZone } from "../_hub/choices.ts";
 import { useLiveState } from "../_hub/live.tsx";
 import { Key } from "../_ui/button.tsx";
@@ -14,8 +13,7 @@ import { LivePill, StaleBanner } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
 import { onDemand } from "../_ui/on-demand.tsx";
 
-const Announcer = onDemand(() => import("./announcer.tsx").then((module) => module.Announcer));
-const PlacesAhead = onDemand(() => import("./places-ahead.tsx").then((module) => module.PlacesAhead));
+const Background = onDemand(() => import("./background.tsx").then((module) => module.Background));
 const Palette = onDemand(() => import("./palette.tsx").then((module) => module.Palette));
 const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.KeyHelp));
 
@@ -74,9 +72,7 @@ export function Shell({ children }: { children: ReactNode }) {
         </div>
         <BottomNav />
       </div>
-      <ResumeUploads />
-      <Announcer />
-      <PlacesAhead />
+      <Background />
       {over === "palette" && <Palette onClose={() => setOver(null)} onHelp={() => setOver("keys")} />}
       {over === "keys" && <KeyHelp onClose={() => setOver(null)} />}
     </DialogsProvider>

@@ -4,7 +4,25 @@ import { countPieces, pieceRuns } from "./piece-runs.ts";
 const gapOf = (total: number): number => (total > 1 ? Math.min(0.25, (total * 2) / 480) : 0);
 
 const FILL = { "#": "fill-safe", ">": "fill-moving", "!": "fill-risk", ".": "fill-line" } as const;
-const lookOf = (state: string): keyof typeof FILL => (state === "#" || state === ">" || state === "!" ? state : ".");
+
+/** The cells in one state. Each for itself while they are wide enough to be told apart, else neighbours as one block. */
+function pathOf(pieces: string, look: string): string {
+  const total = pieces.length;
+  const apart = total <= 120;
+  const gap = apart ? gapOf(total) : 0;
+  let path = "";
+  const draw = (x: number, width: number): void => {
+    const across = `h${width}`;
+    path +=
+      look === "!" ? `M${x} 0${across}v4h-${width}zM${x} 6${across}v4h-${width}z` : `M${x} 0${across}v10h-${width}z`;
+  };
+  for (const { state, start, length } of pieceRuns(pieces)) {
+    if ((state in FILL ? state : ".") !== look) continue;
+    if (!apart) draw(start, length);
+    else for (let at = start; at < start + length; at++) draw(at, 1 - gap);
+  }
+  return path;
+}
 
 /** The words of a map: what a screen reader says, and what is shown beside the pointer. */
 function sayPieces(pieces: string): string {
@@ -24,30 +42,20 @@ function sayPieces(pieces: string): string {
 export function PieceMap({ pieces }: { pieces: string }) {
   const total = pieces.length;
   if (total === 0) return null;
-  const cells = total <= 120;
   const words = sayPieces(pieces);
-  const runs = cells
-    ? Array.from({ length: total }, (_, start) => ({ state: pieces[start] ?? ".", start, length: 1 }))
-    : pieceRuns(pieces);
   return (
-    <svg role="img" aria-label={words} height="10" className="block w-full max-w-[480px]">
+    <svg
+      role="img"
+      aria-label={words}
+      height="10"
+      viewBox={`0 0 ${total} 10`}
+      preserveAspectRatio="none"
+      className="block w-full max-w-[480px]"
+    >
       <title>{words}</title>
-      {runs.map(({ state, start, length }) => {
-        const look = lookOf(state);
-        const place = {
-          x: `${(start / total) * 100}%`,
-          width: `${((length - (cells ? gapOf(total) : 0)) / total) * 100}%`,
-          rx: "1",
-          className: FILL[look],
-        };
-        if (look !== "!") return <rect key={start} height="10" {...place} />;
-        return (
-          <g key={start}>
-            <rect height="4" {...place} />
-            <rect y="6" height="4" {...place} />
-          </g>
-        );
-      })}
+      {Object.entries(FILL).map(([state, fill]) => (
+        <path key={state} d={pathOf(pieces, state)} className={fill} />
+      ))}
     </svg>
   );
 }
