@@ -1,5 +1,6 @@
 import "./theme.css";
 import type { Metadata, Viewport } from "next";
+import localFont from "next/font/local";
 import { cookies, headers } from "next/headers";
 import type { ReactNode } from "react";
 import { parseTheme, THEME_COOKIE } from "./_hub/theme-cookie.ts";
@@ -7,6 +8,26 @@ import { Providers } from "./providers.tsx";
 
 // Every answer carries a nonce of its own (the content security policy), so no page can be made in advance.
 export const dynamic = "force-dynamic";
+
+/**
+ * The letters of nearly every word, asked for with the page itself: a headline that is drawn with another font first breaks
+ * over two lines and moves everything below it. Other alphabets are asked for where they are met (theme.css).
+ */
+const inter = localFont({
+  src: "../node_modules/@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
+  variable: "--font-inter",
+  weight: "100 900",
+  display: "swap",
+  // Its own stand-in would come before the other alphabets of the same font.
+  adjustFontFallback: false,
+  declarations: [
+    {
+      prop: "unicode-range",
+      value:
+        "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+0304,U+0308,U+0329,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,U+2215,U+FEFF,U+FFFD",
+    },
+  ],
+});
 
 const ABOUT = "What would be lost if any node died right now, and the way back to any checkpoint.";
 
@@ -51,7 +72,12 @@ export const viewport: Viewport = {
 export default async function RootLayout({ children }: { children: ReactNode }) {
   const theme = parseTheme((await cookies()).get(THEME_COOKIE)?.value);
   return (
-    <html lang="en" {...(theme === "system" ? {} : { "data-theme": theme })} suppressHydrationWarning>
+    <html
+      lang="en"
+      className={inter.variable}
+      {...(theme === "system" ? {} : { "data-theme": theme })}
+      suppressHydrationWarning
+    >
       <body>
         <Providers>{children}</Providers>
       </body>
