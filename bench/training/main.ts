@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { compileC } from "#e2e/link/compile-c.ts";
 import { installKnownPeers } from "#e2e/servers/install-peers.ts";
@@ -11,7 +11,10 @@ import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { describeMachine } from "../report/describe-machine.ts";
+import { commandOf } from "../report/measured-with.ts";
+import { readTrainingResult, saveTrainingResult, WAYS, type Row, type TrainingResult, type Way } from "./result.ts";
 import { runTraining, type Trained } from "./run-training.ts";
+import { trainingPage } from "./write-page.ts";
 
 /**
  * `npm run bench -- training`: what saving costs the training beside it. A thread that computes has one core; store and
@@ -19,11 +22,14 @@ import { runTraining, type Trained } from "./run-training.ts";
  * the time. Steps are compared with those of the same training that saves to its disk only.
  */
 
-export const TRAINING_HELP = `npm run bench -- training [--rounds N] [--saves N] [--save]
+export const TRAINING_HELP = `npm run bench -- training [--rounds N] [--saves N] [--save] [--report]
 
   --rounds N   rounds, in each of which every way of saving has its turn (3)
   --saves N    checkpoints per turn (5), of 150 MB every 8 s over an uplink of 150 Mbit/s
-  --save       keep the results in bench/results/training.json`;
+  --save       keep the results in bench/results/training.json and write docs/training.md
+  --report     write docs/training.md anew from what is kept`;
+
+const PAGE = join(ROOT, "docs/training.md");
 
 const UPLINK_BYTES_PER_SECOND = 18_750_000;
 const CHECKPOINT_BYTES = 150_000_000;
@@ -31,9 +37,6 @@ const STEP_SECONDS = 0.02;
 const SAVE_EVERY = 400;
 const CALIBRATION = { steps: 50, work: 20 };
 const [TRAINING_CORE, ELSEWHERE] = [0, 1];
-
-const WAYS = ["to the disk only", "Tidemark", "rclone beside it", "rclone, waiting for it"] as const;
-type Way = (typeof WAYS)[number];
 
 interface Turn extends Trained {
   way: Way;
@@ -113,16 +116,6 @@ async function calibrate(program: string, signal: AbortSignal): Promise<number> 
   return Math.max(1, Math.round((STEP_SECONDS * work) / percentile(took, 0.5)));
 }
 
-interface Row {
-  way: Way;
-  /** Mean step of each round, as a multiple of that round's step with saving to the disk only. */
-  stepRatio: number[];
-  p50StepMs: number;
-  p99StepMs: number;
-  /** Mean stand-still per checkpoint, seconds. */
-  stallSeconds: number;
-}
-
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
@@ -146,6 +139,11 @@ function rowsOf(turns: readonly Turn[]): Row[] {
   });
 }
 
+async function writePage(): Promise<void> {
+  await writeFile(PAGE, trainingPage(await readTrainingResult()));
+  console.log("docs/training.md is written.");
+}
+
 /** @throws BenchError when a tool is missing or an option was not understood */
 export async function benchTraining(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
@@ -154,11 +152,16 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
       rounds: { type: "string", default: "3" },
       saves: { type: "string", default: "5" },
       save: { type: "boolean", default: false },
+      report: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
     },
   });
   if (values.help) {
     console.log(TRAINING_HELP);
+    return;
+  }
+  if (values.report) {
+    await writePage();
     return;
   }
   const [rounds, saves] = [readCount("--rounds", values.rounds), readCount("--saves", values.saves)];
@@ -180,19 +183,20 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
         console.log(`  ${round} ${way.padEnd(24)} step ${step.toFixed(3)} ms, stands still ${stall.toFixed(2)} s`);
       }
     }
-    const rows = rowsOf(turns);
-    for (const { way, stepRatio, p99StepMs } of rows) {
-      const ratio = percentile(stepRatio, 0.5);
-      console.log(
-        `${way.padEnd(24)} ${((ratio - 1) * 100).toFixed(2)} % longer steps, P99 step ${p99StepMs.toFixed(2)} ms`,
-      );
-    }
-    if (!values.save) return;
     const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
-    const path = join(ROOT, "bench/results/training.json");
-    await mkdir(dirname(path), { recursive: true });
-    const command = `npm run bench -- training --rounds ${rounds} --saves ${saves}`;
-    await writeFile(path, `${JSON.stringify({ ...machine, command, rows }, null, 2)}\n`);
+    const result: TrainingResult = {
+      ...machine,
+      command: commandOf("training", args),
+      uplinkBytesPerSecond: UPLINK_BYTES_PER_SECOND,
+      checkpointBytes: CHECKPOINT_BYTES,
+      everySeconds: STEP_SECONDS * SAVE_EVERY,
+      saves,
+      rows: rowsOf(turns),
+    };
+    console.log(trainingPage(result));
+    if (!values.save) return;
+    await saveTrainingResult(result);
+    await writePage();
   } finally {
     await stage.close();
   }

@@ -1,0 +1,40 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { machineFacts } from "../report/results.ts";
+
+/** What `training` measured, as it is kept: its page is made from it. */
+
+export const WAYS = ["to the disk only", "Tidemark", "rclone beside it", "rclone, waiting for it"] as const;
+export type Way = (typeof WAYS)[number];
+
+const row = z.object({
+  way: z.enum(WAYS),
+  /** Mean step of each round, as a multiple of that round's step with saving to the disk only. */
+  stepRatio: z.array(z.number()),
+  p50StepMs: z.number(),
+  p99StepMs: z.number(),
+  /** Mean stand-still per checkpoint, seconds. */
+  stallSeconds: z.number(),
+});
+export type Row = z.infer<typeof row>;
+
+const trainingResult = machineFacts.extend({
+  uplinkBytesPerSecond: z.number(),
+  checkpointBytes: z.number(),
+  /** Seconds of computing between two checkpoints. */
+  everySeconds: z.number(),
+  saves: z.number(),
+  rows: z.array(row),
+});
+export type TrainingResult = z.infer<typeof trainingResult>;
+
+const FILE = join(import.meta.dirname, "../results/training.json");
+
+export async function saveTrainingResult(result: TrainingResult): Promise<void> {
+  await mkdir(dirname(FILE), { recursive: true });
+  await writeFile(FILE, `${JSON.stringify(result, null, 2)}\n`);
+}
+
+export const readTrainingResult = async (): Promise<TrainingResult> =>
+  trainingResult.parse(JSON.parse(await readFile(FILE, "utf8")));

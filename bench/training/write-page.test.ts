@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { TEST_MACHINE } from "../report/test-machine.ts";
+import type { TrainingResult } from "./result.ts";
+import { trainingPage } from "./write-page.ts";
+
+const row = (way: "Tidemark" | "rclone beside it", stepRatio: number[]) => ({
+  way,
+  stepRatio,
+  p50StepMs: 20,
+  p99StepMs: 25,
+  stallSeconds: 0,
+});
+const result: TrainingResult = {
+  ...TEST_MACHINE,
+  uplinkBytesPerSecond: 18_750_000,
+  checkpointBytes: 150_000_000,
+  everySeconds: 8,
+  saves: 5,
+  rows: [row("Tidemark", [1.01, 1.015, 1.03]), row("rclone beside it", [1.05, 1.06, 1.07])],
+};
+
+test("the median of the rounds is held to what was wanted, and the longest is told", () => {
+  const page = trainingPage(result);
+  expect(page).toContain("* met: beside a full uplink a step takes at most 2.00 % longer (1.50 %)");
+  expect(page).toContain("| Tidemark | 1.50 % (3.00 %) |");
+  expect(page).toContain("150 MB, 5 in a turn, over an uplink of 150 Mbit/s");
+});
+
+test("a step that takes too long is said", () => {
+  const page = trainingPage({ ...result, rows: [row("Tidemark", [1.03])] });
+  expect(page).toContain("**not met**");
+  expect(trainingPage({ ...result, rows: [] })).toContain("* Tidemark: not measured");
+});

@@ -1,0 +1,47 @@
+import { percentile } from "../fleet/percentile.ts";
+import { measuredWith } from "../report/measured-with.ts";
+import type { Row, TrainingResult } from "./result.ts";
+
+/** The page of what `training` measured. */
+
+/** What a saturated upload may cost a step. */
+const MOST_LONGER = 0.02;
+
+const percent = (share: number): string => `${(share * 100).toFixed(2)} %`;
+const longerOf = ({ stepRatio }: Row, share = 0.5): number => percentile(stepRatio, share) - 1;
+
+function verdict({ rows }: TrainingResult): string {
+  const own = rows.find(({ way }) => way === "Tidemark");
+  if (own === undefined) return "* Tidemark: not measured";
+  const longer = longerOf(own);
+  return `* ${longer <= MOST_LONGER ? "met" : "**not met**"}: beside a full uplink a step takes at most ${percent(MOST_LONGER)} longer (${percent(longer)})`;
+}
+
+/** The whole page. */
+export function trainingPage(result: TrainingResult): string {
+  const { rows, uplinkBytesPerSecond, checkpointBytes, everySeconds, saves } = result;
+  const lines = rows.map((row) => {
+    const { way, p50StepMs, p99StepMs, stallSeconds } = row;
+    const longer = `${percent(longerOf(row))} (${percent(longerOf(row, 1))})`;
+    return `| ${way} | ${longer} | ${p50StepMs.toFixed(2)} ms | ${p99StepMs.toFixed(2)} ms | ${stallSeconds.toFixed(2)} s |`;
+  });
+  return `# What saving costs the training beside it
+
+Made by \`npm run bench -- training\` from \`bench/results/training.json\`; do not edit.
+
+A thread that computes has one of two cores to itself, as a training loop that feeds a GPU has. Every ${everySeconds} s it writes a checkpoint
+of ${(checkpointBytes / 1e6).toFixed(0)} MB, ${saves} in a turn, over an uplink of ${((uplinkBytesPerSecond * 8) / 1e6).toFixed(0)} Mbit/s: the uplink is full nearly all the time. Hub and store, which would be elsewhere,
+have the other core; whoever uploads runs where the system puts it. Each way of saving has its turn in every round.
+
+"Longer steps" are against the same round's steps with saving to the disk only: the median of the rounds, the longest in brackets.
+"Stands still" is how long training waits at a checkpoint besides writing its files.
+
+| checkpoints are saved | longer steps | median step | P99 step | stands still |
+| --- | ---: | ---: | ---: | ---: |
+${lines.join("\n")}
+
+${verdict(result)}
+
+${measuredWith(result, { hasLink: false })}
+`;
+}
