@@ -13,7 +13,8 @@ interface DayRangeProps {
 /** Two days and what lies between them; neither can be put past the other. */
 export function DayRange({ labels, fromDay, toDay, onChange }: DayRangeProps) {
   return (
-    <div className="flex w-full flex-wrap items-center gap-2 text-soft sm:w-auto">
+    <div className="grid w-full grid-cols-[auto_minmax(0,1fr)] items-center gap-2 text-soft sm:flex sm:w-auto">
+      <span className="sm:hidden">from</span>
       <TextInput
         type="date"
         aria-label={labels[0]}
@@ -22,7 +23,7 @@ export function DayRange({ labels, fromDay, toDay, onChange }: DayRangeProps) {
         max={toDay === "" ? undefined : toDay}
         onChange={(event) => onChange({ fromDay: event.target.value })}
       />
-      to
+      <span>to</span>
       <TextInput
         type="date"
         aria-label={labels[1]}
