@@ -10,7 +10,7 @@ export default defineConfig({
           name: "unit",
           include: [
             "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients}/**/*.test.{ts,tsx}",
-            "e2e/{gate,prove}/**/*.test.ts",
+            "e2e/{gate,prove,stage}/**/*.test.ts",
           ],
           // The tests of whole programs start processes and belong with the process tests.
           exclude: ["{server,store,demo}/main.test.ts"],

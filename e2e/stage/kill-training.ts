@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runName } from "#protocol/names.ts";
+import { compareLosses, type Life } from "./compare-losses.ts";
 import { createRandom } from "../faults/random.ts";
 import type { Stage } from "./open-stage.ts";
 import { ROOT, type RunningProcess } from "./start-process.ts";
@@ -45,7 +46,7 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
     return stage.startNode({ name: kind, run: kind, program: [...script, String(until), fixtures] });
   };
   const problems: string[] = [];
-  const lives: { from: number; last: number }[] = [];
+  const lives: Life[] = [];
   const begin = async (worker: RunningProcess): Promise<number> => {
     const found = await waitUntil(
       "it goes on",
@@ -79,34 +80,6 @@ export async function killTraining(stage: Stage, killing: Killing): Promise<Kill
   if (code !== 0) problems.push(`the last life ended with ${code}: ${last.lines.slice(-12).join(" / ")}`);
   const query = { run: runName.parse(kind), nodeId: null, before: null, limit: 200 };
   const told = await stage.client.losses.list.query(query);
-  problems.push(...differences(lives, told));
+  problems.push(...compareLosses(lives, told));
   return { problems, losses: told.length, lostSteps: told.reduce((sum, { lostSteps }) => sum + lostSteps, 0) };
-}
-
-/**
- * A kill between the word to the worker and the line in the log leaves the log one step behind, and one between a step and
- * the word two lives that go on from the same step.
- */
-function differences(
-  lives: readonly { from: number; last: number }[],
-  told: readonly { fromStep: number | null; lastStep: number; lostSteps: number; lostMs: number }[],
-): string[] {
-  const problems: string[] = [];
-  const left = [...told];
-  for (const { from, last } of lives) {
-    const at = left.findIndex(
-      (row) => (row.fromStep ?? 0) === from && (row.lastStep === last || row.lastStep === last + 1),
-    );
-    const row = left[at];
-    if (row === undefined) {
-      if (last > from) problems.push(`it came to ${last} and went on from ${from}: the hub does not say so`);
-      continue;
-    }
-    left.splice(at, 1);
-    if (row.lostSteps !== row.lastStep - from)
-      problems.push(`${row.lostSteps} steps between ${from} and ${row.lastStep}`);
-  }
-  for (const { fromStep, lastStep } of left)
-    problems.push(`the hub says ${lastStep} was lost to ${fromStep}: it was not`);
-  return problems;
 }
