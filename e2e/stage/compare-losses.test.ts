@@ -24,6 +24,17 @@ test("a log may be one step behind, also beside a life that has that step", () =
   ];
   expect(compareLosses(lives, [row(290, 280), row(289, 280)])).toEqual([]);
   expect(compareLosses(lives, [row(290, 280), row(290, 280)])).toEqual([]);
+  expect(compareLosses(lives, [row(291, 280), row(290, 280)])).toEqual([]);
+  expect(compareLosses(lives.toReversed(), [row(291, 280), row(290, 280)])).toEqual([]);
+});
+
+test("one that was killed before its first step was written down takes no row from another one", () => {
+  const lives = [
+    { from: 280, last: 280 },
+    { from: 280, last: 281 },
+  ];
+  expect(compareLosses(lives, [row(281, 280)])).toEqual([]);
+  expect(compareLosses(lives, [row(281, 280), row(281, 280)])).toEqual([]);
 });
 
 test("what is missing, too little, made up or counted wrongly is a sentence each", () => {

@@ -13,8 +13,7 @@ interface Told {
 
 /**
  * What the hub says was lost against what was, in sentences. A kill between the word to the worker and the line in the log
- * leaves the log one step behind: a row of one step more is right too, where no other life has it to the step. A kill between
- * a step and the word leaves two lives that go on from the same step, and no row.
+ * leaves the log one step behind: a row of one step more is right too. A kill between a step and the word leaves two lives that go on from the same step, and no row.
  */
 export function compareLosses(lives: readonly Life[], told: readonly Told[]): string[] {
   const rows = [...told];
@@ -26,9 +25,12 @@ export function compareLosses(lives: readonly Life[], told: readonly Told[]): st
       problems.push(`${row.lostSteps} steps between ${from} and ${row.lastStep}`);
     return row !== undefined;
   };
-  const inexact = lives.filter((life) => !take(life, 0));
-  for (const { from, last } of inexact.filter((life) => !take(life, 1)))
-    if (last > from) problems.push(`it came to ${last} and went on from ${from}: the hub does not say so`);
+  // Those that need a row come first, the earliest first: none of them is left with what fits another one only.
+  const needed = lives.filter(({ from, last }) => last > from).toSorted((a, b) => a.last - b.last);
+  for (const life of needed)
+    if (!take(life, 0) && !take(life, 1))
+      problems.push(`it came to ${life.last} and went on from ${life.from}: the hub does not say so`);
+  for (const life of lives) if (life.last <= life.from) take(life, 1);
   for (const { fromStep, lastStep } of rows)
     problems.push(`the hub says ${lastStep} was lost to ${fromStep}: it was not`);
   return problems;
