@@ -13,7 +13,8 @@ interface Told {
 
 /**
  * What the hub says was lost against what was, in sentences. A kill between the word to the worker and the line in the log
- * leaves the log one step behind: a row of one step more is right too. A kill between a step and the word leaves two lives that go on from the same step, and no row.
+ * leaves the log one step behind: a row of one step more is right too. A kill between a step and the word leaves two lives
+ * that go on from the same step, and no row.
  */
 export function compareLosses(lives: readonly Life[], told: readonly Told[]): string[] {
   const rows = [...told];
