@@ -3,7 +3,7 @@ import type { LiveMessage, NodeChange } from "#protocol/views.ts";
 import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
 import { nodeRow } from "#protocol/make-node-row.ts";
-import { Turns } from "../_ui/turns.ts";
+import { FRAME_MS, makeTurns } from "../_ui/make-turns.ts";
 import { transferRow } from "./make-transfer-row.ts";
 
 beforeEach(() => {
@@ -17,13 +17,9 @@ const node = (id: string, upBytesPerSecond = 0) => nodeRow({ id, upBytesPerSecon
 const some = (...changed: NodeChange[]): LiveMessage => ({ type: "node-changes", joined: [], changed });
 const faster = (id: string, upBytesPerSecond: number): LiveMessage => some({ id, upBytesPerSecond });
 
-const FRAME_MS = 16;
-/** A page that is seen: a frame every 16 ms. */
-const frames = () => new Turns((run) => setTimeout(run, FRAME_MS, true));
-
 /** A page that has seen two nodes, some time ago. */
 function watched() {
-  const store = new LiveStore(frames());
+  const store = new LiveStore(makeTurns());
   let told = 0;
   let rowsTold = 0;
   store.subscribe(() => told++);
@@ -83,7 +79,7 @@ test("a node that is new comes whole, and changes of one that was never told say
 });
 
 test("before all nodes have come, changes say nothing", () => {
-  const store = new LiveStore(frames());
+  const store = new LiveStore(makeTurns());
   store.apply(faster("a", 1), Date.now());
   vi.advanceTimersByTime(5_000);
   expect([store.state().nodes, store.latest().nodes, store.node("a")]).toEqual([null, null, null]);

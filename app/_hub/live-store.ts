@@ -23,6 +23,10 @@ const LISTS_AFTER_MS = 150;
 
 type NodeChanges = Extract<LiveMessage, { type: "node-changes" }>;
 
+function tell(listeners: ReadonlySet<() => void>): void {
+  for (const listener of listeners) listener();
+}
+
 /** Holds the live state of one page. The link writes, hooks read. */
 export class LiveStore {
   readonly #turns: Turns;
@@ -93,12 +97,13 @@ export class LiveStore {
   }
 
   #wait(turn: string, message: ListMessage): void {
-    const waiting = this.#waiting.get(turn) ?? [];
-    this.#waiting.set(turn, [...waiting, message]);
+    const waiting = this.#waiting.get(turn);
+    if (waiting === undefined) this.#waiting.set(turn, [message]);
+    else waiting.push(message);
     this.#turns.take(turn, () => {
       this.#state = (this.#waiting.get(turn) ?? []).reduce(mergeLive, this.#state);
       this.#waiting.delete(turn);
-      for (const listener of this.#listeners) listener();
+      tell(this.#listeners);
     });
   }
 
@@ -111,15 +116,13 @@ export class LiveStore {
       const before = rows.get(change.id);
       if (before !== undefined) rows.set(change.id, changeNode(before, change));
     }
-    this.#turns.take("rows", () => {
-      for (const listener of this.#rowListeners) listener();
-    });
+    this.#turns.take("rows", () => tell(this.#rowListeners));
     const restMs = Math.min(LISTS_EVERY_MS, Math.max(LISTS_AFTER_MS, this.#listedAt + LISTS_EVERY_MS - nowMs));
     this.#later ??= setTimeout(() => {
       this.#listed(nowMs + restMs);
       this.#turns.take("lists", () => {
         this.#state = { ...this.#state, nodes: this.#rows === null ? null : new Map(this.#rows) };
-        for (const listener of this.#listeners) listener();
+        tell(this.#listeners);
       });
     }, restMs);
   }
@@ -146,7 +149,8 @@ export class LiveStore {
   }
 
   #tell(): void {
-    for (const listener of [...this.#rowListeners, ...this.#listeners]) listener();
+    tell(this.#rowListeners);
+    tell(this.#listeners);
   }
 }
 
