@@ -1,0 +1,29 @@
+import { pieceRuns } from "./piece-runs.ts";
+
+export const PIECE_STATES = ["#", ">", "!", "."] as const;
+export type PieceState = (typeof PIECE_STATES)[number];
+
+/** From so many on cells are too narrow to be told apart: neighbours in the same state are one block. */
+const APART_UP_TO = 120;
+/** Between two cells: two pixels of the widest map, at most a quarter of a cell. */
+const gapOf = (total: number): number => (total > 1 ? Math.min(0.25, (total * 2) / 480) : 0);
+
+const block = (x: number, width: number): string => `M${x} 0h${width}v10h-${width}z`;
+/** What is tried again is cut in two: colour alone does not tell. */
+const cutBlock = (x: number, width: number): string => `M${x} 0h${width}v4h-${width}zM${x} 6h${width}v4h-${width}z`;
+
+const stateOf = (state: string): PieceState => PIECE_STATES.find((one) => one === state) ?? ".";
+
+/** One path for the cells in each state, in a box one wide for each piece and 10 high. Empty: none is in that state. */
+export function piecePaths(pieces: string): Record<PieceState, string> {
+  const paths = { "#": "", ">": "", "!": "", ".": "" };
+  const isApart = pieces.length <= APART_UP_TO;
+  const gap = gapOf(pieces.length);
+  for (const { state: letter, start, length } of pieceRuns(pieces)) {
+    const state = stateOf(letter);
+    const draw = state === "!" ? cutBlock : block;
+    if (!isApart) paths[state] += draw(start, length);
+    else for (let at = start; at < start + length; at++) paths[state] += draw(at, 1 - gap);
+  }
+  return paths;
+}
