@@ -95,7 +95,7 @@ export async function benchBrowser(args: readonly string[]): Promise<void> {
     console.log(BROWSER_HELP);
     return;
   }
-  const machine = await describeMachine({ congestion: "cubic", link: wanted.link, server: "minio" });
+  const machine = await describeMachine({ congestion: "cubic", link: wanted.link, server: "store" });
   await using undo = new AsyncDisposableStack();
   if (wanted.builds) await (await import("#e2e/gate/build.ts")).build();
   const folder = await mkdtemp(join(tmpdir(), "tidemark-browser-"));

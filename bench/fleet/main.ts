@@ -184,7 +184,7 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
     await writePage();
     return;
   }
-  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+  const machine = await describeMachine({ congestion: "", link: null, server: "store" });
   console.log(
     `${options.nodes} nodes, a report of each every ${options.every} s, an upload every ${options.interval} s`,
   );

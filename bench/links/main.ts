@@ -14,7 +14,7 @@ import type { InsideGiven } from "./inside.ts";
 import { findProblems } from "./judge.ts";
 import { HUB_PLACE, type Network, openNetwork } from "./open-network.ts";
 import { LINKS_HELP, type LinksOptions, partsOf, readLinksOptions } from "./options.ts";
-import { type LinksResult, measured, type Measured, readLinksResult, saveLinksResult } from "./result.ts";
+import { type LinksResult, measured, type Measured, keptLinks } from "./result.ts";
 import { linksPage } from "./write-page.ts";
 
 /** `npm run bench -- links`: whether the fleet benchmark tells the truth, over links whose truth is known. */
@@ -29,10 +29,10 @@ export async function benchLinks(args: readonly string[]): Promise<void> {
     return;
   }
   if (options === "report") {
-    await writePage(await readLinksResult());
+    await writePage(await keptLinks.read());
     return;
   }
-  const machine = await describeMachine({ congestion: "cubic", link: null, server: "minio" });
+  const machine = await describeMachine({ congestion: "cubic", link: null, server: "store" });
   const signal = listenForSignals();
   const { found, refused } = await measureLinks(options, signal);
   const command = commandOf("links", args);
@@ -48,7 +48,7 @@ export async function benchLinks(args: readonly string[]): Promise<void> {
   for (const problem of problems) console.log(`x ${problem}`);
   if (problems.length > 0) process.exitCode = 1;
   if (!options.save) return;
-  await saveLinksResult(result);
+  await keptLinks.save(result);
   await writePage(result);
 }
 

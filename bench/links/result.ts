@@ -1,7 +1,6 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import * as z from "zod";
 import { benchDirection, engineName } from "#protocol/bench/plan-input.ts";
+import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 import { REGIONS, STORES } from "./emulated-fleet.ts";
 
@@ -115,12 +114,4 @@ const linksResult = measured.extend(machineFacts.shape).extend({
 });
 export type LinksResult = z.infer<typeof linksResult>;
 
-const FILE = join(import.meta.dirname, "../results/links.json");
-
-export async function saveLinksResult(result: LinksResult): Promise<void> {
-  await mkdir(dirname(FILE), { recursive: true });
-  await writeFile(FILE, `${JSON.stringify(result, null, 2)}\n`);
-}
-
-export const readLinksResult = async (): Promise<LinksResult> =>
-  linksResult.parse(JSON.parse(await readFile(FILE, "utf8")));
+export const keptLinks = keepResult("links", linksResult);

@@ -140,7 +140,7 @@ export async function benchLists(args: readonly string[]): Promise<void> {
   ];
   const executablePath = findChromium();
   if (executablePath === null) throw new BenchError("There is no Chromium: install it first.");
-  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+  const machine = await describeMachine({ congestion: "", link: null, server: "store" });
   const stage = await openStage({ hub: { pages: "served" }, store: { flags: ["--fill", `bulk/:${keys}`] } });
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
   try {

@@ -10,7 +10,7 @@ import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
-import { readPacksResult, savePacksResult } from "./result.ts";
+import { keptPacks } from "./result.ts";
 import { measuredTurns, type MeasuredTurn } from "./turn.ts";
 import { packsPage } from "./write-page.ts";
 
@@ -61,7 +61,7 @@ function readCounts(args: readonly string[]): Counts | "help" | "report" {
 }
 
 async function writePage(): Promise<void> {
-  await writeFile(PAGE, packsPage(await readPacksResult()));
+  await writeFile(PAGE, packsPage(await keptPacks.read()));
   console.log("docs/packs.md is written.");
 }
 
@@ -76,7 +76,7 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
     await writePage();
     return;
   }
-  const machine = await describeMachine({ congestion: "cubic", link: LINK, server: "minio" });
+  const machine = await describeMachine({ congestion: "cubic", link: LINK, server: "store" });
   const { files, bytes, rounds, ways, save } = options;
   const folder = await mkdtemp(join(tmpdir(), "tidemark-packs-"));
   await using undo = new AsyncDisposableStack();
@@ -98,6 +98,6 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
   const result = { ...machine, command, link: LINK, files, bytes, turns, refused: up.refused + down.refused };
   console.log(packsPage(result));
   if (!save) return;
-  await savePacksResult(result);
+  await keptPacks.save(result);
   await writePage();
 }

@@ -1,6 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import * as z from "zod";
+import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 import { measuredTurns } from "./turn.ts";
 
@@ -16,12 +15,4 @@ const packsResult = machineFacts.extend({
 });
 export type PacksResult = z.infer<typeof packsResult>;
 
-const FILE = join(import.meta.dirname, "../results/packs.json");
-
-export async function savePacksResult(result: PacksResult): Promise<void> {
-  await mkdir(dirname(FILE), { recursive: true });
-  await writeFile(FILE, `${JSON.stringify(result, null, 2)}\n`);
-}
-
-export const readPacksResult = async (): Promise<PacksResult> =>
-  packsResult.parse(JSON.parse(await readFile(FILE, "utf8")));
+export const keptPacks = keepResult("packs", packsResult);

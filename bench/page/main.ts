@@ -61,6 +61,9 @@ async function watch(page: Page, { x, y }: { x: number; y: number }): Promise<vo
   );
 }
 
+/** The row of a list on which the pointer rests, counted from 0. */
+const POINTED_ROW = 3;
+
 interface Look {
   path: string;
   minutes: number;
@@ -69,8 +72,13 @@ interface Look {
 
 async function lookAt(page: Page, { path, minutes, traceFile }: Look): Promise<PageCost> {
   await page.goto(path);
-  const row = page.locator("main tbody tr").nth(3);
-  await row.waitFor({ timeout: 60_000 });
+  const row = page.locator("main tbody tr").nth(POINTED_ROW);
+  await row.waitFor({ timeout: 60_000 }).catch((error: unknown) => {
+    throw new BenchError(
+      `${path} shows fewer than ${POINTED_ROW + 1} rows: the pointer rests on one of a list. Choose a page with a list, or more nodes.`,
+      error,
+    );
+  });
   // What the page loads after its first rows is not what streaming costs.
   await after(5_000);
   const box = await row.boundingBox();
@@ -183,7 +191,7 @@ export async function benchPage(args: readonly string[]): Promise<void> {
   console.log(
     `${options.nodes} nodes, a report of each every ${options.every} s, each page for ${options.minutes} min`,
   );
-  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+  const machine = await describeMachine({ congestion: "", link: null, server: "store" });
   const stage = await openStage({ hub: { pages: "served" } });
   try {
     const pages = await run(stage, options);

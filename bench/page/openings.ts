@@ -207,7 +207,7 @@ export async function benchOpenings(args: readonly string[]): Promise<void> {
   const [nodes, rounds] = [readCount("--nodes", values.nodes), readCount("--rounds", values.rounds)];
   const executablePath = findChromium();
   if (executablePath === null) throw new BenchError("There is no Chromium: install it first.");
-  const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+  const machine = await describeMachine({ congestion: "", link: null, server: "store" });
   await using undo = new AsyncDisposableStack();
   const stage = await openStage({ hub: { pages: "served" } });
   undo.defer(() => stage.close());

@@ -10,9 +10,9 @@ import type { Result } from "./results.ts";
 const run = promisify(execFile);
 const GIB = 1 << 30;
 
-/** What the numbers were measured with: machine, date, and the commit of the sources. */
+/** What the numbers were measured with: machine, date, and the commit of the sources. `store` is the project's own. */
 export async function describeMachine(
-  about: Pick<BenchCase, "link" | "server"> & { congestion: string },
+  about: Pick<BenchCase, "link"> & { server: BenchCase["server"] | "store"; congestion: string },
 ): Promise<Pick<Result, "machine" | "date" | "commit">> {
   const processors = cpus();
   return {
@@ -25,7 +25,7 @@ export async function describeMachine(
       kernel: release(),
       loadBefore: Number((loadavg()[0] ?? 0).toFixed(1)),
       node: process.versions.node,
-      server: `${about.server} ${SERVER_PINS[about.server].split("@")[1]}`,
+      server: about.server === "store" ? "store/main.ts" : `${about.server} ${SERVER_PINS[about.server].split("@")[1]}`,
       congestion: about.link === null ? await hostCongestion() : about.congestion,
     },
   };

@@ -12,7 +12,7 @@ import { readCount } from "../read-count.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
-import { readTrainingResult, saveTrainingResult, WAYS, type Row, type TrainingResult, type Way } from "./result.ts";
+import { keptTraining, WAYS, type Row, type TrainingResult, type Way } from "./result.ts";
 import { runTraining, type Trained } from "./run-training.ts";
 import { trainingPage } from "./write-page.ts";
 
@@ -140,7 +140,7 @@ function rowsOf(turns: readonly Turn[]): Row[] {
 }
 
 async function writePage(): Promise<void> {
-  await writeFile(PAGE, trainingPage(await readTrainingResult()));
+  await writeFile(PAGE, trainingPage(await keptTraining.read()));
   console.log("docs/training.md is written.");
 }
 
@@ -183,7 +183,7 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
         console.log(`  ${round} ${way.padEnd(24)} step ${step.toFixed(3)} ms, stands still ${stall.toFixed(2)} s`);
       }
     }
-    const machine = await describeMachine({ congestion: "", link: null, server: "minio" });
+    const machine = await describeMachine({ congestion: "", link: null, server: "store" });
     const result: TrainingResult = {
       ...machine,
       command: commandOf("training", args),
@@ -195,7 +195,7 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
     };
     console.log(trainingPage(result));
     if (!values.save) return;
-    await saveTrainingResult(result);
+    await keptTraining.save(result);
     await writePage();
   } finally {
     await stage.close();

@@ -1,6 +1,5 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import * as z from "zod";
+import { keepResult } from "../report/keep-result.ts";
 import { machineFacts } from "../report/results.ts";
 
 /** What `training` measured, as it is kept: its page is made from it. */
@@ -29,12 +28,4 @@ const trainingResult = machineFacts.extend({
 });
 export type TrainingResult = z.infer<typeof trainingResult>;
 
-const FILE = join(import.meta.dirname, "../results/training.json");
-
-export async function saveTrainingResult(result: TrainingResult): Promise<void> {
-  await mkdir(dirname(FILE), { recursive: true });
-  await writeFile(FILE, `${JSON.stringify(result, null, 2)}\n`);
-}
-
-export const readTrainingResult = async (): Promise<TrainingResult> =>
-  trainingResult.parse(JSON.parse(await readFile(FILE, "utf8")));
+export const keptTraining = keepResult("training", trainingResult);

@@ -1,0 +1,23 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type * as z from "zod";
+import { RESULTS } from "./results.ts";
+
+/** A measurement whose page is made from one file. */
+export interface KeptResult<T> {
+  save: (result: T) => Promise<void>;
+  /** @throws when there is none, or it is of another shape */
+  read: () => Promise<T>;
+}
+
+/** Keeps the result in `bench/results/NAME.json`; a later measurement replaces it. */
+export function keepResult<T>(name: string, schema: z.ZodType<T>): KeptResult<T> {
+  const file = join(RESULTS, `${name}.json`);
+  return {
+    async save(result) {
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+    },
+    read: async () => schema.parse(JSON.parse(await readFile(file, "utf8"))),
+  };
+}
