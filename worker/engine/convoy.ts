@@ -18,7 +18,8 @@ export interface Place {
   leave(): void;
 }
 
-const TICK_MS = 25;
+/** In round trips: what was given at once goes out within one, and then the link would stand empty. */
+const TICK = { roundTrips: 0.5, leastMs: 25, mostMs: 75 };
 /** Fewer have next to nothing to gain. */
 const LEAST_MEMBERS = 8;
 /** Nearer stores are reached before anything could be learned. */
@@ -27,13 +28,18 @@ const LEAST_RTT_MS = 10;
 const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
 const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
-/** Given at a time: small enough that a burst of it does not overflow the queue of a link. */
+/** Given at a time: small enough that what many take at once does not overflow the queue of a link. */
 const GRANT_BYTES = 32 * 1024;
 /** Below this a rate is guessed from too little. */
 const WINDOW_GRANTS = 4;
 
+/** What may be given grows with time, and is never more than two ticks' worth and a piece. */
+const gather = (bytes: number, { rate, passedMs }: { rate: number; passedMs: number }): number =>
+  Math.min(bytes + (rate * passedMs) / 1000, GRANT_BYTES + (rate * TICK.mostMs * 2) / 1000);
 const within = ({ roundTrips, leastMs, mostMs }: typeof REVIEW, rttMs: number): number =>
   Math.min(mostMs, Math.max(leastMs, roundTrips * rttMs));
+/** Where the store is further away, more at a time and not as often: a piece costs the same CPU whatever its size. */
+const pieceBytes = (rttMs: number): number => Math.floor((GRANT_BYTES * within(TICK, rttMs)) / TICK.leastMs);
 
 interface Member {
   lengthBytes: number;
@@ -60,26 +66,21 @@ export function createConvoy(parts: {
   let reviewedAt = 0;
   let link: LinkRate | null = null;
   let isClose = false;
+  /** What may be given to all of those whose bytes are counted. */
+  let budget = 0;
   let isProbing = false;
   /** The last two, so that one that was late by chance does not count. */
   let probes: readonly [number | null, number | null] = [null, null];
 
-  const allowed = (one: Member, bytes: number): number => {
-    if (!isClose) return bytes;
-    const piece = Math.min(bytes, GRANT_BYTES);
-    return one.pace === Infinity || one.tokens >= piece ? piece : 0;
-  };
-  const charge = (one: Member, bytes: number) => {
-    if (one.pace < Infinity) one.tokens -= bytes;
-  };
-  const serve = (one: Member) => {
-    if (one.waiting === null) return;
-    const bytes = allowed(one, one.waiting.bytes);
-    if (bytes === 0) return;
+  /** Whose bytes are counted gets them at the ticks only. */
+  const freeFor = (one: Member): number => (!isClose ? Infinity : one.pace === Infinity ? GRANT_BYTES : 0);
+  const serve = (one: Member, most: number): number => {
+    if (one.waiting === null) return 0;
+    const bytes = Math.min(one.waiting.bytes, most);
     const { go } = one.waiting;
     one.waiting = null;
-    charge(one, bytes);
     go(bytes);
+    return bytes;
   };
   const probe = () => {
     if (isProbing) return;
@@ -151,14 +152,27 @@ export function createConvoy(parts: {
     }
     const passedMs = now - tickedAt;
     tickedAt = now;
+    let together = 0;
     for (const one of members) {
-      // At different moments each, or all of them would burst at once.
-      if (one.pace === Infinity) one.tokens = clock.random() * GRANT_BYTES;
-      else {
-        one.wasHeld ||= one.waiting !== null;
-        one.tokens = Math.min(one.tokens + (one.pace * passedMs) / 1000, GRANT_BYTES + (one.pace * TICK_MS * 2) / 1000);
+      if (one.pace === Infinity) {
+        // Different for each, or all of them would be due in the same tick.
+        one.tokens = clock.random() * GRANT_BYTES;
+        serve(one, freeFor(one));
+        continue;
       }
-      serve(one);
+      one.wasHeld ||= one.waiting !== null;
+      one.tokens = gather(one.tokens, { rate: one.pace, passedMs });
+      together += one.pace;
+    }
+    budget = gather(budget, { rate: together, passedMs });
+    // Who lags most goes first, and all together get no more at once than the link carries until the next tick.
+    const due = [...members].filter((one) => one.pace < Infinity && one.waiting !== null && one.tokens > 0);
+    const piece = pieceBytes(wire.rttMs() ?? 0);
+    for (const one of due.toSorted((a, b) => b.tokens - a.tokens)) {
+      if (budget <= 0) return;
+      const bytes = serve(one, Math.max(piece, Math.floor(one.tokens)));
+      one.tokens -= bytes;
+      budget -= bytes;
     }
   };
   return {
@@ -177,14 +191,10 @@ export function createConvoy(parts: {
       if (timer === null) {
         tickedAt = joinedAt;
         reviewedAt = joinedAt;
-        timer = setInterval(tick, TICK_MS).unref();
+        timer = setInterval(tick, within(TICK, wire.rttMs() ?? 0)).unref();
       }
       return {
-        tryTake: (bytes) => {
-          const count = allowed(me, bytes);
-          charge(me, count);
-          return count;
-        },
+        tryTake: (bytes) => Math.min(bytes, freeFor(me)),
         take: (bytes) =>
           new Promise((resolve) => {
             me.waiting = { bytes, go: resolve };
