@@ -78,6 +78,8 @@ export interface Agent {
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
   prepared: Set<string>;
+  /** Runs are put in place before a program goes on: until then nothing in their folders is known to be of the present epoch. */
+  preparesRuns: boolean;
   /** What the program beside this worker said last; null without one. */
   logTail: (() => string) | null;
   stand: Stand;
@@ -104,6 +106,7 @@ export interface Beginning {
   platform: Agent["platform"];
   probeWishes: ProbeWishes;
   engines: Where;
+  preparesRuns: boolean;
   stopWithin(graceMs: number): void;
 }
 
@@ -258,6 +261,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     state,
     epochsBefore,
     prepared: new Set(),
+    preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),
     ends,

@@ -32,7 +32,7 @@ export function capturingOf(
     signal,
     until: signal,
     over: () => null,
-    isClosed: () => agent.stand.isDrained,
+    isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
     onSeen: (run, { step, at }) => {
       const { training, runs, prepared, epochsBefore } = agent;

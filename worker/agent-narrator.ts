@@ -26,7 +26,7 @@ export interface Narrator {
   captured(capture: Capture): void;
   passedOver(candidate: Candidate): void;
   refused(candidate: Candidate, fault: Fault): void;
-  setAside(about: { path: string; place: string; state: "whole" | "torn" }): void;
+  setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
   /** What an interruption cost. */
@@ -188,7 +188,11 @@ export function createNarrator(terminal: Terminal): Narrator {
       isHubLost = false;
     },
     setAside: ({ path, place, state }) => {
-      const why = state === "torn" ? "it was not finished" : "another machine has taken the run over since";
+      const why = {
+        torn: "it was not finished",
+        doubtful: "nothing says whether it was finished",
+        whole: "another machine has taken the run over since",
+      }[state];
       terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
     },
     resuming: ({ run, step, path }) => {

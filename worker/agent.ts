@@ -44,6 +44,8 @@ export interface AgentCommand {
   /** Longest time for the last words to the hub. */
   goodbyeMs: number;
   platform: PlatformFacts;
+  /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
+  preparesRuns?: boolean;
 }
 
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
@@ -90,7 +92,8 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   }
 }
 
-const platformOf = ({ config, platform }: AgentCommand) => ({
+const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({
+  preparesRuns,
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
   probeWishes: readProbeWishes(config),
   engines: whereOf(platform),

@@ -12,7 +12,7 @@ import { currentEpoch, newestComplete, newestOfStep } from "./newest.ts";
 export async function findCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
   { run, step }: z.infer<typeof findCheckpointInput>,
-): Promise<z.infer<typeof checkpointRef> | null> {
+): Promise<(z.infer<typeof checkpointRef> & { capturedAt: number }) | null> {
   const writer = await currentEpoch(hub.db, run);
   if (writer?.nodeId !== caller.nodeId) {
     const detail = writer === null ? "nobody has written this run yet" : "another node writes this run";
@@ -25,5 +25,6 @@ export async function findCheckpoint(
     run: runName.parse(found.run),
     writerEpoch: found.writerEpoch,
     step: Number(found.step),
+    capturedAt: Number(found.capturedAt),
   };
 }

@@ -7,6 +7,8 @@ import { systemClock } from "../engine/clock.ts";
 interface Found {
   checkpointId: string;
   step: number;
+  /** Epoch ms by the store's clock. */
+  capturedAt: number;
 }
 
 /** The hub hears of the damage from the outbox, within seconds; it is not asked for ever. */

@@ -3,14 +3,18 @@ import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { takingOf } from "../agent-capture.ts";
 import { jitter } from "../engine/breaker.ts";
 import { systemClock } from "../engine/clock.ts";
 import { isFatal } from "../link/stream.ts";
 import { restoreNewest } from "../restore/restore-newest.ts";
+import { findCandidates } from "../upload/find.ts";
+import { lookAt } from "../upload/look.ts";
+import { takeCapture } from "../upload/take-capture.ts";
 import type { Watch } from "../upload/watch.ts";
 import { chooseResume } from "./choose-resume.ts";
 import { reportLoss } from "../loss/report-loss.ts";
-import { readLocalCheckpoints, setAside, writtenAt } from "./local-checkpoints.ts";
+import { readLocalCheckpoints, removeAside, setAside, writtenAt } from "./local-checkpoints.ts";
 
 /** Where a run goes on from; null: from its start. */
 export interface ResumePoint {
@@ -34,30 +38,60 @@ export async function prepareRuns(agent: Agent): Promise<ResumePoint[]> {
 }
 
 async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | null> {
-  const { ledger, narrator, epochsBefore } = agent;
+  const { ledger, narrator, epochsBefore, prepared } = agent;
   const { run, folder } = watch;
-  const claim = await claimPatiently(agent, run);
-  const local = await readLocalCheckpoints(watch, ledger.knows);
   // After a restart of the program in this life, what was written here since is of the present epoch too.
-  const isSameEpoch = epochsBefore.get(run) === claim.epoch || agent.prepared.has(run);
-  const { from, setAside: unwanted } = chooseResume({ newest: claim.newest, isSameEpoch, local });
-  for (const { path, state } of unwanted) narrator.setAside({ path, place: await setAside(path), state });
-  agent.prepared.add(run);
-  const at = from.kind === "local" ? await writtenAt(from.path) : (claim.newest?.capturedAt ?? 0);
-  // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
-  await reportLoss(agent, { run, claim, from: from.kind === "start" ? null : { step: from.step, at } }).catch(
-    narrator.waitingFor,
-  );
-  renewRecord(agent, run);
-  if (from.kind === "start") {
-    narrator.resuming({ run, step: null, path: null });
-    return null;
+  const isAgain = prepared.has(run);
+  for (let tries = 0; ; tries++) {
+    const { claim, isOld } = await claimPatiently(agent, { run, isAgain });
+    const { newest } = claim;
+    const isSameEpoch = epochsBefore.get(run) === claim.epoch || isAgain;
+    const isFirstStart = epochsBefore.get(run) === null && !isAgain;
+    const local = await readLocalCheckpoints(watch, ledger.knows);
+    const { from, setAside: unwanted } = chooseResume({ newest, isSameEpoch, isFirstStart, local });
+    // What has to be fetched only the hub can say.
+    if (isOld && from.kind !== "local") {
+      await systemClock.sleep(200 + jitter(systemClock, tries), agent.signal);
+      continue;
+    }
+    await removeAside(folder, newest?.step ?? null);
+    for (const one of unwanted) narrator.setAside({ ...one, place: await setAside(one) });
+    prepared.add(run);
+    if (from.kind === "local") await takeFirst(agent, { watch, path: from.path });
+    const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
+    const point =
+      from.kind === "start"
+        ? null
+        : from.kind === "local"
+          ? { ...from, at: await writtenAt(from.path) }
+          : await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true }).then((found) => ({
+              ...found,
+              at: found.capturedAt,
+            }));
+    // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
+    await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
+    renewRecord(agent, run);
+    narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
+    return point === null ? null : { run, path: point.path, step: point.step };
   }
-  const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
-  const { path, step } =
-    from.kind === "local" ? from : await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
-  narrator.resuming({ run, step, path });
-  return { run, path, step };
+}
+
+/** A checkpoint that is here and nowhere else is secured before the program goes on from it, and queued before all that follow. */
+async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): Promise<void> {
+  const { watch, path } = about;
+  const { ledger, narrator, uploader } = agent;
+  try {
+    const candidate = (await findCandidates(watch.folder, watch.takes)).find((one) => one.path === path);
+    const look = candidate === undefined ? null : await lookAt(candidate);
+    if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
+    const taken = await takeCapture(takingOf(agent), { candidate, look, run: watch.run });
+    if (taken === null) return;
+    narrator.captured(taken);
+    uploader.wake();
+  } catch (error) {
+    // The watcher tries again, and says what is in the way.
+    narrator.waitingFor(toFault(error, { op: "capture", subject: path }));
+  }
 }
 
 /** What this program writes is not mixed with what one of an earlier start wrote, or still writes. */
@@ -70,16 +104,24 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
   }
 }
 
-/** Asks anew each time: the newest checkpoint changes while the run goes on. */
-async function claimPatiently({ runs, narrator, signal }: Agent, run: string): Promise<ClaimAnswer> {
+/**
+ * Asks anew each time: the newest checkpoint changes while the run goes on. With the hub away what it said last holds for a
+ * program that is started again (`isOld`): its node has not lost the run, or will be told so before anything is safe.
+ */
+async function claimPatiently(
+  { runs, narrator, signal }: Agent,
+  { run, isAgain }: { run: string; isAgain: boolean },
+): Promise<{ claim: ClaimAnswer; isOld: boolean }> {
   for (let tries = 0; ; tries++) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "run", subject: run });
     try {
-      return await runs.askAnew(run);
+      return { claim: await runs.askAnew(run), isOld: false };
     } catch (error) {
       const fault = toFault(error, { op: "claimEpoch", subject: run });
       if (isFatal(fault) || !isFault(error) || fault.retry === "never") throw fault;
       narrator.waitingFor(fault);
+      const held = runs.get(run)?.claim ?? null;
+      if (isAgain && held !== null) return { claim: held, isOld: true };
       await systemClock.sleep(200 + jitter(systemClock, tries), signal);
     }
   }

@@ -34,10 +34,12 @@ export async function runProgram(command: RunCommand): Promise<number> {
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
   const last: { end: ProgramEnd | null } = { end: null };
-  await runAgent(command, async (agent, life) => {
+  await runAgent({ ...command, preparesRuns: true }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
     agent.signal.addEventListener("abort", () => life.askedByHub.aborted && running.program?.send("SIGKILL"));
+    // The program may use up all the time that is left, so nothing waits for its end.
+    life.stopping.addEventListener("abort", () => void drain(agent), { once: true });
     const end = await keepRunning(agent, {
       policy,
       life,
@@ -72,7 +74,7 @@ function saysItGoesOn({ options, training }: Agent): void {
   for (const { run } of options.watches) training.goesOn(run, Date.now());
 }
 
-/** Null when there was no time to start it. */
+/** Null when there was no time to start it, or it goes on when the time is over. */
 async function keepRunning(
   agent: Agent,
   about: { policy: RestartPolicy; life: Life; start(points: readonly ResumePoint[]): Program },
@@ -87,7 +89,10 @@ async function keepRunning(
     if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
     const startedAt = performance.now();
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
-    const end = await about.start(points).ended.finally(() => clearInterval(clock));
+    const { ended } = about.start(points);
+    const outOfTime = aborted(agent.signal).then(() => (life.askedByHub.aborted ? ended : null));
+    const end = await Promise.race([ended, outOfTime]).finally(() => clearInterval(clock));
+    if (end === null) return null;
     saysItGoesOn(agent);
     const ranMs = performance.now() - startedAt;
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });

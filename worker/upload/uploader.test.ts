@@ -260,6 +260,15 @@ test("a run that another node took over is not uploaded any more, and the hub he
   expect(puts.filter(({ key }) => key.includes(ledger.get("x")?.attempt ?? "never"))).toEqual([]);
 });
 
+test("what an earlier life took before it knew its epoch is not taken for the epoch that this one claims", async () => {
+  await ledger.noteEpoch(run, 1);
+  await capture(900);
+  const { hub, done } = await work({}, ended(1));
+  await done;
+  expect(news()).toMatchObject([{ state: "failed", step: 900, fault: { code: "EPOCH_OVER" } }]);
+  expect(hub.asked).not.toContain("announce");
+});
+
 test("a refusal by the store fails the transfer but keeps the capture, and a new start tries it again", async () => {
   const taken = await capture(100);
   await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });

@@ -42,6 +42,9 @@ export function createUploader(given: UploaderParts): Uploader {
   const own = new AbortController();
   const parts: UploaderParts = { ...given, signal: AbortSignal.any([given.signal, own.signal]) };
   const { ledger, runs, hub, clock, signal } = parts;
+  /** Left by an earlier life: of its epochs they are, whichever this one claims. */
+  const earlier = new Set(ledger.all().map(({ id }) => id));
+  const epochsBefore = new Map(ledger.all().map(({ run }) => [run, ledger.writerEpoch(run)]));
   const state: {
     active: Uploader["active"];
     waitingFor: Fault | null;
@@ -221,8 +224,9 @@ export function createUploader(given: UploaderParts): Uploader {
   /** Claims the epoch of its run the first time, and tells the hub of the capture. Returns the claim. */
   const introduce = async (item: Capture) => {
     const claim = await runs.epochOf(item.run);
-    if (item.epoch !== null && item.epoch !== claim.epoch) {
-      const detail = `captured in epoch ${item.epoch}, now it is ${claim.epoch}`;
+    const capturedIn = item.epoch ?? (earlier.has(item.id) ? epochsBefore.get(item.run) : null) ?? null;
+    if (capturedIn !== null && capturedIn !== claim.epoch) {
+      const detail = `captured in epoch ${capturedIn}, now it is ${claim.epoch}`;
       throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
     }
     if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
@@ -351,7 +355,11 @@ export function createUploader(given: UploaderParts): Uploader {
       await giveWay();
       bell.ring();
       const isLeft = () => ledger.all().some((item) => item.state === "waiting" || item.state === "running");
-      while (isLeft() && !signal.aborted) await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);
+      while (isLeft() && !signal.aborted) {
+        await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);
+        // A program that still runs may have saved something small meanwhile.
+        await giveWay();
+      }
     },
     passOver: async (captures) => {
       for (const item of captures) if (item.state === "waiting") await end(item, "superseded", { by: "policy" });
