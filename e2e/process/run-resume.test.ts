@@ -1,8 +1,9 @@
-import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { armFault, clearFaults } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -120,6 +121,41 @@ test("a program that fails while the hub is away is started again from what lies
   await stage.startHubAgain();
   writeFileSync(join(folder, "over"), "");
   expect(await worker.exited).toMatchObject({ code: 0 });
+});
+
+test("what was lost is counted from the checkpoint that could be restored, not from a damaged newer one", async () => {
+  const folder = stage.folderOf("worn");
+  const node = { name: "worn", run: "worn" };
+  const first = await stage.startNode({
+    ...node,
+    program: program(`console.log("trains"); setInterval(() => 0, 1000);`),
+  });
+  await waitUntil("it trains", () => said(first).includes("trains"));
+  for (const step of [90, 100]) {
+    writeCheckpoint({ folder, step, modelBytes: 8_000_000, optimizerBytes: 0, loss: 1 });
+    await waitUntil(`step ${step} is safe`, async () => (await safeSteps("worn")).includes(step));
+  }
+  await first.stop("SIGKILL");
+  rmSync(folder, { recursive: true });
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("worn") });
+  const id = checkpoints.find(({ step }) => step === 100)?.id ?? "";
+  const { attempt } = await stage.client.checkpoints.get.query({ id });
+  await armFault(stage.store, {
+    op: "GetObject",
+    keyPattern: `*${attempt}*model.safetensors`,
+    action: { kind: "flip", side: "response", offset: 1_000 },
+  });
+  const second = await stage.startNode({ ...node, program: NOTHING });
+  expect(await second.exited).toMatchObject({ code: 0 });
+  await clearFaults(stage.store);
+  expect(said(second)).toContain("worn goes on from step 90.");
+  const rows = await stage.client.losses.list.query({
+    run: runName.parse("worn"),
+    nodeId: null,
+    before: null,
+    limit: 10,
+  });
+  expect(rows).toMatchObject([{ fromStep: 90, lastStep: 100, lostSteps: 10 }]);
 });
 
 test("a program that takes longer than the grace keeps nobody from uploading, from the last words and from saying goodbye", async () => {
