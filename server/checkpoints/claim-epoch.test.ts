@@ -1,6 +1,7 @@
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { putObjectText } from "#storage/objects.ts";
-import { addTestNode, addTestProfile, callAs } from "../hub/open-test-hub.ts";
+import type { Hub } from "../hub.ts";
+import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
 import { keysOf } from "./test-bucket.ts";
@@ -8,6 +9,9 @@ import { claim, node, other, profileId, store, test, pairForEach } from "./pair-
 
 pairForEach();
 
+/** A run that has no claim yet, and whose bucket was looked into. */
+const addRun = (hub: Hub, profileId: string) =>
+  hub.db.run.create({ data: { name: run, profileId, createdAt: new Date(hub.now()), highestSeen: 0 } });
 const bucketKeys = (prefix: string) => keysOf(test.hub, profileId, prefix);
 describe("claiming a run", () => {
   it("gives the first node epoch 1, and the same again at its restart", async () => {
@@ -55,6 +59,7 @@ describe("claiming a run", () => {
 
   it("goes on with the claim a hub wrote in the moment it was killed, for the same node only", async () => {
     const { epoch } = test.hub.db;
+    await addRun(test.hub, profileId);
     const killed = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
     await expect(claim(node)).rejects.toThrow();
     killed.mockRestore();
@@ -64,7 +69,9 @@ describe("claiming a run", () => {
     await expect(claim(other)).rejects.toThrow();
     again.mockRestore();
     const third = await addTestNode(test.hub, profileId, "gpu-3");
-    expect((await claim(third)).epoch).toBe(1_002);
+    // Well above the second claim, which nobody else goes on with.
+    expect((await claim(third)).epoch).toBeGreaterThan(1_000);
+    expect((await callAs(test.hub, "viewer").runs.get({ run })).epochs).toHaveLength(3);
   });
 
   it("is refused to a node that is revoked while the claim is written", async () => {
@@ -80,10 +87,81 @@ describe("claiming a run", () => {
     expect((await claim(other)).epoch).toBe(1_001);
   });
 
+  it("goes on with the bucket's newest when its own claim lies there and the record is older", async () => {
+    await claim(node);
+    const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 10 });
+    const { checkpoint, checkpointContent, attempt, epoch } = test.hub.db;
+    await checkpointContent.deleteMany();
+    await checkpoint.deleteMany();
+    await attempt.deleteMany();
+    await epoch.deleteMany();
+    expect(await claim(node)).toMatchObject({ epoch: 1, newest: { checkpointId, step: 10 } });
+  });
+
+  it("claims anew when what its own claim begins with is no longer the newest", async () => {
+    await claim(other);
+    await makeSafe(test.hub, other, { epoch: 1, step: 10 });
+    const killed = vi.spyOn(test.hub.db, "$transaction").mockRejectedValueOnce(new Error("killed"));
+    await expect(claim(node)).rejects.toThrow();
+    killed.mockRestore();
+    await makeSafe(test.hub, other, { epoch: 1, step: 20 });
+    const taken = await claim(node);
+    expect(taken).toMatchObject({ parent: { epoch: 1, step: 20 }, newest: { step: 20 } });
+    expect(taken.epoch).toBeGreaterThan(1_000);
+  });
+
   it("is refused when the run lives in another bucket", async () => {
     await claim(node);
     const elsewhere = await addTestProfile(test.hub, store.endpoint, { name: "elsewhere", prefix: "b/" });
     const stranger = await addTestNode(test.hub, elsewhere, "gpu-3");
     await expect(claim(stranger)).rejects.toEqual(fault("CONFLICT"));
+  });
+});
+
+describe("a hub that knows nothing, over a bucket that does", () => {
+  let fresh: TestHub;
+  beforeEach(async () => {
+    fresh = await openTestHub();
+  });
+  afterEach(() => fresh.close());
+
+  const addProfile = () => addTestProfile(fresh.hub, store.endpoint);
+  const claimThere = async (profileId: string) => {
+    const { caller } = await addTestNode(fresh.hub, profileId, "gpu-1");
+    return callAs(fresh.hub, caller).node.claimEpoch({ run });
+  };
+
+  it("says what is newest there, and goes on well above the numbers there", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 50 });
+    await claim(other);
+    const { checkpointId } = await makeSafe(test.hub, other, { epoch: 2, step: 100 });
+    const newest = { checkpointId, writerEpoch: 2, step: 100 };
+    expect(await claimThere(await addProfile())).toMatchObject({
+      epoch: 1_002,
+      parent: { epoch: 2, step: 100 },
+      newest,
+    });
+    const view = await callAs(fresh.hub, "viewer").runs.get({ run });
+    expect(view.epochs.map(({ epoch }) => epoch)).toEqual([1_002, 2, 1]);
+  });
+
+  it("says so too when it has heard of the run, but not of its claims", async () => {
+    await claim(node);
+    const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 100 });
+    const there = await addProfile();
+    await addRun(fresh.hub, there);
+    expect((await claimThere(there)).newest).toMatchObject({ checkpointId, step: 100 });
+  });
+
+  it("says nothing while the bucket cannot be read, and then what is there", async () => {
+    await claim(node);
+    await makeSafe(test.hub, node, { epoch: 1, step: 100 });
+    const there = await addProfile();
+    const { client } = await fresh.hub.stores.open(there);
+    const send = vi.spyOn(client, "send").mockRejectedValue(new Error("socket hang up"));
+    await expect(claimThere(there)).rejects.toThrow();
+    send.mockRestore();
+    expect((await claimThere(there)).newest).toMatchObject({ step: 100 });
   });
 });

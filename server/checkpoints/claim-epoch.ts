@@ -1,11 +1,10 @@
 import type * as z from "zod";
-import { epochClaim, type EpochClaim } from "#protocol/checkpoint.ts";
+import type { EpochClaim } from "#protocol/checkpoint.ts";
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { ClaimAnswer, claimEpochInput } from "#protocol/hello.ts";
 import { epochClaimKey } from "#protocol/keys.ts";
 import { nodeName, runName, type RunName } from "#protocol/names.ts";
-import { listObjects } from "#storage/listing.ts";
-import { getObjectText, headObject, putObjectText } from "#storage/objects.ts";
+import { headObject, putObjectText } from "#storage/objects.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -14,7 +13,6 @@ import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
-import { openDoubt } from "../upkeep/may-delete.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
@@ -24,40 +22,45 @@ import { currentEpoch, newestComplete } from "./newest.ts";
  * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
  * the newest complete checkpoint and shuts its predecessor out. The claim lies in the bucket, under a key that can be
  * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
- * A claim the hub does not know of is either what it wrote in the moment it was killed, for this very node, and then it
- * counts; or it comes from a history this database has lost, and then numbers go on well above it.
+ * Of a run that this hub has never heard of, and where the bucket has a claim that it has not, the bucket tells first what was
+ * written there. Then the claim is either what a hub wrote in the moment it was killed, for this very node, and counts; or it
+ * comes from a history this database has lost, and numbers go on well above it.
  */
 
 const MOST_TRIES = 20;
 const ABOVE_LOST_HISTORY = 1_000;
-const MOST_CLAIM_BYTES = 64 * 1024;
 
 type Parent = { epoch: number; step: number } | null;
+type Newest = Awaited<ReturnType<typeof newestComplete>>;
 
 /**
- * Returns the highest epoch that the bucket is known to name after a part of the record was lost; 0 otherwise. While that is
- * not known the bucket is asked.
- * @throws Fault CONFLICT when the run lives in another bucket; those of the store
+ * Returns the highest epoch that a bucket has named of a run; 0 when none has. While that is not known the buckets are asked:
+ * of a run that is new here, of one that was in doubt.
+ * @throws Fault CONFLICT when the run lives in another bucket; those of the store: what cannot be read is not nothing
  */
 async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
   const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
   if (known === null) {
-    const doubt = await openDoubt(hub);
-    const highestSeen = doubt !== null && doubt.listedAt === null ? null : 0;
     const createdAt = new Date(hub.now());
-    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen } });
+    await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen: null } });
     emit(hub, null, ["runs", "profiles"]);
-    if (highestSeen === 0) return 0;
   } else if (known.profileId !== node.profileId && !known.homes.some(({ profileId }) => profileId === node.profileId)) {
     const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
     throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
   } else if (known.highestSeen !== null) return known.highestSeen;
+  const stores: OpenStore[] = [];
   for (const profileId of (await homesOf(hub.db, run))?.profileIds ?? [node.profileId]) {
-    await readRun(hub, { store: await hub.stores.open(profileId), run }, nothingFound());
+    stores.push(await hub.stores.open(profileId));
   }
-  await showHistory(hub);
-  const read = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
-  return read.highestSeen ?? 0;
+  return readHomes(hub, run, stores);
+}
+
+/** Writes down what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
+async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): Promise<number> {
+  for (const store of stores) await readRun(hub, { store, run }, nothingFound());
+  const { highestSeen } = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
+  if (highestSeen !== 0) await showHistory(hub);
+  return highestSeen ?? 0;
 }
 
 /** Writes the claim unless somebody already has. Returns whether it is ours. */
@@ -84,38 +87,11 @@ async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean>
   }
 }
 
-/** The highest epoch number the bucket knows of this run; 0 when it knows none. */
-async function highestClaim(store: OpenStore, run: RunName): Promise<number> {
-  const prefix = `${store.prefix}epochs/${run}/`;
-  let highest = 0;
-  for await (const { key } of listObjects(store.client, { bucket: store.access.bucket, prefix })) {
-    const match = /^e(\d{6})\.json$/.exec(key.slice(prefix.length));
-    if (match !== null) highest = Math.max(highest, Number(match[1]));
-  }
-  return highest;
-}
-
-/** Whether the claim at this number was written for the same node and the same beginning. */
-async function isOwnClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
-  const { client, access, prefix } = store;
-  const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim), maxBytes: MOST_CLAIM_BYTES };
-  const { text } = await getObjectText(client, at);
-  const { claimedAt: _, ...wanted } = claim;
-  try {
-    const { claimedAt: __, ...found } = epochClaim.parse(JSON.parse(text));
-    return JSON.stringify(found) === JSON.stringify(wanted);
-  } catch {
-    return false;
-  }
-}
-
 interface Claim {
   hub: Hub;
   run: RunName;
   node: LiveNode;
   last: Epoch | null;
-  /** See `openRun`. */
-  highestSeen: number;
   parent: Parent;
   /** When the parent was captured, epoch ms. */
   goesOnAt: number | null;
@@ -139,33 +115,21 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
   return written;
 }
 
-async function claimInBucket({ hub, run, node, last, highestSeen, parent }: Claim): Promise<number> {
+/** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
+async function claimInBucket({ hub, run, node, parent }: Claim, epoch: number): Promise<OpenStore[]> {
   const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
   const stores: OpenStore[] = [];
   for (const profileId of homes) stores.push(await hub.stores.open(profileId));
-  let epoch = Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const claim: EpochClaim = {
-      format: "tidemark.epoch",
-      version: 1,
-      run,
-      epoch,
-      parent,
-      node: { id: node.id, name: nodeName.parse(node.name) },
-      claimedAt: hub.now(),
-    };
-    const written = await writeToHomes(stores, claim);
-    const taken = written.filter(({ isOurs }) => !isOurs);
-    if (taken.length === 0) return epoch;
-    let highest = epoch;
-    for (const { store } of taken) highest = Math.max(highest, await highestClaim(store, run));
-    for (const { store } of taken) {
-      const isThere = (await highestClaim(store, run)) === highest;
-      if (isThere && (await isOwnClaim(store, { ...claim, epoch: highest }))) return highest;
-    }
-    epoch = highest + ABOVE_LOST_HISTORY;
-  }
-  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+  const written = await writeToHomes(stores, {
+    format: "tidemark.epoch",
+    version: 1,
+    run,
+    epoch,
+    parent,
+    node: { id: node.id, name: nodeName.parse(node.name) },
+    claimedAt: hub.now(),
+  });
+  return written.flatMap(({ store, isOurs }) => (isOurs ? [] : [store]));
 }
 
 async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, epoch: number): Promise<Epoch> {
@@ -173,8 +137,11 @@ async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, ep
   const { row, event, lost } = await hub.db.$transaction(async (tx) => {
     const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
     if (revokedAt !== null) throw new Fault("NODE_REVOKED");
-    const row = await tx.epoch.create({
-      data: {
+    const row = await tx.epoch.upsert({
+      where: { run_epoch: { run, epoch } },
+      // It was read from the bucket: a hub was killed before it wrote it down.
+      update: {},
+      create: {
         run,
         epoch,
         parentEpoch: parent?.epoch ?? null,
@@ -213,23 +180,34 @@ export async function claimEpoch(
   const node = await hearCaller({ hub, caller });
   const { run } = input;
   return hub.locks.run(`run ${run}`, async () => {
-    const highestSeen = await openRun(hub, run, node);
-    const last = await currentEpoch(hub.db, run);
-    const newest = await newestComplete(hub.db, run);
-    let row = last;
-    if (last === null || last.nodeId !== node.id || last.epoch < highestSeen) {
+    let highestSeen = await openRun(hub, run, node);
+    const before = await currentEpoch(hub.db, run);
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const last = await currentEpoch(hub.db, run);
+      const newest = await newestComplete(hub.db, run);
       const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
       const goesOnAt = newest?.capturedAt.getTime() ?? null;
-      const claim = { hub, run, node, last, highestSeen, parent, goesOnAt };
-      row = await recordClaim(claim, await claimInBucket(claim));
+      const claim = { hub, run, node, last, parent, goesOnAt };
+      if (last !== null && last.nodeId === node.id && last.epoch >= highestSeen) {
+        if (last.epoch === before?.epoch) return answerOf(last, newest);
+        if (goesOnFrom(last, parent))
+          return answerOf(await recordClaim({ ...claim, last: before }, last.epoch), newest);
+      }
+      const epoch = Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
+      const taken = await claimInBucket(claim, epoch);
+      if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
+      highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
     }
-    return answerOf(row, newest);
+    throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
   });
 }
 
-function answerOf(row: Epoch | null, newest: Awaited<ReturnType<typeof newestComplete>>): ClaimAnswer {
-  if (row === null) throw new Fault("INTERNAL", { op: "claimEpoch" });
-  const { epoch, parentEpoch, parentStep } = row;
+/** Whether an epoch that was claimed before begins, or has come, where its node would go on now. */
+const goesOnFrom = ({ epoch, parentEpoch, parentStep }: Epoch, parent: Parent): boolean =>
+  parent?.epoch === epoch ||
+  (parentEpoch === (parent?.epoch ?? null) && parentStep === (parent === null ? null : BigInt(parent.step)));
+
+function answerOf({ epoch, parentEpoch, parentStep }: Epoch, newest: Newest): ClaimAnswer {
   return {
     epoch,
     parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
