@@ -72,9 +72,14 @@ describe("a worker that would wait an hour for quiet", () => {
   });
 
   test("flush takes what is finished in its folders and answers when that is safe", async () => {
-    write(stage.folderOf("asked"), 30);
+    const marker = join(write(stage.folderOf("asked"), 30), ".complete");
+    writeFileSync(marker, "");
+    const between = join(stage.folderOf("asked"), "checkpoint-31");
+    mkdirSync(between);
+    writeFileSync(join(between, "model.bin"), "its optimizer comes next");
     expect(await ask("POST /v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
     expect(await safeSteps("story")).toContain(30);
+    expect(await safeSteps("story")).not.toContain(31);
     expect(await ask("GET /v1/state")).toEqual([200, { pending: 0, error: null }]);
   });
 

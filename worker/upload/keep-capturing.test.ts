@@ -1,13 +1,15 @@
 import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import { traitsOf } from "#storage/providers.ts";
+import { systemClock } from "../engine/clock.ts";
+import { createFakeClock } from "../engine/fake-clock.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openOutbox, type Outbox } from "../link/outbox.ts";
-import { keepCapturing } from "./keep-capturing.ts";
+import { keepCapturing, takeFinished, type Capturing } from "./keep-capturing.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import { createRuns } from "./runs.ts";
 
@@ -35,10 +37,8 @@ async function write(step: number, file = "model.safetensors"): Promise<void> {
   await utimes(join(path, file), 1_700_000_000, 1_700_000_000);
 }
 
-/** Captures what is there until something was captured, by a clock that is a day ahead: everything is old enough. */
-async function captureOnce(): Promise<void> {
-  const stop = new AbortController();
-  await keepCapturing({
+function capturing(about: Partial<Capturing> = {}): Capturing {
+  return {
     watch: { folder: watched, run, takes: null },
     settleMs: 10,
     ledger,
@@ -50,23 +50,32 @@ async function captureOnce(): Promise<void> {
     packing: () => DEFAULT_PACKING,
     disk: { withRoom: (_, copy) => copy() },
     signal: new AbortController().signal,
-    until: stop.signal,
+    until: new AbortController().signal,
     over: () => null,
     wallNow: () => Date.now() + 86_400_000,
     onSeen: () => undefined,
-    onCaptured: () => setTimeout(() => stop.abort(), 20),
+    onCaptured: () => undefined,
     onPassedOver: () => undefined,
     onRefused: () => undefined,
     onFault: (fault) => {
       throw fault;
     },
-  });
+    ...about,
+  };
+}
+
+const captured = () => ledger.all().map(({ step }) => step);
+
+/** Captures what is there until something was captured, by a clock that is a day ahead: everything is old enough. */
+async function captureOnce(): Promise<void> {
+  const stop = new AbortController();
+  await keepCapturing(capturing({ until: stop.signal, onCaptured: () => setTimeout(() => stop.abort(), 20) }));
 }
 
 test("of several finished at the same look the newest is captured, and the others are in the history as superseded", async () => {
   for (const step of [100, 200, 300]) await write(step);
   await captureOnce();
-  expect(ledger.all().map(({ step }) => step)).toEqual([300]);
+  expect(captured()).toEqual([300]);
   const told = outbox.next().map((event) => (event.type === "transfer-ended" ? [event.step, event.state] : event.type));
   expect(told).toEqual([
     [100, "superseded"],
@@ -79,6 +88,51 @@ test("when the newest cannot be taken, the one before it is not passed over for 
   await write(200);
   await write(300, "a\\b.safetensors");
   await captureOnce();
-  expect(ledger.all().map(({ step }) => step)).toEqual([200]);
+  expect(captured()).toEqual([200]);
   expect(outbox.next().map(({ type }) => type)).toEqual(["capture-refused", "transfer-ended"]);
+});
+
+describe("what is finished by now, while the program goes on", () => {
+  test("between two of its files nothing is taken; the second look takes what was quiet in between", async () => {
+    await write(50, "model.bin");
+    const clock = createFakeClock();
+    const startedAt = Date.now();
+    const parts = capturing({ clock, settleMs: 2_000, wallNow: () => startedAt + clock.now() });
+    const found: number[][] = [];
+    const sleep = async (ms: number, signal?: AbortSignal) => {
+      found.push(captured());
+      const slept = clock.sleep(ms, signal);
+      await clock.pass(ms);
+      await slept;
+    };
+    await takeFinished({ ...parts, clock: { ...clock, sleep } }, parts.signal);
+    expect(found).toEqual([[]]);
+    expect(captured()).toEqual([50]);
+  });
+
+  test("what goes on being written meanwhile is left to the watcher", async () => {
+    await write(50, "model.bin");
+    const clock = createFakeClock();
+    const startedAt = Date.now();
+    const sleep = async (ms: number) => {
+      await write(50, "optimizer.bin");
+      await clock.pass(ms);
+    };
+    const parts = capturing({ clock: { ...clock, sleep }, settleMs: 2_000, wallNow: () => startedAt + clock.now() });
+    await takeFinished(parts, parts.signal);
+    expect(captured()).toEqual([]);
+  });
+
+  test("what would have to be waited for much longer is left to the watcher, and so is all when the time is over", async () => {
+    await write(50, "model.bin");
+    const clock = createFakeClock();
+    const parts = capturing({ clock, wallNow: Date.now, settleMs: 3_600_000 });
+    await takeFinished(parts, parts.signal);
+    expect(captured()).toEqual([]);
+    const over = new AbortController();
+    const taking = takeFinished({ ...parts, settleMs: 20_000, clock: systemClock }, over.signal);
+    over.abort();
+    await expect(taking).rejects.toMatchObject({ code: "CANCELLED" });
+    expect(captured()).toEqual([]);
+  });
 });

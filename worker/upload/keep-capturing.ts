@@ -7,7 +7,7 @@ import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
-import { createLastSettler, createSettler, hasOpenWriter } from "./settle.ts";
+import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
@@ -47,9 +47,26 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
   if (how !== null && !capturing.signal.aborted) await lookLast(watching, how, capturing.signal);
 }
 
-/** Takes what is finished by now without waiting for quiet, because nothing of it is being written any more. */
-export const takeFinished = (capturing: Capturing): Promise<void> =>
-  lookLast(watchingOf(capturing), "done", capturing.signal);
+/** What needs longer to be sure of is left to the watcher. */
+const MOST_PATIENCE_MS = 30_000;
+
+/**
+ * Takes what is finished by now, while its program goes on. What does not say so itself is waited for until it has been
+ * quiet for the settle time, or until the signal fires. Faults: that of the signal.
+ */
+export async function takeFinished(capturing: Capturing, until: AbortSignal): Promise<void> {
+  const { settleMs, wallNow, signal } = capturing;
+  const settler = createSettlerByNow({ settleMs, wallNow, hasWriter: hasOpenWriter });
+  const watching = { ...watchingOf(capturing), signal, settler };
+  const { clock } = watching;
+  const endsAt = clock.now() + MOST_PATIENCE_MS;
+  for (;;) {
+    await lookOnce(watching);
+    const leftMs = settler.leftMs();
+    if (leftMs === 0 || clock.now() + leftMs > endsAt) return;
+    await clock.sleep(leftMs, until);
+  }
+}
 
 async function lookLast(watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> {
   await lookOnce({ ...watching, signal, settler: createLastSettler(how), rests: createRests(watching.clock.now) });

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookAt, type Look } from "./look.ts";
-import { createSettler, hasOpenWriter } from "./settle.ts";
+import { createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -27,6 +27,19 @@ function settler(hasWriter = async () => false) {
   const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
   const ask = async () => made.isSettled(candidate, await look());
   return { time, ask, why: () => made.whyUnfinished(folder) };
+}
+
+/** Its clock begins when the newest file was touched. */
+function settlerByNow(hasWriter = async () => false) {
+  const time = { now: 0, since: 0 };
+  const made = createSettlerByNow({ settleMs: 2_000, wallNow: () => time.since + time.now, hasWriter });
+  const candidate = { path: folder, name: "checkpoint-1", step: 1, kind: "folder" } as const;
+  const ask = async () => {
+    const seen = await look();
+    time.since ||= seen.touchedMs;
+    return made.isSettled(candidate, seen);
+  };
+  return { time, ask, leftMs: () => made.leftMs() };
 }
 
 test("is finished when it looked the same for the settle time, not before", async () => {
@@ -103,6 +116,49 @@ test("a file beside it that names it ends the wait, although the checkpoint itse
   expect(await ask()).toBe(false);
   await writeFile(join(folder, "../latest"), "global_step1");
   expect(await ask()).toBe(true);
+});
+
+test("while its program goes on, quiet that is shorter than the settle time may be the time between two files", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const { time, ask, leftMs } = settlerByNow();
+  expect([await ask(), leftMs()]).toEqual([false, 2_000]);
+  time.now = 1_999;
+  expect([await ask(), leftMs()]).toEqual([false, 1]);
+  time.now = 2_000;
+  expect([await ask(), leftMs()]).toEqual([true, 0]);
+});
+
+test("then what says itself that it is finished is taken at once, what says that it is not never", async () => {
+  const { time, ask, leftMs } = settlerByNow();
+  await writeFile(join(folder, "training_args.bin"), "arguments");
+  time.now = 3_600_000;
+  expect([await ask(), leftMs()]).toEqual([false, 0]);
+  time.now = 0;
+  await writeFile(join(folder, ".complete"), "");
+  expect(await ask()).toBe(true);
+});
+
+test("then small files may follow the Trainer's state, and much time may pass between those of many ranks", async () => {
+  await writeFile(join(folder, "trainer_state.json"), "{}");
+  const trainer = settlerByNow();
+  expect([await trainer.ask(), trainer.leftMs()]).toEqual([false, 2_000]);
+  await rm(join(folder, "trainer_state.json"));
+  await writeFile(join(folder, "zero_pp_rank_0_mp_rank_00_optim_states.pt"), "states");
+  const ranks = settlerByNow();
+  expect([await ranks.ask(), ranks.leftMs()]).toEqual([false, 30_000]);
+  ranks.time.now = 30_000;
+  expect(await ranks.ask()).toBe(true);
+});
+
+test("then what is written to after the first look is not waited for, nor what somebody has open", async () => {
+  await writeFile(join(folder, "model.bin"), "weights");
+  const written = settlerByNow();
+  await written.ask();
+  await writeFile(join(folder, "optimizer.bin"), "state");
+  expect([await written.ask(), written.leftMs()]).toEqual([false, 0]);
+  const held = settlerByNow(async () => true);
+  held.time.now = 60_000;
+  expect([await held.ask(), held.leftMs()]).toEqual([false, 0]);
 });
 
 test("is not finished while a process has a file in it open for writing", async () => {

@@ -45,8 +45,7 @@ export function createSettler(options: SettleOptions): Settler {
   const isDone = (readiness: Readiness, about: { look: Look; before: Seen | null }): boolean => {
     if (readiness.says === "unfinished") return false;
     if (readiness.says === "finished" && about.before !== null) return true;
-    const isSlow = readiness.says === "unsaid" && readiness.isSlow;
-    const waitMs = isSlow ? options.settleMs * LONGER : options.settleMs;
+    const waitMs = waitOf(readiness, options.settleMs);
     if (about.before !== null && options.now() - about.before.since >= waitMs) return true;
     // Seen for the first time, but untouched for long: the worker was started later than the program wrote it.
     return options.wallNow() - about.look.touchedMs > Math.max(waitMs, 1000);
@@ -70,6 +69,44 @@ export function createSettler(options: SettleOptions): Settler {
       // A tracker beside it may change although the checkpoint itself does not.
       if (now.readiness?.says !== "finished") now.readiness = await readReadiness(candidate, look);
       return isDone(now.readiness, { look, before }) && !(await options.hasWriter(path));
+    },
+  };
+}
+
+const waitOf = (readiness: Readiness, settleMs: number): number =>
+  readiness.says === "unsaid" && readiness.isSlow ? settleMs * LONGER : settleMs;
+
+/** For a look at what is finished by now, while its program goes on. */
+export interface SettlerByNow extends Settler {
+  /** Until the next of those that were quiet at their first look has been quiet for long enough; 0 when there is none. */
+  leftMs(): number;
+}
+
+/**
+ * What says itself that it is finished is taken at once. Of the rest its program may be between two files, so that only
+ * what was untouched for the settle time is taken; what is written to after the first look is not of now.
+ */
+export function createSettlerByNow(options: Omit<SettleOptions, "now">): SettlerByNow {
+  const first = new Map<string, string>();
+  const dueAt = new Map<string, number>();
+  return {
+    forget: () => undefined,
+    whyUnfinished: () => null,
+    leftMs: () => {
+      const left = [...dueAt.values()].map((at) => at - options.wallNow()).filter((ms) => ms > 0);
+      return left.length === 0 ? 0 : Math.min(...left);
+    },
+    isSettled: async (candidate, look) => {
+      const { path } = candidate;
+      if (!first.has(path)) first.set(path, look.fingerprint);
+      dueAt.delete(path);
+      if (look.files.length === 0 || look.hasTemporary) return false;
+      const readiness = await readReadiness(candidate, look);
+      if (readiness.says === "unfinished" || (await options.hasWriter(path))) return false;
+      const quietAt = look.touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000);
+      if (readiness.says === "finished" || options.wallNow() >= quietAt) return true;
+      if (first.get(path) === look.fingerprint) dueAt.set(path, quietAt);
+      return false;
     },
   };
 }
