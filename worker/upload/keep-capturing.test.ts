@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import { traitsOf } from "#storage/providers.ts";
@@ -134,5 +135,84 @@ describe("what is finished by now, while the program goes on", () => {
     over.abort();
     await expect(taking).rejects.toMatchObject({ code: "CANCELLED" });
     expect(captured()).toEqual([]);
+  });
+});
+
+describe("what was refused", () => {
+  /** Watches with a clock that is moved by hand; `goesOn` is asked between two looks with the time by that clock. */
+  async function watchWith(about: Partial<Capturing>, goesOn: (ms: number) => Promise<boolean>): Promise<void> {
+    const stop = new AbortController();
+    const clock = createFakeClock();
+    const startedAt = Date.now();
+    const sleep = async (ms: number) => {
+      await clock.pass(ms);
+      if (!(await goesOn(clock.now()))) stop.abort();
+    };
+    const wallNow = () => startedAt + clock.now();
+    const parts = { clock: { ...clock, sleep }, settleMs: 2_000, wallNow, until: stop.signal };
+    await keepCapturing(capturing({ ...parts, ...about }));
+  }
+  const finish = (step: number) => writeFile(join(watched, `checkpoint-${step}`, "trainer_state.json"), "{}");
+
+  test("as unfinished is taken by the last look when it was finished just before the program ended", async () => {
+    await write(60, "training_args.bin");
+    const refused: string[] = [];
+    await watchWith({ over: () => "done", onRefused: (_, { code }) => refused.push(code) }, async () => {
+      if (refused.length === 0) return true;
+      await finish(60);
+      return false;
+    });
+    expect(refused).toEqual(["NOT_FINISHED"]);
+    expect(captured()).toEqual([60]);
+  });
+
+  test("as unfinished is said once, and taken soon after it was finished while the program goes on", async () => {
+    await write(60, "training_args.bin");
+    const refused: string[] = [];
+    let finishedAt = 0;
+    let takenAt = 0;
+    await watchWith({ onRefused: (_, { code }) => refused.push(code) }, async (ms) => {
+      if (finishedAt === 0 && ms > 90_000) {
+        await finish(60);
+        finishedAt = ms;
+      }
+      takenAt = ms;
+      return captured().length === 0 && ms < 300_000;
+    });
+    expect(refused).toEqual(["NOT_FINISHED"]);
+    expect(captured()).toEqual([60]);
+    expect(takenAt - finishedAt).toBeLessThan(10_000);
+  });
+
+  /** No room until it is made. */
+  function tightDisk() {
+    const room = { isThere: false };
+    const withRoom: Capturing["disk"]["withRoom"] = (_, copy) =>
+      room.isThere ? copy() : Promise.reject(new Fault("DISK_BUDGET", { op: "capture" }));
+    return { room, disk: { withRoom } };
+  }
+
+  test("for want of room is tried again by the last look", async () => {
+    await write(60);
+    const { room, disk } = tightDisk();
+    await watchWith({ disk, over: () => "done", onRefused: () => (room.isThere = true) }, async () => !room.isThere);
+    expect(captured()).toEqual([60]);
+  });
+
+  test("rests as it was: when it is written anew it is taken without the rest of a minute", async () => {
+    await write(60);
+    const { room, disk } = tightDisk();
+    let refusedAt = 0;
+    let takenAt = 0;
+    await watchWith({ disk, onRefused: () => (room.isThere = true) }, async (ms) => {
+      if (room.isThere && refusedAt === 0) {
+        await writeFile(join(watched, "checkpoint-60", "more.bin"), "more");
+        refusedAt = ms;
+      }
+      takenAt = ms;
+      return captured().length === 0 && ms < 300_000;
+    });
+    expect(captured()).toEqual([60]);
+    expect(takenAt - refusedAt).toBeLessThan(30_000);
   });
 });

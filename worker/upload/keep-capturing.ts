@@ -38,6 +38,8 @@ export type ProgramOver = "done" | "crashed";
 /** A refusal for one of these is for good; the others (a full disk) are looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
+/** Of these it does not matter what exactly was refused. */
+const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
 /** Captures until no more are wanted, and then what a program that has ended left. */
 export async function keepCapturing(capturing: Capturing): Promise<void> {
@@ -68,26 +70,40 @@ export async function takeFinished(capturing: Capturing, until: AbortSignal): Pr
   }
 }
 
-async function lookLast(watching: Watching, how: ProgramOver, signal: AbortSignal): Promise<void> {
-  await lookOnce({ ...watching, signal, settler: createLastSettler(how), rests: createRests(watching.clock.now) });
+async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortSignal): Promise<void> {
+  const rests = createRests(watching.clock.now);
+  // There is no later look for which a refusal could rest.
+  const knows = watching.isTaken;
+  await lookOnce({ ...watching, signal, settler: createLastSettler(how), rests, knows });
 }
 
-function watchingOf(capturing: Capturing): Watching {
+interface WatchingHere extends Watching {
+  /** Whether it was captured, or refused for good. */
+  isTaken(path: string, fingerprint: string): boolean;
+}
+
+function watchingOf(capturing: Capturing): WatchingHere {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
-  const refusals = new Map<string, { what: string; at: number }>();
+  const refusals = new Map<string, { what: string; code: string; fingerprint: string; at: number }>();
   const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
 
-  const isResting = (path: string) => {
+  const isResting = (path: string, fingerprint: string) => {
     const refusal = refusals.get(path);
-    return refusal !== undefined && clock.now() - refusal.at < TRY_AGAIN_MS;
+    // What is not finished may be at any moment, by a file beside it too.
+    if (refusal === undefined || refusal.code === "NOT_FINISHED") return false;
+    const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
+    return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
   };
+  const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
   const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
     const { look, fault } = about;
-    const what = `${fault.code} ${look?.fingerprint ?? ""}`;
+    const { code } = fault;
+    const fingerprint = look?.fingerprint ?? "";
+    const what = `${code} ${fingerprint}`;
     const before = refusals.get(candidate.path);
-    refusals.set(candidate.path, { what, at: clock.now() });
-    if (look !== null && FOR_GOOD.has(fault.code)) await ledger.remember(candidate.path, look.fingerprint);
+    refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
+    if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
     if (before?.what === what) return;
     capturing.onRefused(candidate, fault);
     await outbox.add({
@@ -103,7 +119,8 @@ function watchingOf(capturing: Capturing): Watching {
     clock,
     signal: until,
     rests: createRests(clock.now),
-    knows: (path, fingerprint) => ledger.knows(path, fingerprint) || isResting(path),
+    isTaken,
+    knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;

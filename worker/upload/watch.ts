@@ -44,7 +44,7 @@ const MOST_REST_MS = 60_000;
 const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
 
-/** What was found as it was known is left alone for a while: a look at ten thousand files takes a tenth of a second. */
+/** What was found as it was known, or as it was said to be unfinished, is left alone for a while: a look at ten thousand files takes a tenth of a second. */
 export interface Rests {
   isResting(path: string): boolean;
   /** It was known; the look took so long. */
@@ -184,7 +184,9 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
     if (await settler.isSettled(candidate, look)) finished.push({ candidate, look });
     else {
       isWaiting = true;
-      await sayUnfinished(watching, { candidate, look });
+      const isSaid = await sayUnfinished(watching, { candidate, look });
+      // It may stay so for ever: reading it over and over must not cost much.
+      if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
     }
   }
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
@@ -196,13 +198,14 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
   return isWaiting;
 }
 
-/** Of one that nobody writes any more: a person should know that it will not be safe. */
-async function sayUnfinished(watching: Watching, about: { candidate: Candidate; look: Look }): Promise<void> {
+/** Of one that nobody writes any more: a person should know that it will not be safe. Returns whether it is such a one. */
+async function sayUnfinished(watching: Watching, about: { candidate: Candidate; look: Look }): Promise<boolean> {
   const { candidate, look } = about;
   const why = watching.settler.whyUnfinished(candidate.path);
-  if (why === null) return;
+  if (why === null) return false;
   const fault = new Fault("NOT_FINISHED", { op: "capture", subject: candidate.path, detail: why });
   await watching.onRefused(candidate, { look, fault });
+  return true;
 }
 
 /** `later`: it is not finished after all, so nothing is known about those before it either. */
