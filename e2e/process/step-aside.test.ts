@@ -1,0 +1,47 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { canComeBack } from "../../worker/host/step-aside.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const isWhole = process.platform === "linux" && spawnSync("ionice").error === undefined;
+
+/** What its threads have: `nice` of every one, and the I/O priority of the process. */
+function prioritiesOf(pid: number): { nice: number[]; io: string } {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const stat = (thread: string) => readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+  const nice = threads.map((thread) => Number(stat(thread).split(") ").at(-1)?.split(" ")[16]));
+  return { nice: [...new Set(nice)], io: execFileSync("ionice", ["-p", String(pid)], { encoding: "utf8" }).trim() };
+}
+
+const ASIDE = { nice: [5], io: "best-effort: prio 7" };
+const isAside = (pid: number) => JSON.stringify(prioritiesOf(pid)) === JSON.stringify(ASIDE);
+
+test.runIf(isWhole)("an agent steps aside with all of its threads", async () => {
+  const { pid } = await stage.startNode({ name: "aside", run: "aside" });
+  await waitUntil("it has stepped aside", () => isAside(pid));
+});
+
+test.runIf(isWhole && canComeBack())("a program has its whole share, also when it is started again", async () => {
+  const go = join(stage.dir, "go");
+  const says = `echo "began at $(cut -d' ' -f19 /proc/self/stat) $(ionice)"`;
+  const program = ["sh", "-c", `${says}; until rm ${go} 2>/dev/null; do sleep 0.05; done; exit 3`];
+  const flags = ["--restart", "on-failure:1"];
+  const worker = await stage.startNode({ name: "again", run: "again", flags, program });
+  const began = () => worker.lines.filter((line) => line.startsWith("began at"));
+  for (const starts of [1, 2]) {
+    await waitUntil(`start ${starts}`, () => began().length === starts);
+    await waitUntil("the worker has stepped aside", () => isAside(worker.pid));
+    writeFileSync(go, "");
+  }
+  expect(await worker.exited).toMatchObject({ code: 3 });
+  expect(new Set(began())).toEqual(new Set([`began at 0 ${spawnSync("ionice", { encoding: "utf8" }).stdout.trim()}`]));
+});
