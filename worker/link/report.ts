@@ -53,7 +53,7 @@ export async function keepDelivering(
     const news = new Promise<void>((resolve) => {
       outbox.onAdd = resolve;
     });
-    if (outbox.size === 0) {
+    if (!outbox.isMet || outbox.next().length === 0) {
       await Promise.race([news, clock.sleep(60_000, signal).catch(() => undefined)]);
       continue;
     }
@@ -72,9 +72,9 @@ export async function keepDelivering(
   }
 }
 
-/** One batch. */
+/** One batch; nothing before the hub has said how far it is. */
 export async function deliver(outbox: Outbox, hub: Hub): Promise<void> {
-  const events = outbox.next();
+  const events = outbox.isMet ? outbox.next() : [];
   if (events.length === 0) return;
   const { acceptedThrough } = await hub.ask("record", (client, signal) =>
     client.node.record.mutate({ events: [...events] }, { signal }),

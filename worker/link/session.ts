@@ -67,7 +67,7 @@ export async function openSession(parts: SessionParts): Promise<Session> {
         await writeStateFile(path, answer.store);
       }
       known.store = answer.store;
-      await parts.outbox.accepted(answer.acceptedThrough);
+      await parts.outbox.meet(answer.acceptedThrough);
     },
   };
   return session;
