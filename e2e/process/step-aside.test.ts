@@ -2,8 +2,10 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { canComeBack } from "../../worker/host/step-aside.ts";
 
 let stage: Stage;
@@ -28,6 +30,21 @@ const isAside = (pid: number) => JSON.stringify(prioritiesOf(pid)) === JSON.stri
 test.runIf(isWhole)("an agent steps aside with all of its threads", async () => {
   const { pid } = await stage.startNode({ name: "aside", run: "aside" });
   await waitUntil("it has stepped aside", () => isAside(pid));
+});
+
+test.runIf(isWhole)("however many cores there are, one thread works, and few help it", async () => {
+  const { pid } = await stage.startNode({ name: "few", run: "few", flags: ["--concurrency", "96"] });
+  writeCheckpoint({ folder: stage.folderOf("few"), step: 1, modelBytes: 8 << 20, optimizerBytes: 0, loss: 1 });
+  await waitUntil("it has saved one", async () =>
+    (await stage.client.runs.get.query({ run: runName.parse("few") })).checkpoints.some(
+      ({ state }) => state === "complete",
+    ),
+  );
+  const of = readdirSync(`/proc/${pid}/task`).map((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/comm`, "utf8").trim(),
+  );
+  // Four for files and names, four for V8's collector and compiler, one for its timers, one for signals.
+  expect(of.length, of.join(", ")).toBeLessThanOrEqual(11);
 });
 
 test.runIf(isWhole && canComeBack())("a program has its whole share, also when it is started again", async () => {
