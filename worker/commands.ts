@@ -120,6 +120,7 @@ export const COMMANDS = {
     most: 1,
     operands: "commands",
     says: "Show every setting, its value and where it comes from.",
+    more: "Without a command: those of all commands, each once. Limits that were set with `tidemark limit`, or by the hub, are shown as they hold. Ends with 2 when a value cannot be read.",
   },
   version: { usage: "tidemark version", most: 0, says: "Show the version." },
   help: {

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
-import { envName, flagEntries, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { envName, flagEntries, FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**
@@ -174,6 +174,28 @@ function readSecret(path: string, variable: string): string {
       detail: `the file ${path} cannot be read`,
       cause: error,
     });
+  }
+}
+
+/** One setting as the environment has it, and what is wrong with it: a bad one hides no other. */
+export function examineSetting(
+  command: CommandName,
+  name: FlagName,
+  env: Environment,
+): { setting: Setting; fault: Fault | null } {
+  const spec: FlagSpec = FLAGS[name];
+  const own = envName(name);
+  const set = [own, `${own}_FILE`, ...(spec.alsoEnv ?? [])].filter((variable) => (env[variable] ?? "") !== "");
+  const from = { flags: new Map(), env: Object.fromEntries(set.map((variable) => [variable, env[variable]])) };
+  try {
+    resolveConfig({ command, ...from });
+    return { setting: resolveOne({ name, spec }, from), fault: null };
+  } catch (error) {
+    if (!isFault(error)) throw error;
+    const [source = own] = set;
+    // What a file holds that cannot be read nobody knows.
+    const values = source.endsWith("_FILE") ? [] : [env[source] ?? ""];
+    return { setting: { name, spec, values, source }, fault: error };
   }
 }
 

@@ -4,9 +4,8 @@ import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
-import { type Config, platformFacts, rawKeysWarning, resolveConfig, shownValue, terminalWishes } from "./config.ts";
+import { type Config, platformFacts, rawKeysWarning, resolveConfig, terminalWishes } from "./config.ts";
 import type { CommandName } from "./commands.ts";
-import { envName } from "./flags.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -86,9 +85,13 @@ async function run(invocation: Invocation): Promise<number> {
       streams.out(completionScript(operands));
       return 0;
     }
-    case "config":
-      showConfig(terminal, operands[0]);
-      return 0;
+    case "config": {
+      const { showSettings } = await import("./verbs/config.ts");
+      const [word] = operands;
+      // A word that is no command is refused with the one that was meant.
+      const topic = word === undefined ? null : parseCommandLine([word]).command;
+      return showSettings({ topic, env: process.env, home: platformFacts(process.env).home, terminal });
+    }
     case "agent":
       keepHeapSmall();
       return runStoppable(invocation, terminal, async (verb) => {
@@ -225,26 +228,6 @@ async function helpFor({ flags, operands }: Invocation): Promise<string> {
   const [topic] = operands;
   if (topic === undefined) return generalHelp();
   return commandHelp(parseCommandLine([topic]).command);
-}
-
-function showConfig(terminal: Terminal, topic: string | undefined): void {
-  // A word that is no command is refused with the one that was meant.
-  const commands: CommandName[] = topic === undefined ? ["agent", "cp"] : [parseCommandLine([topic]).command];
-  for (const command of commands) {
-    const { settings } = resolveConfig({ command, flags: new Map(), env: process.env });
-    for (const setting of settings.filter(({ name }) => name !== "help")) {
-      const value = shownValue(setting);
-      const text = `${command}  ${envName(setting.name).padEnd(28)} ${value}  (${setting.source ?? "not set"})`;
-      terminal.result(text, {
-        type: "setting",
-        command,
-        name: setting.name,
-        env: envName(setting.name),
-        value,
-        source: setting.source,
-      });
-    }
-  }
 }
 
 /** Also of a command line that cannot be read. What follows `--` is for a program. */

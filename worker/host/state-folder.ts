@@ -1,5 +1,5 @@
 import { access, constants, mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 
 /**
@@ -8,8 +8,7 @@ import { Fault } from "#protocol/fault.ts";
  * @throws Fault FOLDER_UNWRITABLE
  */
 export async function stateFolder(wished: string | null, home: string | null): Promise<string> {
-  const choices =
-    wished !== null ? [resolve(wished)] : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
+  const choices = choicesOf(wished, home);
   let reason: unknown = null;
   for (const choice of choices) {
     try {
@@ -22,3 +21,28 @@ export async function stateFolder(wished: string | null, home: string | null): P
   }
   throw new Fault("FOLDER_UNWRITABLE", { op: "start", subject: choices.at(-1) ?? "", cause: reason });
 }
+
+/** The one that would be taken, when it is there already; makes nothing. */
+export async function findStateFolder(wished: string | null, home: string | null): Promise<string | null> {
+  for (const choice of choicesOf(wished, home)) {
+    if (await isUsable(choice)) return choice;
+    // It would be made, and nothing is in it yet.
+    if ((await isMissing(choice)) && (await isUsable(dirname(choice)))) return null;
+  }
+  return null;
+}
+
+const choicesOf = (wished: string | null, home: string | null): readonly string[] =>
+  wished !== null ? [resolve(wished)] : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
+
+const isUsable = (folder: string): Promise<boolean> =>
+  access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+const isMissing = (folder: string): Promise<boolean> =>
+  access(folder).then(
+    () => false,
+    () => true,
+  );

@@ -24,11 +24,11 @@ type PassingLimits = z.infer<typeof file>;
 
 export const NOTHING_SET: SetLimits = { up: null, down: null };
 
-const pathIn = (state: string): string => join(state, "limits.json");
+export const limitsFile = (state: string): string => join(state, "limits.json");
 
 /** What is set now; nothing when the file is missing or cannot be understood. Faults: READ_FAILED. */
 export async function readSetLimits(state: string, wallNow: () => number = Date.now): Promise<SetLimits> {
-  const kept = await readStateFile(pathIn(state), file);
+  const kept = await readStateFile(limitsFile(state), file);
   if (kept === null) return NOTHING_SET;
   const { up, down } = kept.until !== null && wallNow() >= kept.until ? (kept.later ?? NOTHING_SET) : kept;
   return { up, down };
@@ -36,7 +36,7 @@ export async function readSetLimits(state: string, wallNow: () => number = Date.
 
 /** `wanted` until a moment of this machine's clock, and then what would hold without it. Faults: READ_FAILED. */
 export async function limitsUntil(state: string, wanted: SetLimits, until: number): Promise<PassingLimits> {
-  const kept = await readStateFile(pathIn(state), file);
+  const kept = await readStateFile(limitsFile(state), file);
   const isPassing = kept !== null && kept.until !== null && Date.now() < kept.until;
   const later = isPassing ? kept.later : await readSetLimits(state);
   return { ...wanted, until, later };
@@ -45,11 +45,11 @@ export async function limitsUntil(state: string, wanted: SetLimits, until: numbe
 /** Sets them, or takes the file away when nothing is set any more. Faults: NO_SPACE, WRITE_FAILED. */
 export async function writeSetLimits(state: string, wanted: SetLimits | PassingLimits): Promise<void> {
   if (wanted.up !== null || wanted.down !== null || "until" in wanted) {
-    await writeStateFile(pathIn(state), wanted);
+    await writeStateFile(limitsFile(state), wanted);
     return;
   }
-  await rm(pathIn(state), { force: true }).catch((error: unknown) => {
-    throw diskFault(error, { op: "write", subject: pathIn(state), otherwise: "WRITE_FAILED" });
+  await rm(limitsFile(state), { force: true }).catch((error: unknown) => {
+    throw diskFault(error, { op: "write", subject: limitsFile(state), otherwise: "WRITE_FAILED" });
   });
 }
 
