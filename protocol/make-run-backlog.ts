@@ -19,6 +19,7 @@ export const makeRunBacklog = (changes: Partial<RunBacklog> = {}): RunBacklog =>
   intervalMs: null,
   trainedStep: null,
   trainedAt: null,
+  idleMs: 0,
   leastIntervalMs: null,
   ...changes,
 });

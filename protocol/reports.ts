@@ -74,6 +74,8 @@ export const runBacklog = z.object({
   /** How far training has come, captured or not, as far as its program says; and when it was last seen at work. */
   trainedStep: step.nullable().default(null),
   trainedAt: instant.nullable().default(null),
+  /** Of the time since the newest safe step was written (since `startedAt` without one), that in which nothing trained. */
+  idleMs: byteCount.default(0),
   /** Shortest time between two checkpoints that this node's uplink can sustain; null while that is not known. */
   leastIntervalMs: byteCount.nullable().default(null),
 });

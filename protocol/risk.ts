@@ -2,9 +2,9 @@ import type { RunBacklog } from "./reports.ts";
 
 /**
  * What would be lost if a node died now. Bytes: what is captured and not safe. Time: all training since the newest safe
- * step was written, captured or not, because nothing of it survives. Training counts as going on for three of its own
- * checkpoint intervals (at least ten minutes) after the last capture; a program that stopped earlier and left everything
- * safe loses nothing.
+ * step was written, captured or not, because nothing of it survives; time in which nothing trained is not lost. Training
+ * counts as going on for three of its own checkpoint intervals (at least ten minutes) after its last sign: a capture, a step
+ * it said, or that the worker saw its program run. A program that stopped earlier and left everything safe loses nothing.
  */
 
 export interface Risk {
@@ -13,7 +13,7 @@ export interface Risk {
   checkpoints: number;
   /** Training time that would be repeated. */
   lossMs: number;
-  /** Steps already on disk here but not safe. */
+  /** Steps done here, written or not, that are not safe. */
   steps: number;
   oldestUnsafeAt: number | null;
 }
@@ -25,16 +25,17 @@ const MIN_QUIET_MS = 10 * 60_000;
 
 /** Risk of one run at `nowMs` (the clock that stamped the report). */
 export function riskOf(run: RunBacklog, nowMs: number): Risk {
-  const lastSign = run.localAt ?? run.startedAt;
+  const lastSign = Math.max(run.localAt ?? run.startedAt, run.trainedAt ?? 0, run.safeAt ?? 0);
   const quietAfter = lastSign + Math.max(MIN_QUIET_MS, QUIET_INTERVALS * (run.intervalMs ?? 0));
   const trainedUntil = nowMs <= quietAfter ? nowMs : lastSign;
-  const safeUntil = run.safeAt ?? run.startedAt;
+  const safeUntil = (run.safeAt ?? run.startedAt) + run.idleMs;
+  const lastStep = Math.max(run.localStep ?? 0, run.trainedStep ?? 0);
   return {
     bytes: run.unsafeBytes,
     files: run.unsafeFiles,
     checkpoints: run.unsafeCheckpoints,
     lossMs: Math.max(0, trainedUntil - safeUntil),
-    steps: run.localStep === null ? 0 : Math.max(0, run.localStep - (run.safeStep ?? 0)),
+    steps: Math.max(0, lastStep - (run.safeStep ?? 0)),
     oldestUnsafeAt: run.oldestUnsafeAt,
   };
 }

@@ -30,7 +30,7 @@ const sayAtRisk = () => {
   const unsafe = { unsafeCheckpoints: 1, unsafeFiles: 2, unsafeBytes: 3_000, movedBytes: 1_000 };
   const safe = { safeStep: 400, safeAt: now - 600_000, safeBytes: 5_000, localStep: 500, localAt: now - 60_000 };
   const times = { oldestUnsafeAt: now - 90_000, startedAt: now - 6_000_000, intervalMs: 540_000 };
-  const unsaid = { trainedStep: null, trainedAt: null, leastIntervalMs: null };
+  const unsaid = { trainedStep: null, trainedAt: null, idleMs: 0, leastIntervalMs: null };
   const backlog = { run, writerEpoch: 1, ...unsafe, ...safe, ...times, ...unsaid };
   return callAs(test.hub, node.caller).node.progress({ ...report(test.hub), rttMs: 40, runs: [backlog] });
 };

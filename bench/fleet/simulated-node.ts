@@ -148,6 +148,7 @@ export async function createSimulatedNode(hub: HubAddress, given: Given): Promis
           intervalMs,
           trainedStep: null,
           trainedAt: null,
+          idleMs: 0,
           leastIntervalMs: 120_000,
         },
       ],

@@ -76,6 +76,7 @@ const backlog = (changes: Partial<RunBacklog> = {}): RunBacklog => ({
   intervalMs: 540_000,
   trainedStep: null,
   trainedAt: null,
+  idleMs: 0,
   leastIntervalMs: null,
   ...changes,
 });

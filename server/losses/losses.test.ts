@@ -12,11 +12,11 @@ const losses = () => callAs(test.hub, "viewer").losses.list({ run: null, nodeId:
 /** What the node says of the run: seen on disk up to one step, trained up to another. */
 async function says(
   who: TestNode,
-  about: { localStep: number; trainedStep: number | null; at: number },
+  about: { localStep: number; trainedStep: number | null; at: number; idleMs?: number },
 ): Promise<void> {
-  const { localStep, trainedStep, at } = about;
+  const { localStep, trainedStep, at, idleMs = 0 } = about;
   const trained = { trainedStep, trainedAt: trainedStep === null ? null : at };
-  const backlog = makeRunBacklog({ run, startedAt: at - 3_600_000, ...trained, localStep, localAt: at });
+  const backlog = makeRunBacklog({ run, startedAt: at - 3_600_000, ...trained, localStep, localAt: at, idleMs });
   const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null, disk: null, cpuPercent: null };
   const report = { bootId: "boot-one-id", seq: 1, at, ...rates, runs: [backlog], transfers: [] };
   await callAs(test.hub, who.caller).node.progress(report);
@@ -102,6 +102,13 @@ describe("a run that another node takes over", () => {
     await says(node, { localStep: 80, trainedStep: null, at: test.hub.now() });
     await claim(other);
     expect(await losses()).toMatchObject([{ fromStep: null, lastStep: 80, lostSteps: 80, lostMs: 3_600_000 }]);
+  });
+
+  it("has not lost the time in which its writer did not train", async () => {
+    await claim(node);
+    await says(node, { localStep: 80, trainedStep: null, at: test.hub.now(), idleMs: 3_000_000 });
+    await claim(other);
+    expect(await losses()).toMatchObject([{ lostSteps: 80, lostMs: 600_000 }]);
   });
 
   it("has lost nothing when the newest step was safe", async () => {

@@ -81,6 +81,9 @@ export async function recordTakeover(
   const lastStep = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
   if (lastStep <= (parent?.step ?? 0)) return null;
   const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
+  const since = parent?.at ?? report.startedAt;
+  // Told for the time since the newest safe step only: of an older one it is not known.
+  const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
   const lost = {
     id: createHash("sha256").update(`${run}\0${epoch}`).digest("hex").slice(0, 32),
     at: hub.now(),
@@ -90,7 +93,7 @@ export async function recordTakeover(
     by: node,
     fromStep: parent?.step ?? null,
     lastStep,
-    lostMs: Math.max(0, lastAt - (parent?.at ?? report.startedAt)),
+    lostMs: Math.max(0, lastAt - since - idleMs),
   };
   return write(tx, lost, hub);
 }

@@ -195,7 +195,7 @@ describe("restore drills", () => {
   const view = () => callAs(test.hub, "viewer").drills.get({ run });
   const none = { safeStep: null, safeAt: null, safeBytes: 0, localStep: null, localAt: null, intervalMs: null };
   const unsafe = { unsafeCheckpoints: 1, unsafeFiles: 1, unsafeBytes: 5, movedBytes: 0, oldestUnsafeAt: 1 };
-  const untold = { trainedStep: null, trainedAt: null, leastIntervalMs: null };
+  const untold = { trainedStep: null, trainedAt: null, idleMs: 0, leastIntervalMs: null };
   const backlog = { run, writerEpoch: 1, startedAt: 1, ...none, ...unsafe, ...untold };
   const drills = () => test.hub.db.transfer.findMany({ where: { direction: "drill" }, orderBy: { createdAt: "asc" } });
 

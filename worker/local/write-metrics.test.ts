@@ -37,6 +37,7 @@ const status: LocalStatus = {
       intervalMs: 60_000,
       trainedStep: 25,
       trainedAt: 2,
+      idleMs: 0,
       leastIntervalMs: 90_000,
       risk: { ...NO_RISK, lossMs: 1_500, steps: 20 },
       etaMs: 100_000,

@@ -24,6 +24,14 @@ test("a run that goes back to its beginning has lost all of it", () => {
   });
 });
 
+test("time in which nothing trained was not lost", () => {
+  const last = { step: 137, at: 90_000_000, resumed: { at: 89_910_000, fromAt: null } };
+  expect(lossOf(interruption({ last }))?.lostMs).toBe(90_000);
+  // It went on from one that was not safe, written 40 s after the one that it goes on from now.
+  const carried = { ...last, resumed: { at: 89_910_000, fromAt: 1_040_000 } };
+  expect(lossOf(interruption({ last: carried }))?.lostMs).toBe(130_000);
+});
+
 test("nothing is lost when it goes on from the step it had come to, or when nobody knows how far that was", () => {
   expect(lossOf(interruption({ last: { step: 120, at: 2_000_000 } }))).toBeNull();
   expect(lossOf(interruption({ last: null }))).toBeNull();

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
+import { idleMsSince } from "./idle-since.ts";
+import type { Resumed } from "./training.ts";
 
 /** What an interruption cost: the distance between how far training had come and where it goes on. */
 export interface Interruption {
@@ -9,7 +11,7 @@ export interface Interruption {
   /** Where it goes on, and when that was written; null: from the beginning. */
   from: { step: number; at: number } | null;
   /** How far it had come; null when nothing is known of it. */
-  last: { step: number; at: number } | null;
+  last: { step: number; at: number; resumed?: Resumed | undefined } | null;
   /** When the run began, for one that goes back to its beginning. Epoch ms. */
   beganAt: number;
 }
@@ -21,7 +23,8 @@ export function lossOf({ run, epoch, from, last, beganAt }: Interruption): WorkL
   if (last === null) return null;
   const lostSteps = last.step - (from?.step ?? 0);
   if (lostSteps <= 0) return null;
-  const lostMs = Math.max(0, Math.round(last.at - (from?.at ?? beganAt)));
+  const since = from?.at ?? beganAt;
+  const lostMs = Math.max(0, Math.round(last.at - since - idleMsSince(since, last.resumed)));
   const what = JSON.stringify([run, epoch, from?.step ?? null, last.step, Math.round(last.at)]);
   return {
     type: "work-lost",

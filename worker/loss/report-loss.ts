@@ -19,5 +19,8 @@ export async function reportLoss(
     await outbox.add(loss);
     narrator.lost(loss);
   }
-  training.note(run, { step: from?.step ?? 0, at: Date.now(), epoch });
+  const at = Date.now();
+  // What is in the bucket is safe, and so is what was done before it.
+  const fromAt = from !== null && from.step > (claim.newest?.step ?? -1) ? from.at : null;
+  training.note(run, { step: from?.step ?? 0, at, epoch, resumed: { at, fromAt } });
 }

@@ -7,6 +7,7 @@ import { openTraining as open } from "./training.ts";
 
 /** What programs wrote themselves. */
 const written = new Map<string, StepRecord>();
+const ID = "0".repeat(32);
 const openTraining = (path: string) =>
   open(path, { records: { read: (run) => written.get(run) ?? null }, wallNow: () => 1_000 });
 
@@ -48,6 +49,20 @@ test("time passes while the program runs, and only forward", () => {
   expect(training.of("a", 1)).toEqual({ step: 3, at: 160, epoch: 1 });
 });
 
+test("when the program was started last is known until it is started again, also to the next worker", () => {
+  const path = join(folder, "resumed.json");
+  const training = openTraining(path);
+  training.note("s", { step: 3, at: 100, epoch: 1, resumed: { at: 100, fromAt: 20 } });
+  training.note("s", { step: 5, at: 110, epoch: 1 });
+  written.set("s", { id: ID, turn: 1, step: 8, at: 120 });
+  training.goesOn("s", 130);
+  const known = { step: 8, at: 130, epoch: 1, resumed: { at: 100, fromAt: 20 } };
+  expect(training.of("s", 1)).toEqual(known);
+  expect(openTraining(path).of("s", 1)).toEqual(known);
+  training.note("s", { step: 5, at: 200, epoch: 1, resumed: { at: 200, fromAt: null } });
+  expect(training.of("s", 1)?.resumed).toEqual({ at: 200, fromAt: null });
+});
+
 test("where nothing can be written a step says so, time goes on without a word, and both are known", () => {
   const training = openTraining(join(folder, "no-such-folder", "training.json"));
   expect(() => training.note("a", { step: 1, at: 1, epoch: 1 })).toThrow(/could not be written/);
@@ -63,8 +78,6 @@ test("a file that is torn is as good as none, and is written anew", () => {
   training.note("a", { step: 3, at: 1, epoch: null });
   expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ a: { step: 3, at: 1, epoch: null } });
 });
-
-const ID = "0".repeat(32);
 
 test("what a program wrote counts without a word, in the epoch of what was known, and is taken once", () => {
   const path = join(folder, "recorded.json");

@@ -27,6 +27,15 @@ export interface TrainedPoint {
   at: number;
   /** Writer epoch; null while the hub has not said which one it is. */
   epoch: number | null;
+  /** Of the last start that this worker saw; kept until the next one. */
+  resumed?: Resumed | undefined;
+}
+
+/** A start of a program, epoch ms. */
+export interface Resumed {
+  at: number;
+  /** When what it goes on from was written, where that was not safe then; null: what came before is not to be lost any more. */
+  fromAt: number | null;
 }
 
 const points = z.record(
@@ -35,6 +44,7 @@ const points = z.record(
     step: z.number(),
     at: z.number(),
     epoch: z.number().nullable(),
+    resumed: z.object({ at: z.number(), fromAt: z.number().nullable() }).optional(),
     /** Up to where the program's record was read. */
     taken: z.object({ id: z.string(), turn: z.number() }).optional(),
   }),
@@ -70,9 +80,18 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       // A full disk must not end what only reads or keeps the time; the next step that is told says so.
     }
   };
-  const note = (run: string, { step, at, epoch }: TrainedPoint) => {
-    const taken = known.get(run)?.taken;
-    known.set(run, { step, at, epoch, ...(taken !== undefined && { taken }) });
+  const note = (run: string, point: TrainedPoint) => {
+    const { step, at, epoch } = point;
+    const before = known.get(run);
+    const taken = before?.taken;
+    const resumed = point.resumed ?? before?.resumed;
+    known.set(run, {
+      step,
+      at,
+      epoch,
+      ...(taken !== undefined && { taken }),
+      ...(resumed !== undefined && { resumed }),
+    });
     write();
   };
   /** A record found after a start is of the epoch of what was known then: the program's life began in it. */
@@ -83,7 +102,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     const { id, turn, step } = record;
     if (point?.taken?.id === id && turn <= point.taken.turn) return { point, isRecorded: true };
     const at = Math.min(record.at, wallNow());
-    const fresh = { step, at, epoch: point?.epoch ?? null, taken: { id, turn } };
+    const fresh = { ...point, step, at, epoch: point?.epoch ?? null, taken: { id, turn } };
     known.set(run, fresh);
     writeIfPossible();
     return { point: fresh, isRecorded: true };
@@ -92,7 +111,8 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     of: (run, epoch) => {
       const { point } = takeRecord(run);
       if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
-      return { step: point.step, at: point.at, epoch: point.epoch };
+      const { step, at, resumed } = point;
+      return { step, at, epoch: point.epoch, ...(resumed !== undefined && { resumed }) };
     },
     note,
     hear: (run, word) => {

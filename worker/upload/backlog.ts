@@ -4,6 +4,7 @@ import { movementOf, stalledMsOf } from "../engine/movement-of.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Uplink } from "./uplink.ts";
+import { idleMsSince } from "../loss/idle-since.ts";
 import type { Training } from "../loss/training.ts";
 import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Run, Runs } from "./runs.ts";
@@ -34,6 +35,7 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   );
   const trained = training.of(run.name, run.claim?.epoch ?? null);
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
+  const startedAt = await ledger.runStartedAt(run.name);
   const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
   const sent = waiting
     .filter(({ id }) => uploader.uncommitted.has(id))
@@ -51,10 +53,11 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     safeBytes: safe?.sizeBytes ?? 0,
     localStep: local?.step ?? null,
     localAt: local?.at ?? null,
-    startedAt: await ledger.runStartedAt(run.name),
+    startedAt,
     intervalMs: ledger.intervalMs(run.name),
     trainedStep: trained?.step ?? null,
     trainedAt: trained === null ? null : Math.round(trained.at),
+    idleMs: idleMsSince(safe?.at ?? startedAt, trained?.resumed),
     leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? 0, uplink.bytesPerSecond()),
   };
 }
