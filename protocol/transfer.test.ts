@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isEnded, markTriedAgain, mayMove } from "./transfer.ts";
+import { isEnded, judgeWish, markTriedAgain, mayMove, TRANSFER_WISHES, type TransferWish } from "./transfer.ts";
 import { TRANSFER_STATES } from "./transfer-kinds.ts";
 
 test("an upload in flight is never superseded", () => {
@@ -19,4 +19,19 @@ test("nothing leaves done, cancelled or superseded, and only failed can be tried
 test("a piece that is tried again is marked in the map, one that is safe stays so", () => {
   expect(markTriedAgain("##>..", [1, 2, 4, 9])).toBe("##!.!");
   expect(markTriedAgain("##>..", [])).toBe("##>..");
+});
+
+test("a wish leads along moves that a person may make, and means nothing where it is fulfilled or comes too late", () => {
+  for (const wish of ["cancel", "pause", "resume", "retry"] as const satisfies readonly TransferWish[]) {
+    const { from, to } = TRANSFER_WISHES[wish];
+    for (const state of from) {
+      expect(mayMove(state, to, "person"), `${wish} ${state}`).toBe(true);
+      expect(judgeWish(state, wish)).toBe("to do");
+    }
+    expect(judgeWish("done", wish)).toBe("impossible");
+  }
+  expect(judgeWish("running", "resume")).toBe("fulfilled");
+  expect(judgeWish("waiting", "retry")).toBe("fulfilled");
+  expect(judgeWish("paused", "retry")).toBe("impossible");
+  expect(judgeWish("failed", "resume")).toBe("impossible");
 });

@@ -28,6 +28,26 @@ export function mayMove(from: TransferState, to: TransferState, by: MoveBy): boo
   return TRANSFER_MOVES[from][to]?.includes(by) ?? false;
 }
 
+/** What a person may want of a transfer. */
+export type TransferWish = "cancel" | "pause" | "resume" | "retry";
+
+/** Where a wish leads, from where it is one (a retry is for what failed, resuming for what was paused), and where it is fulfilled. */
+export const TRANSFER_WISHES: Readonly<
+  Record<TransferWish, { to: TransferState; from: readonly TransferState[]; fulfilled: readonly TransferState[] }>
+> = {
+  cancel: { to: "cancelled", from: ["waiting", "running", "paused"], fulfilled: ["cancelled"] },
+  pause: { to: "paused", from: ["waiting", "running"], fulfilled: ["paused"] },
+  resume: { to: "waiting", from: ["paused"], fulfilled: ["waiting", "running"] },
+  retry: { to: "waiting", from: ["failed"], fulfilled: ["waiting", "running"] },
+};
+
+/** What a wish means for a transfer in this state. */
+export function judgeWish(state: TransferState, wish: TransferWish): "to do" | "fulfilled" | "impossible" {
+  const { to, from, fulfilled } = TRANSFER_WISHES[wish];
+  if (fulfilled.includes(state)) return "fulfilled";
+  return from.includes(state) && mayMove(state, to, "person") ? "to do" : "impossible";
+}
+
 /** A transfer in one of these states will not move by itself any more. */
 export const isEnded = (state: TransferState): boolean =>
   state === "done" || state === "failed" || state === "cancelled" || state === "superseded";

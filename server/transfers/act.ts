@@ -2,7 +2,7 @@ import type * as z from "zod";
 import { MOVING_KINDS, type Command } from "#protocol/commands.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { transferAction } from "#protocol/requests.ts";
-import { mayMove, type TransferState } from "#protocol/transfer.ts";
+import { judgeWish, type TransferState } from "#protocol/transfer.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countUp } from "../counters.ts";
@@ -23,19 +23,8 @@ import { transferRowOf } from "./transfer-row.ts";
 
 type Action = z.infer<typeof transferAction>["action"];
 
-const WANTED: Readonly<Record<Action, TransferState>> = {
-  cancel: "cancelled",
-  pause: "paused",
-  resume: "waiting",
-  retry: "waiting",
-};
-
-/** A retry is for what failed; resuming is for what a person paused. */
-const FROM: Readonly<Partial<Record<Action, TransferState>>> = { resume: "paused", retry: "failed" };
-
 function refuseIllegal(action: Action, row: Transfer, state: TransferState): void {
-  const from = FROM[action];
-  if (mayMove(state, WANTED[action], "person") && (from === undefined || from === state)) return;
+  if (judgeWish(state, action) === "to do") return;
   throw new Fault("CONFLICT", { op: action, subject: `step ${row.step} of ${row.run}`, detail: `it is ${state}` });
 }
 

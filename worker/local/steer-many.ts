@@ -1,17 +1,9 @@
 import type * as z from "zod";
 import { isFault } from "#protocol/fault.ts";
 import type { SteerAnswer, steerInput } from "#protocol/local.ts";
-import { mayMove, type TransferState } from "#protocol/transfer.ts";
+import { judgeWish } from "#protocol/transfer.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { EVERY_RUN } from "../upload/ledger.ts";
-
-const FROM: Readonly<Record<z.infer<typeof steerInput>["wish"], readonly TransferState[]>> = {
-  pause: ["waiting", "running"],
-  resume: ["paused"],
-  retry: ["failed"],
-  cancel: ["waiting", "running", "paused"],
-};
-const TO = { pause: "paused", resume: "waiting", retry: "waiting", cancel: "cancelled" } as const;
 
 /**
  * Steers many uploads at once. Pausing a run, or all, is remembered beside its uploads: those that are captured later are
@@ -26,15 +18,14 @@ export async function steerMany(
   const meant = ledger
     .all()
     .filter((item) => (run === undefined || item.run === run) && (step === undefined || item.step === step))
-    .filter(({ state }) => FROM[wish].includes(state) && mayMove(state, TO[wish], "person"));
+    .filter(({ state }) => judgeWish(state, wish) === "to do");
   let uploads = 0;
   for (const { transferId } of meant) {
     try {
       await uploader.steer(transferId, wish);
       uploads++;
     } catch (error) {
-      if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT" && error.code !== "INTERNAL"))
-        throw error;
+      if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT")) throw error;
     }
   }
   uploader.wake();

@@ -1,5 +1,6 @@
 import type { Fault } from "#protocol/fault.ts";
 import type { NodeStore } from "#protocol/hello.ts";
+import type { TransferWish } from "#protocol/transfer.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
@@ -30,8 +31,8 @@ export interface Uploader {
   readonly uncommitted: ReadonlyMap<string, { tally: Tally | null; fault: Fault }>;
   /** Why the queue does not move, when there is a reason. */
   readonly waitingFor: Fault | null;
-  /** Faults: NOT_FOUND, CONFLICT. */
-  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
+  /** Faults: NOT_FOUND, CONFLICT when its state does not allow it. */
+  steer(transferId: string, wish: TransferWish): Promise<void>;
 }
 
 /** What everything that sends captures needs, to whatever home. */

@@ -314,6 +314,39 @@ test("paused it keeps its place and what was sent, and goes on when resumed", as
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
 });
 
+test("a wish that an upload under way cannot follow, or follows already, does not stop it", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 1 });
+  const { uploader, done } = await work({}, ended(1), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const before = uploader.active?.tally;
+  await Promise.all([uploader.steer(taken.transferId, "resume"), uploader.steer(taken.transferId, "retry")]);
+  expect(uploader.active?.tally).toBe(before);
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+});
+
+test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 4_000_000, connections: 1 });
+  const { uploader, done } = await work({}, () => false, slow);
+  const steer = (...wishes: ("cancel" | "pause" | "resume" | "retry")[]) =>
+    Promise.all(wishes.map((wish) => uploader.steer(taken.transferId, wish)));
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  await steer("pause", "pause");
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await expect(steer("retry")).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await steer("resume", "resume");
+  while (uploader.active === null) await systemClock.sleep(5);
+  const cancels = await Promise.allSettled([steer("cancel"), steer("cancel")]);
+  expect(cancels.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(cancels[1]).toMatchObject({ reason: { code: "NOT_FOUND" } });
+  stop.abort(new Fault("CANCELLED"));
+  await done;
+  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
+});
+
 test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async () => {
   await capture(100, { run, bytes: 22_000_000 });
   await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });

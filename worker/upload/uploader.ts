@@ -15,6 +15,7 @@ import { createLateCommits } from "./commit-late.ts";
 import { isHopeless, settleEnded } from "./settle-ended.ts";
 import { nextToUpload, supersededBy } from "./ledger.ts";
 import { newAttempt } from "./snapshot.ts";
+import { createSteering } from "./steer-upload.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 import { announce, commit, journalOf, prepareCapture, sendCapture, type UploadJob } from "./upload.ts";
 
@@ -322,6 +323,18 @@ export function createUploader(given: UploaderParts): Uploader {
     }
   };
 
+  const steer = createSteering({
+    ledger,
+    wallNow: parts.wallNow,
+    letGo: async (item) => {
+      const stop = state.active?.capture.id === item.id ? state.stop : null;
+      stop?.controller.abort(new Fault("CANCELLED"));
+      await stop?.ended;
+      await late.drop(item.id);
+    },
+    cancel: (item) => end(item, "cancelled", { by: "person", fault: new Fault("CANCELLED") }),
+  });
+
   const keepUploading = async () => {
     while (!signal.aborted) {
       try {
@@ -383,15 +396,7 @@ export function createUploader(given: UploaderParts): Uploader {
       if (failures.length > 0) throw failures[0];
     },
     steer: async (transferId, wish) => {
-      const item = ledger.byTransfer(transferId);
-      if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
-      const stop = state.active?.capture.id === item.id ? state.stop : null;
-      // First let go of the files, then decide: it may have become safe in this moment.
-      stop?.controller.abort(new Fault("CANCELLED"));
-      await stop?.ended;
-      await late.drop(item.id);
-      if (wish === "cancel") await end(item, "cancelled", { by: "person", fault: new Fault("CANCELLED") });
-      else await ledger.move(item.id, wish === "pause" ? "paused" : "waiting", { by: "person", at: parts.wallNow() });
+      await steer(transferId, wish);
       bell.ring();
     },
   };
