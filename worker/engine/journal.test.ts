@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -72,6 +72,25 @@ test("what a full disk left of a line does not hide the lines that follow", asyn
   const { stdout } = spawnSync("sh", [...limited, join(import.meta.dirname, "journal.ts"), path], { encoding: "utf8" });
   expect(stdout.trim()).toBe("WRITE_FAILED");
   expect(await read()).toEqual([1, 3]);
+});
+
+test("one for whose smaller self there is no room is opened as it is, and goes on", async () => {
+  // Twice what the process may write to a file, and none of it can be left out.
+  await write(Array.from({ length: 1_000 }, (_, at) => at));
+  const script = `(async () => {
+    process.on("SIGXFSZ", () => undefined);
+    const { openJournal } = await import(process.argv[1]);
+    const journal = await openJournal(process.argv[2], { safeParse: (data) => ({ success: true, data }) });
+    const records = [...journal.records];
+    await journal.compact(() => records);
+    console.log(await journal.append({ n: 0 }).catch((error) => error.code));
+    await journal.close();
+  })()`;
+  const limited = ["-c", 'ulimit -f 16; exec "$@"', "sh", process.execPath, "-e", script];
+  const { stdout } = spawnSync("sh", [...limited, join(import.meta.dirname, "journal.ts"), path], { encoding: "utf8" });
+  expect(stdout.trim()).toBe("WRITE_FAILED");
+  expect(await readdir(join(folder, "deep"))).toEqual(["journal.jsonl"]);
+  expect(await read()).toHaveLength(1_000);
 });
 
 test("garbage at the end does no harm", async () => {

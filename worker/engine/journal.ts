@@ -1,4 +1,4 @@
-import { open, readFile, rename, mkdir, type FileHandle } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
@@ -18,7 +18,8 @@ export interface Journal<T> {
   append(record: T): Promise<void>;
   /**
    * Replaces everything by what `kept` returns when its turn comes, atomically. A record appended just before may come
-   * twice: records must say the same when they are read again.
+   * twice: records must say the same when they are read again. Where that cannot be written (a full disk) the old file
+   * goes on: it says the same at more length.
    */
   compact(kept: () => readonly T[]): Promise<void>;
   close(): Promise<void>;
@@ -116,15 +117,12 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
   const replace = async (kept: readonly T[]) => {
     records.length = 0;
     const fresh = `${path}.new`;
-    const target = await open(fresh, "w", 0o600);
     const lines = Buffer.from(kept.map(lineOf).join(""));
-    await target.writeFile(lines);
-    await target.datasync();
-    await target.close();
+    if (!(await writeFresh(fresh, lines))) return;
     await rename(fresh, path);
-    await syncFolder(dirname(path));
     const old = handle;
     handle = await open(path, "a", 0o600);
+    await syncFolder(dirname(path));
     goodBytes = lines.length;
     isTorn = false;
     await old.close();
@@ -149,6 +147,22 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
       await handle.close();
     },
   };
+}
+
+/** Whether it could be written; when not, nothing is left of it. */
+async function writeFresh(path: string, lines: Buffer): Promise<boolean> {
+  let target: FileHandle | null = null;
+  try {
+    target = await open(path, "w", 0o600);
+    await target.writeFile(lines);
+    await target.datasync();
+    return true;
+  } catch {
+    await rm(path, { force: true }).catch(() => undefined);
+    return false;
+  } finally {
+    await target?.close();
+  }
 }
 
 /** Makes a rename or a new name in `folder` durable. */

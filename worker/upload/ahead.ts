@@ -3,6 +3,7 @@ import type { Clock } from "../engine/clock.ts";
 import type { Hub } from "../link/hub.ts";
 import { isFatal } from "../link/stream.ts";
 import type { Capture } from "./capture.ts";
+import { mayRequeue } from "./judge-failure.ts";
 import { supersededBy, type Ledger } from "./ledger.ts";
 
 /**
@@ -58,7 +59,7 @@ export function createAhead(parts: AheadParts): Ahead {
       } catch (error) {
         const fault = toFault(error, { op: "announce", subject: item.run });
         if (isFatal(fault)) throw fault;
-        if (fault.retry !== "never" || signal.aborted) return fault;
+        if (mayRequeue(fault) || signal.aborted) return fault;
         await parts.onRefused(item, fault);
       }
     }

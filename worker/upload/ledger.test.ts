@@ -2,7 +2,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { Fault } from "#protocol/fault.ts";
 import { attemptId, runName } from "#protocol/names.ts";
+import { openJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
 import { EVERY_RUN, nextToUpload, openLedger, readLedger, supersededBy } from "./ledger.ts";
 
@@ -139,6 +141,30 @@ test("what a person holds is held after a restart too, run by run or all of them
   const last = await open();
   expect(last.isHeld("llama")).toBe(false);
   await last.close();
+});
+
+test("on a full disk a move is made all the same, and is on disk with the next line that is", async () => {
+  const path = join(folder, "ledger.jsonl");
+  let isFull = false;
+  const openFull: typeof openJournal = async (at, schema) => {
+    const journal = await openJournal(at, schema);
+    const append: typeof journal.append = (record) =>
+      isFull ? Promise.reject(new Fault("NO_SPACE")) : journal.append(record);
+    return { ...journal, append };
+  };
+  const ledger = await openLedger(path, () => 1_000, openFull);
+  await ledger.add(captureOf(100), "print");
+  isFull = true;
+  await ledger.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await ledger.move("checkpoint-100", "done", { by: "node", at: 2 });
+  await expect(ledger.update("checkpoint-100", { sentBytes: 10 })).rejects.toMatchObject({ code: "NO_SPACE" });
+  await expect(ledger.add(captureOf(200), "other")).rejects.toMatchObject({ code: "NO_SPACE" });
+  expect(ledger.all()).toMatchObject([{ state: "done", sentBytes: 10 }]);
+  expect(await readLedger(path)).toMatchObject([{ state: "waiting" }]);
+  isFull = false;
+  await ledger.noteEpoch("llama", 4);
+  expect(await readLedger(path)).toMatchObject([{ step: 100, state: "done", sentBytes: 10 }]);
+  await ledger.close();
 });
 
 test("a ledger that nobody holds is read without being changed, and one that is not there is empty", async () => {

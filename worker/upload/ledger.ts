@@ -15,7 +15,11 @@ export const EVERY_RUN = "*";
 
 export interface Ledger {
   add(capture: Capture, fingerprint: string): Promise<void>;
-  /** @throws Fault INTERNAL when the move is not in the table. */
+  /**
+   * On a full disk it is made all the same, and written with what is written next: a kill before that repeats what led to
+   * it, which changes nothing. So it is with `drop`.
+   * @throws Fault INTERNAL when the move is not in the table
+   */
   move(id: string, to: TransferState, change: Change): Promise<void>;
   update(
     id: string,
@@ -112,18 +116,35 @@ interface Books {
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
 }
 
-/** `wallNow`: epoch ms. Captures that were running when the process died wait again. */
-export async function openLedger(path: string, wallNow: () => number): Promise<Ledger> {
-  const journal = await openJournal(path, line);
+/**
+ * `wallNow`: epoch ms. Captures that were running when the process died wait again. Faults: NO_SPACE, WRITE_FAILED,
+ * READ_FAILED.
+ */
+export async function openLedger(
+  path: string,
+  wallNow: () => number,
+  openWith: typeof openJournal = openJournal,
+): Promise<Ledger> {
+  const journal = await openWith(path, line);
   const books = emptyBooks();
   for (const record of journal.records) apply(books, record);
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => linesOf(books));
 
+  let owed: Line[] = [];
   const write = async (record: Line) => {
     apply(books, record);
-    await journal.append(record);
+    const lines = [...owed, record];
+    owed = [];
+    try {
+      // Together: they share one write, so all of them are there or none.
+      await Promise.all(lines.map(journal.append));
+    } catch (error) {
+      owed = [...lines, ...owed];
+      throw error;
+    }
   };
+  const writeSometime = (record: Line) => write(record).catch(() => undefined);
   const mustGet = (id: string): Capture => {
     const found = books.captures.get(id);
     if (found === undefined) throw new Fault("INTERNAL", { op: "ledger", detail: `no capture ${id}` });
@@ -141,7 +162,7 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
       if (!mayMove(state, to, by)) {
         throw new Fault("INTERNAL", { op: "ledger", detail: `${by} may not move a transfer from ${state} to ${to}` });
       }
-      await write({ t: "move", id, to, at, fault: fault ?? null });
+      await writeSometime({ t: "move", id, to, at, fault: fault ?? null });
     },
     update: async (id, change) => {
       mustGet(id);
@@ -156,7 +177,7 @@ export async function openLedger(path: string, wallNow: () => number): Promise<L
       if ((books.ranks.get(run) ?? 0) === priority) return;
       await write({ t: "rank", run, priority });
     },
-    drop: (id) => write({ t: "drop", id }),
+    drop: (id) => writeSometime({ t: "drop", id }),
     all: () => [...books.captures.values()],
     get: (id) => books.captures.get(id),
     byTransfer: (transferId) => books.captures.values().find((item) => item.transferId === transferId),

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { isEnded } from "#protocol/transfer.ts";
+import { type Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Outbox } from "../link/outbox.ts";
@@ -21,15 +22,72 @@ export interface EndParts {
   keepForCopies?(capture: Capture): Promise<boolean>;
 }
 
-/** The last steps of an end: tell the hub, remove the files, forget. Each may be repeated after a kill. */
-export async function settleEnded(parts: EndParts, id: string): Promise<void> {
-  const { ledger, outbox } = parts;
-  const item = ledger.get(id);
-  if (item === undefined || !isEnded(item.state) || item.state === "waiting") return;
+export interface Settling {
+  /** The last steps of an end: remove the files, tell the hub, forget. On a full disk the rest is left to `again`. */
+  settle(id: string): Promise<void>;
+  /** What could not be finished is tried again. */
+  again(): Promise<void>;
+}
+
+/** On a full disk an end is still an end: it is the files of what ended that fill it. */
+const isOfDisk = (error: unknown): error is Fault =>
+  isFault(error) && (error.code === "NO_SPACE" || error.code === "WRITE_FAILED");
+
+export function createSettling(parts: EndParts): Settling {
+  const { ledger } = parts;
+  const left = new Map<string, "all" | "telling">();
+  const settle = async (item: Capture, todo: "all" | "telling") => {
+    left.set(item.id, todo);
+    try {
+      if (todo === "all") await clear(parts, item);
+      left.set(item.id, "telling");
+      await tell(parts, item);
+      left.delete(item.id);
+      if (!isKeptForRetry(item)) await ledger.drop(item.id);
+    } catch (error) {
+      if (!isOfDisk(error)) throw error;
+    }
+  };
+  return {
+    settle: async (id) => {
+      const item = ledger.get(id);
+      if (item === undefined || !isEnded(item.state)) return;
+      parts.onEnd(item);
+      await settle(item, "all");
+    },
+    again: async () => {
+      for (const [id, todo] of left) {
+        const item = ledger.get(id);
+        if (item !== undefined && isEnded(item.state)) await settle(item, todo);
+        else left.delete(id);
+      }
+    },
+  };
+}
+
+/** A failed one stays, so that it can be tried again; the next safe one of its run removes it. */
+const isKeptForRetry = ({ state, fault }: Capture): boolean =>
+  state === "failed" && fault !== null && !isHopeless(fault.code);
+
+/** First of all, because a disk that is full has no room for the news. May be repeated, also after a kill. */
+async function clear(parts: EndParts, item: Capture): Promise<void> {
+  if (isKeptForRetry(item)) return;
+  const { ledger, journals, signal } = parts;
+  const remove = (capture: Capture) => clearUpload(parts.bench(capture)?.engine ?? null, { capture, journals, signal });
+  if (item.state !== "done") return remove(item);
+  for (const old of ledger.all()) {
+    if (old.state !== "failed" || old.run !== item.run || old.step > item.step) continue;
+    await remove(old);
+    await ledger.drop(old.id);
+  }
+  if ((await parts.keepForCopies?.(item)) === true) await rm(journalOf(journals, item), { force: true });
+  else await remove(item);
+}
+
+async function tell(parts: EndParts, item: Capture): Promise<void> {
   const { state } = item;
   if (state !== "done" && state !== "failed" && state !== "cancelled" && state !== "superseded") return;
-  parts.onEnd(item);
-  await outbox.add({
+  await parts.outbox.add({
     type: "transfer-ended",
     transferId: item.transferId,
     direction: "upload",
@@ -48,19 +106,4 @@ export async function settleEnded(parts: EndParts, id: string): Promise<void> {
     ...(item.measured === undefined ? {} : { measured: item.measured }),
     ...(item.home == null ? {} : { profileId: item.home }),
   });
-  // A failed one stays, so that it can be tried again; the next safe one of its run removes it.
-  if (state === "failed" && item.fault !== null && !isHopeless(item.fault.code)) return;
-  const obsolete =
-    state === "done"
-      ? ledger.all().filter((old) => old.state === "failed" && old.run === item.run && old.step <= item.step)
-      : [];
-  const isKept = state === "done" && (await parts.keepForCopies?.(item)) === true;
-  for (const gone of [item, ...obsolete]) {
-    if (gone === item && isKept) await rm(journalOf(parts.journals, item), { force: true });
-    else {
-      const about = { capture: gone, journals: parts.journals, signal: parts.signal };
-      await clearUpload(parts.bench(gone)?.engine ?? null, about);
-    }
-    await ledger.drop(gone.id);
-  }
 }

@@ -174,6 +174,45 @@ test("a commit that waits for the hub does not hold up the next capture, and bot
   ]);
 });
 
+test("on a disk that is full when it becomes safe its copy goes first, and the news of it follows when there is room", async () => {
+  const taken = await capture(100);
+  const { add } = outbox;
+  const disk = { isFull: true, refusals: 0 };
+  outbox.add = async (event) => {
+    if (!disk.isFull) return add(event);
+    disk.refusals++;
+    throw new Fault("NO_SPACE", { op: "journal" });
+  };
+  const { uploader, done } = await work({}, () => false);
+  while (disk.refusals === 0) await systemClock.sleep(5);
+  await expect(stat(taken.folder)).rejects.toMatchObject({ code: "ENOENT" });
+  expect(ledger.get(taken.id)?.state).toBe("done");
+  expect(news()).toEqual([]);
+  disk.isFull = false;
+  while (ledger.all().length > 0) {
+    uploader.wake();
+    await systemClock.sleep(5);
+  }
+  expect(news()).toMatchObject([{ type: "transfer-ended", state: "done", step: 100 }]);
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  expect(waits).toEqual([]);
+  stop.abort(new Fault("CANCELLED"));
+  await done;
+});
+
+test("a disk that is full fails no upload: it goes on when there is room", async () => {
+  await capture(100);
+  let refusals = 0;
+  const claimEpoch = () => {
+    if (refusals++ < 2) throw new Fault("NO_SPACE", { op: "journal" });
+    return { epoch: 3, parent: null, newest: null };
+  };
+  const { done } = await work({ claimEpoch }, ended(1));
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  expect(waits).toContain("NO_SPACE");
+});
+
 test("a commit that waits for the hub can be cancelled", async () => {
   const taken = await capture(100);
   const commit = () => {

@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
-import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
@@ -12,26 +11,18 @@ import { isFatal } from "../link/stream.ts";
 import { createAhead } from "./ahead.ts";
 import type { Capture } from "./capture.ts";
 import { createLateCommits } from "./commit-late.ts";
-import { isHopeless, settleEnded } from "./settle-ended.ts";
+import { FORGOTTEN, IS_HUB, LOST, mayRequeue } from "./judge-failure.ts";
+import { createSettling, isHopeless } from "./settle-ended.ts";
 import { nextToUpload, supersededBy } from "./ledger.ts";
 import { newAttempt } from "./snapshot.ts";
 import { createSteering } from "./steer-upload.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 import { announce, commit, journalOf, prepareCapture, sendCapture, type UploadJob } from "./upload.ts";
 
-/** The store does not have what was sent. */
-const LOST: ReadonlySet<FaultCode> = new Set(["NO_SUCH_KEY", "SIZE_MISMATCH", "OBJECT_CHANGED", "ALREADY_EXISTS"]);
-/** The hub does not know the announcement: it was restored from a backup that is older. */
-const FORGOTTEN: ReadonlySet<FaultCode> = new Set(["NOT_THIS_NODES", "NOT_FOUND"]);
 const MOST_RENEWALS = 2;
-
-/** It is the hub that is away, not the bucket. */
-const IS_HUB: ReadonlySet<FaultCode> = new Set(["HUB_UNREACHABLE", "HUB_NOT_TIDEMARK"]);
 
 const IDLE_MS = 10_000;
 const DRAIN_LOOK_MS = 50;
-/** These faults say that the upload should be tried again by itself, however long it takes. */
-const mayRequeue = (fault: Fault): boolean => fault.retry !== "never" || fault.code === "CLOCK_SKEW";
 
 /**
  * Takes captures from the ledger, one at a time, oldest first, and makes each safe. Waiting ones that a newer waiting
@@ -73,13 +64,14 @@ export function createUploader(given: UploaderParts): Uploader {
     },
   });
   const uncommitted = late.waiting;
+  const settling = createSettling(parts);
 
   const end = async (item: Capture, to: TransferState, about: { by: MoveBy; fault?: Fault }) => {
     const { by, fault } = about;
     const at = parts.wallNow();
     await ahead.drop(item.id);
     await ledger.move(item.id, to, { by, at, ...(fault === undefined ? {} : { fault: fault.toData() }) });
-    await settleEnded(parts, item.id);
+    await settling.settle(item.id);
   };
 
   const upload = async (item: Capture, bench: { engine: Engine; store: NodeStore }) => {
@@ -145,11 +137,13 @@ export function createUploader(given: UploaderParts): Uploader {
     if (tally == null || tally.sentBytes + tally.retries === 0) return;
     const partBytes = item.files.reduce((most, file) => Math.max(most, Math.min(file.partBytes, file.sizeBytes)), 0);
     const measured = measuredOf(tally, { engine: parts.bench(item)?.engine ?? null, partBytes });
-    await ledger.update(item.id, {
+    const counts = {
       sentBytes: item.sentBytes + tally.sentBytes,
       retries: item.retries + tally.retries,
       ...(measured === null ? {} : { measured }),
-    });
+    };
+    // On a full disk they are written later: what is sent can be committed all the same, and then makes room.
+    await ledger.update(item.id, counts).catch(() => undefined);
     state.active = { capture: item, tally: null, startedAt: clock.now() };
   };
 
@@ -268,6 +262,7 @@ export function createUploader(given: UploaderParts): Uploader {
   });
 
   const step = async (): Promise<"again" | "idle"> => {
+    await settling.again();
     const bench = parts.bench();
     if (bench === null) return "idle";
     const away = await ahead.announceAll();
@@ -384,7 +379,7 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     run: async () => {
       await retryFailed();
-      for (const item of ledger.all()) if (isEnded(item.state)) await settleEnded(parts, item.id);
+      for (const item of ledger.all()) if (isEnded(item.state)) await settling.settle(item.id);
       const failures: unknown[] = [];
       const loops = [keepUploading(), late.run()].map((loop) =>
         loop.catch((error: unknown) => {
