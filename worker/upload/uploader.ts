@@ -10,6 +10,7 @@ import { measuredOf } from "../engine/measured-of.ts";
 import { isFatal } from "../link/stream.ts";
 import { createAhead } from "./ahead.ts";
 import type { Capture } from "./capture.ts";
+import { createEpochCheck } from "./check-epoch.ts";
 import { createLateCommits } from "./commit-late.ts";
 import { FORGOTTEN, IS_HUB, LOST, mayRequeue } from "./judge-failure.ts";
 import { createSettling, isHopeless } from "./settle-ended.ts";
@@ -34,9 +35,7 @@ export function createUploader(given: UploaderParts): Uploader {
   const own = new AbortController();
   const parts: UploaderParts = { ...given, signal: AbortSignal.any([given.signal, own.signal]) };
   const { ledger, runs, hub, clock, signal } = parts;
-  /** Left by an earlier life: of its epochs they are, whichever this one claims. */
-  const earlier = new Set(ledger.all().map(({ id }) => id));
-  const epochsBefore = new Map(ledger.all().map(({ run }) => [run, ledger.writerEpoch(run)]));
+  const checkEpoch = createEpochCheck(ledger);
   const state: {
     active: Uploader["active"];
     waitingFor: Fault | null;
@@ -219,11 +218,7 @@ export function createUploader(given: UploaderParts): Uploader {
   /** Claims the epoch of its run the first time, and tells the hub of the capture. Returns the claim. */
   const introduce = async (item: Capture) => {
     const claim = await runs.epochOf(item.run);
-    const capturedIn = item.epoch ?? (earlier.has(item.id) ? epochsBefore.get(item.run) : null) ?? null;
-    if (capturedIn !== null && capturedIn !== claim.epoch) {
-      const detail = `captured in epoch ${capturedIn}, now it is ${claim.epoch}`;
-      throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
-    }
+    checkEpoch(item, claim.epoch);
     if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
     if (!item.announced && parts.homes !== undefined) {
       const home = await parts.homes.choose(item.run, item.home ?? null);

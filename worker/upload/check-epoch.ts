@@ -1,0 +1,20 @@
+import { Fault } from "#protocol/fault.ts";
+import type { Capture } from "./capture.ts";
+import type { Ledger } from "./ledger.ts";
+
+/**
+ * Keeps a capture from being made safe in an epoch that it is not of: what was trained before another node took the run over
+ * would come back. One that an earlier life of this worker left is of that life's epoch, also where it did not know it yet.
+ * The result throws EPOCH_OVER.
+ */
+export function createEpochCheck(ledger: Pick<Ledger, "all" | "writerEpoch">): (item: Capture, epoch: number) => void {
+  const earlier = new Set(ledger.all().map(({ id }) => id));
+  const epochsBefore = new Map(ledger.all().map(({ run }) => [run, ledger.writerEpoch(run)]));
+  return (item, epoch) => {
+    const before = earlier.has(item.id) ? (epochsBefore.get(item.run) ?? null) : null;
+    const capturedIn = item.epoch ?? before;
+    if (capturedIn === null || capturedIn === epoch) return;
+    const detail = `captured in epoch ${capturedIn}, now it is ${epoch}`;
+    throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
+  };
+}
