@@ -8,6 +8,7 @@ const asked = (changes: Partial<Asked> = {}): Asked => ({
   machine: "this",
   probed: { nodes: 0, rejected: 0 },
   grants: [],
+  givenBackAt: null,
   ...changes,
 });
 const probes = (rejected: number, nodes: number) => ({ nodes, rejected });
@@ -19,7 +20,7 @@ const grants = (count: number, about: { minutesAgo: number; machine?: string }) 
 const may = (changes: Partial<Asked>) => judge(asked(changes), DEFAULT_LIMITS);
 
 test("a machine that nothing speaks for may go", () => {
-  expect(may({})).toEqual({ allowed: true, reason: "reallocation 1 of 10 in this hour" });
+  expect(may({})).toEqual({ allowed: true, reason: "reallocation 1 of 10 in this hour", isHereAgain: false });
 });
 
 test("the budget is that of the last hour", () => {
@@ -27,6 +28,7 @@ test("the budget is that of the last hour", () => {
   expect(may({ grants: grants(10, { minutesAgo: 59 }) })).toEqual({
     allowed: false,
     reason: "the fleet's budget of 10 reallocations an hour is used up",
+    isHereAgain: false,
   });
   expect(may({ grants: grants(10, { minutesAgo: 60 }) }).allowed).toBe(true);
 });
@@ -37,10 +39,24 @@ test("a machine that comes back at once stays, another one may go", () => {
   expect(may({ grants: grants(1, { minutesAgo: 5, machine: "this" }) }).allowed).toBe(true);
 });
 
+test("a machine that was given back and is still here goes: no pause, no budget and no quorum keeps it", () => {
+  const against = {
+    probed: probes(10, 10),
+    grants: [...grants(10, { minutesAgo: 3 }), ...grants(1, { minutesAgo: 3, machine: "this" })],
+  };
+  expect(may({ ...against, givenBackAt: NOW - 3 * MINUTE_MS })).toEqual({
+    allowed: true,
+    reason: "this machine was given back 3 min ago and is here again",
+    isHereAgain: true,
+  });
+  expect(may({ ...against, givenBackAt: NOW - DEFAULT_LIMITS.excludeMs }).allowed).toBe(false);
+});
+
 test("when most are rejected it is the endpoint, and nobody goes", () => {
   expect(may({ probed: probes(6, 10) })).toEqual({
     allowed: false,
     reason: "6 of the 10 nodes that probed within 10 min found it too slow: it is the endpoint, not the machine",
+    isHereAgain: false,
   });
   // Half is not most, and four are not many.
   expect(may({ probed: probes(5, 10) }).allowed).toBe(true);
@@ -52,5 +68,6 @@ test("a budget of nothing says so", () => {
   expect(judge(asked(), { ...DEFAULT_LIMITS, perHour: 0 })).toEqual({
     allowed: false,
     reason: "this hub reallocates nobody",
+    isHereAgain: false,
   });
 });

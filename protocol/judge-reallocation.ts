@@ -3,8 +3,9 @@ import { formatDuration } from "./units.ts";
 /**
  * Whether a machine may be given back to its platform for another one. A reallocation costs a download of the image and
  * minutes of a GPU, and a fleet whose every node gives its machine back does nothing else: so there is a budget, a pause per
- * machine, and a look at the others. When most of them find the link too slow, it is the store's end. The hub judges by it;
- * the page does when it asks what other thresholds would have cost. Pure.
+ * machine, and a look at the others. When most of them find the link too slow, it is the store's end. A machine that was given
+ * back and is still here has had all that: it goes, and costs nothing more. The hub judges by it; the page does when it asks
+ * what other thresholds would have cost. Pure.
  */
 export interface GovernorLimits {
   /** Reallocations of the whole fleet in any hour. */
@@ -42,6 +43,8 @@ export interface Asked {
   probed: { nodes: number; rejected: number };
   /** Granted within `BUDGET_MS`, or, of this machine, within the cooldown. */
   grants: readonly { at: number; machine: string }[];
+  /** When this machine was given back last; null: never, or longer ago than `excludeMs`. */
+  givenBackAt: number | null;
 }
 
 /** What stands against it: most nodes find the bucket slow, the machine was just given back, the hour's budget is used up. */
@@ -51,13 +54,20 @@ export interface Judgement {
   allowed: boolean;
   /** A sentence. */
   reason: string;
+  /** It may go because it has been given back already. */
+  isHereAgain: boolean;
 }
 
 const spentOf = ({ grants, now }: Asked): number => grants.filter(({ at }) => now - at < BUDGET_MS).length;
 
+const isHereAgain = ({ now, givenBackAt }: Asked, { excludeMs }: GovernorLimits): boolean =>
+  givenBackAt !== null && now - givenBackAt < excludeMs;
+
 /** The first rule that says no decides; null: it may go. */
 export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null {
   const { now, machine, probed, grants } = asked;
+  // It may go already: the platform has not exchanged it, and is asked again.
+  if (isHereAgain(asked, limits)) return null;
   if (probed.rejected >= limits.quorumLeast && probed.rejected > probed.nodes * limits.quorumShare) return "quorum";
   if (grants.some((grant) => grant.machine === machine && now - grant.at < limits.cooldownMs)) return "cooldown";
   return spentOf(asked) >= limits.perHour ? "budget" : null;
@@ -66,8 +76,14 @@ export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null 
 /** With the words for it. */
 export function judge(asked: Asked, limits: GovernorLimits): Judgement {
   const refusal = refusalOf(asked, limits);
-  if (refusal !== null) return { allowed: false, reason: whyNot(refusal, asked, limits) };
-  return { allowed: true, reason: `reallocation ${spentOf(asked) + 1} of ${limits.perHour} in this hour` };
+  if (refusal !== null) return { allowed: false, reason: whyNot(refusal, asked, limits), isHereAgain: false };
+  const { now, givenBackAt } = asked;
+  if (givenBackAt !== null && isHereAgain(asked, limits)) {
+    const reason = `this machine was given back ${formatDuration(now - givenBackAt)} ago and is here again`;
+    return { allowed: true, reason, isHereAgain: true };
+  }
+  const reason = `reallocation ${spentOf(asked) + 1} of ${limits.perHour} in this hour`;
+  return { allowed: true, reason, isHereAgain: false };
 }
 
 function whyNot(refusal: Refusal, { probed }: Asked, limits: GovernorLimits): string {

@@ -81,4 +81,6 @@ export interface ReallocateAnswer {
   allowed: boolean;
   /** A sentence: why, or why not. */
   reason: string;
+  /** It was given back before and the platform has not exchanged it: it does not stay. Left out by an older hub. */
+  isHereAgain?: boolean;
 }

@@ -88,7 +88,8 @@ function fateOf(start: Start, world: World): Fate {
   if (!start.isRented) return "ends";
   const memoryMs = Math.max(BUDGET_MS, limits.cooldownMs);
   world.grants = world.grants.filter((grant) => at - grant.at < memoryMs);
-  const asked = { now: at, machine: String(machine), probed: lately.count(at), grants: world.grants };
+  const givenBackAt = world.givenBack.get(machine) ?? null;
+  const asked = { now: at, machine: String(machine), probed: lately.count(at), grants: world.grants, givenBackAt };
   const refusal = refusalOf(asked, limits);
   if (refusal !== null) return refusal;
   world.grants.push({ machine: String(machine), at });

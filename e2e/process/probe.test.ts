@@ -79,17 +79,21 @@ test("a machine that was accepted is not measured again, and what it costs to lo
 });
 
 test("a machine that was given back and is here again is left before a byte moves", async () => {
+  const before = await imds.askedAt("/v1/reallocate");
   const worker = await start({ name: "back", machine: "machine-slow", flags: HARD });
-  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(await worker.exited).toMatchObject({ code: 4 });
   expect(said(worker)).toContain("The hub knows this machine");
-  expect(said(worker)).not.toContain("Measuring the link");
   expect(said(worker)).toContain("is here again");
+  expect(said(worker)).not.toContain("Measuring the link");
+  expect(said(worker)).not.toContain("starts at");
+  expect(await imds.askedAt("/v1/reallocate")).toHaveLength(before.length + 1);
 });
 
 test("outside such a platform a link that is too slow ends the worker", async () => {
+  const before = await imds.askedAt("/v1/reallocate");
   const worker = await start({ name: "home", machine: null, flags: HARD });
   expect(await worker.exited).toMatchObject({ code: 4 });
-  expect(await imds.askedAt("/v1/reallocate")).toHaveLength(1);
+  expect(await imds.askedAt("/v1/reallocate")).toHaveLength(before.length);
 });
 
 test("what is not safe makes the container costly to take away", async () => {

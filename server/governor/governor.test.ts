@@ -127,7 +127,7 @@ describe("giving machines back", () => {
     test.hub.settings.governor.perHour = 2;
     expect(await may(node, "a")).toMatchObject({ allowed: true });
     expect(await may(node, "b")).toMatchObject({ allowed: true });
-    expect(await may(node, "c")).toEqual({
+    expect(await may(node, "c")).toMatchObject({
       allowed: false,
       reason: "the fleet's budget of 2 reallocations an hour is used up",
     });
@@ -152,7 +152,30 @@ describe("giving machines back", () => {
     expect(await may(other, "a", requestId)).toMatchObject({ allowed: false });
   });
 
-  it("refuses a machine that came back at once", async () => {
+  it("lets a machine go that was given back and is here again, whichever node is on it, at no cost", async () => {
+    test.hub.settings.governor.perHour = 2;
+    expect(await may(node)).toMatchObject({ allowed: true, isHereAgain: false });
+    test.advance(4 * MINUTE_MS);
+    const reason = "this machine was given back 4 min ago and is here again";
+    const again = { allowed: true, reason, isHereAgain: true };
+    expect(await may(node)).toEqual(again);
+    expect(await may(await addTestNode(test.hub, profileId, "gpu-2"))).toEqual(again);
+    expect(await lines()).toContain(`leaves its machine: ${reason}`);
+    expect(await may(node, "b")).toMatchObject({ allowed: true, isHereAgain: false });
+    expect(await may(node, "c")).toMatchObject({ allowed: false });
+    expect(await may(node)).toMatchObject({ isHereAgain: true });
+  });
+
+  it("forgets that after two days, however often the machine asked meanwhile", async () => {
+    await may(node);
+    test.advance(47 * HOUR_MS);
+    expect(await may(node)).toMatchObject({ isHereAgain: true });
+    test.advance(HOUR_MS);
+    expect(await may(node)).toMatchObject({ allowed: true, isHereAgain: false });
+  });
+
+  it("refuses a machine that came back at once where nothing is remembered of machines", async () => {
+    test.hub.settings.governor.excludeMs = 0;
     expect(await may(node)).toMatchObject({ allowed: true });
     test.advance(4 * MINUTE_MS);
     expect(await may(node)).toMatchObject({ allowed: false, reason: expect.stringContaining("is here again") });
@@ -189,6 +212,6 @@ describe("giving machines back", () => {
   it("survives a restart of the hub", async () => {
     await may(node);
     await test.restart();
-    expect(await may(node)).toMatchObject({ allowed: false });
+    expect(await may(node)).toMatchObject({ allowed: true, isHereAgain: true });
   });
 });

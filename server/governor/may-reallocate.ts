@@ -18,7 +18,7 @@ async function readAsked(
 ): Promise<Asked> {
   const { hub, node, machine, now } = about;
   const since = (ms: number) => ({ gt: new Date(now - ms) });
-  const [probes, grants] = [
+  const [probes, grants, last] = [
     await tx.probe.findMany({
       where: { profileId: node.profileId, at: since(QUORUM_MS) },
       orderBy: { at: "asc" },
@@ -28,21 +28,27 @@ async function readAsked(
       where: { isGranted: true, at: since(Math.max(BUDGET_MS, hub.settings.governor.cooldownMs)) },
       select: { at: true, machine: true },
     }),
+    await tx.reallocation.findFirst({
+      where: { machine, isGranted: true, at: since(hub.settings.governor.excludeMs) },
+      orderBy: { at: "desc" },
+      select: { at: true },
+    }),
   ];
   // A node that probes again and again has one voice.
-  const last = new Map(probes.map(({ nodeId, outcome }) => [nodeId, outcome]));
-  const rejected = [...last.values()].filter((outcome) => outcome === "reject").length;
+  const outcomes = new Map(probes.map(({ nodeId, outcome }) => [nodeId, outcome]));
+  const rejected = [...outcomes.values()].filter((outcome) => outcome === "reject").length;
   return {
     now,
     machine,
-    probed: { nodes: last.size, rejected },
+    probed: { nodes: outcomes.size, rejected },
     grants: grants.map((grant) => ({ ...grant, at: grant.at.getTime() })),
+    givenBackAt: last?.at.getTime() ?? null,
   };
 }
 
 /**
  * Whether a rejected node may give its machine back. Asked again with the same id, the answer is the same and costs
- * nothing. @throws Fault NODE_UNKNOWN, NODE_REVOKED
+ * nothing; nor does a machine that was given back before and is still here. @throws Fault NODE_UNKNOWN, NODE_REVOKED
  */
 export async function mayReallocate(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -56,11 +62,14 @@ export async function mayReallocate(
       const before = await tx.reallocation.findUnique({ where: { id: requestId } });
       if (before !== null) {
         const isOwn = before.nodeId === node.id;
-        const answer = { allowed: isOwn && before.isGranted, reason: before.reason };
+        const answer = { allowed: isOwn && before.isGranted, reason: before.reason, isHereAgain: false };
         return { answer, event: null };
       }
       const now = hub.now();
-      const answer = judge(await readAsked(tx, { hub, node, machine, now }), hub.settings.governor);
+      const answer: ReallocateAnswer = judge(await readAsked(tx, { hub, node, machine, now }), hub.settings.governor);
+      const tell = async (text: string) => recordEvent(tx, { at: now, kind: "link-probed", work: "risk", node, text });
+      // Its first grant counts on: another row would cost the budget, and put off the end of what is remembered of it.
+      if (answer.isHereAgain === true) return { answer, event: await tell(`leaves its machine: ${answer.reason}`) };
       const probe = probeId === null ? null : await tx.probe.findUnique({ where: { id: probeId } });
       const known = probe?.nodeId === node.id ? probe : await lastGrant(tx, { machine, profileId: node.profileId });
       await tx.reallocation.create({
@@ -78,7 +87,7 @@ export async function mayReallocate(
         },
       });
       const text = answer.allowed ? "gives its machine back" : `keeps its machine: ${answer.reason}`;
-      return { answer, event: await recordEvent(tx, { at: now, kind: "link-probed", work: "risk", node, text }) };
+      return { answer, event: await tell(text) };
     }),
   );
   if (event !== null) emit(hub, event);

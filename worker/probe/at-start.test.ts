@@ -227,6 +227,22 @@ test("a machine that is known to be bad is given back before a byte moves", asyn
   expect(reallocations()).toHaveLength(1);
 });
 
+test("one that was given back and is here again trains nothing, whatever hub and platform say", async () => {
+  const machine = memory("bad", "9Mbit");
+  const refused = await start({ machine, answer: { allowed: false, reason: "the budget is used up" } });
+  const untold = await start({ machine, silent: ["mayReallocate"] });
+  expect(reallocations()).toHaveLength(2);
+  imds.failWith(500);
+  const kept = await start({ machine });
+  const again = { allowed: true, reason: "this machine was given back 4 min ago", isHereAgain: true };
+  const measured = await start({ up: "9Mbit", answer: again });
+  for (const { fault, said } of [refused, untold, kept, measured]) {
+    const detail: unknown = expect.stringContaining("is here again");
+    expect(fault).toMatchObject({ code: "LINK_TOO_SLOW", context: { detail } });
+    expect(said.some((text) => text.startsWith("stays"))).toBe(false);
+  }
+});
+
 test("what was remembered by other thresholds does not count", async () => {
   expect(await start({ machine: memory("good", "15Mbit") })).toMatchObject({ fault: null, measured: 1 });
   expect(await start({ machine: memory("bad", "25Mbit") })).toMatchObject({ fault: null, measured: 1 });

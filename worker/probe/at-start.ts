@@ -15,8 +15,9 @@ import type { ProbeTalk } from "./talk.ts";
 /**
  * Before a worker restores anything: does this machine's link do? What the hub remembers of the machine may answer that
  * without a byte. A machine that is too slow is given back where the platform exchanges machines and the hub's governor
- * agrees; where it does not agree the worker goes on, because a slow link that trains is worth more than none. Elsewhere
- * the worker ends, and says why.
+ * agrees; where it does not agree the worker goes on, because a slow link that trains is worth more than none. One that was
+ * given back before and is still here trains nothing: the platform is asked again, and the worker ends. Elsewhere the worker
+ * ends, and says why.
  */
 export interface StartParts {
   hub: Hub;
@@ -63,6 +64,7 @@ export async function probeAtStart(parts: StartParts): Promise<void> {
   if (outcome === "reject") await reject(parts, { reason, probeId: result.id });
 }
 
+/** Without a probe it is what the hub remembers: such a machine has been given back, and needs nobody's leave. */
 async function reject(parts: StartParts, about: { reason: string; probeId: string | null }): Promise<void> {
   const { hub, imds, machineId, talk } = parts;
   const { reason, probeId } = about;
@@ -72,13 +74,16 @@ async function reject(parts: StartParts, about: { reason: string; probeId: strin
   const answer = await insist(parts, () =>
     hub.ask("mayReallocate", (client, signal) => client.node.mayReallocate.mutate(question, { signal })),
   ).catch(unlessOver(parts));
-  if (answer instanceof Fault) {
+  const isHereAgain = probeId === null || (!(answer instanceof Fault) && answer.isHereAgain === true);
+  if (!isHereAgain && answer instanceof Fault) {
     return talk.stays(`the hub could not be asked whether it may go: ${sentenceOf(answer.toData())}`);
   }
-  if (!answer.allowed) return talk.stays(answer.reason);
+  if (!isHereAgain && !(answer instanceof Fault) && !answer.allowed) return talk.stays(answer.reason);
   const moved = await insist(parts, () => imds.reallocate(`tidemark: ${reason}`)).catch(unlessOver(parts));
-  if (moved instanceof Fault) return talk.stays(sentenceOf(moved.toData()));
-  throw tooSlow(`${reason}; the platform was asked for another machine`);
+  if (!isHereAgain && moved instanceof Fault) return talk.stays(sentenceOf(moved.toData()));
+  const why = isHereAgain ? `${reason}; this machine was given back before and is here again` : reason;
+  if (moved instanceof Fault) throw tooSlow(`${why}; ${sentenceOf(moved.toData())}`);
+  throw tooSlow(`${why}; the platform was asked for another machine`);
 }
 
 /** Tries a few times what may pass. */
