@@ -3,11 +3,18 @@
  * Megatron-LM, DeepSpeed, PyTorch DCP, transformers' Trainer, Lightning, Orbax; `huggingface_hub` for shards.
  */
 
-const TEMPORARY = /(^\.)|(\.(tmp|temp|partial|part|incomplete|lock)$)|((^|[-_.])(tmp|temp|partial)([-_.]|$))|(~$)/i;
+/** What frameworks and their tools write before they rename it: `x.tmp`, `x.tmp.17`, `.metadata.tmp`, `-tmp-` of Orbax. */
+const TEMPORARY_INSIDE =
+  /(^|[-_.])tmp([-_.]|$)|^\.tmp|\.(temp|partial|incomplete)$|\.(ckpt|pt|pth|safetensors|bin|npz|msgpack|distcp|pkl|json)\.part$/i;
+const TEMPORARY =
+  /^\.|\.(part|lock)$|[-_](temp|partial)$|^(temp|partial)[-_.](checkpoint|ckpt|global_step|step|iter|epoch)|~$/i;
 const FILE = /\.(ckpt|pt|pth|safetensors|bin|npz|msgpack)$/i;
 
-/** Whether a name says that the thing is still being written. */
-export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name);
+/** Whether the name of what might be a checkpoint says that it is still being written. */
+export const isTemporaryName = (name: string): boolean => TEMPORARY.test(name) || TEMPORARY_INSIDE.test(name);
+
+/** The same of a name inside a checkpoint, where a lock file or an editor's copy is a file like any other. */
+export const isTemporaryInside = (name: string): boolean => TEMPORARY_INSIDE.test(name);
 
 /** The training step a name speaks of, or null when it is not a checkpoint's name. */
 export function stepOf(name: string, kind: "folder" | "file"): number | null {

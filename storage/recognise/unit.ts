@@ -1,4 +1,4 @@
-import { isTemporaryName, NEVER_EMPTY, SEEN, shardOf, type ShardName } from "#protocol/checkpoint-layouts.ts";
+import { isTemporaryInside, NEVER_EMPTY, SEEN, shardOf, type ShardName } from "#protocol/checkpoint-layouts.ts";
 
 /**
  * What is remembered of one checkpoint while its objects go by: never their names, but for those that decide. Its size does
@@ -143,7 +143,7 @@ export function addToUnit(
 }
 
 /** Hidden files are nobody's half-written ones in a bucket; the other marks of what is still being written count. */
-const isHalfName = (name: string): boolean => !name.startsWith(".") && isTemporaryName(name);
+const isHalfName = (name: string): boolean => !name.startsWith(".") && isTemporaryInside(name);
 
 function addShard(unit: Unit, relative: string, room: Room): void {
   const shard = shardOf(relative);

@@ -10,6 +10,9 @@ test.each([
   ["epoch=1-step=900.ckpt", 900],
   ["iter_0000100", 100],
   ["7", 7],
+  ["lr-temp-step-500", 500],
+  ["temp-0.7-step-500", 500],
+  ["partial-freeze-step-500", 500],
 ])("the folder %s is step %i", (name, step) => {
   expect(stepOf(name, "folder")).toBe(step);
 });
@@ -26,6 +29,10 @@ test.each([
   "checkpoint-500.tmp",
   ".checkpoint-500",
   "tmp-checkpoint-500",
+  "temp_checkpoint-500",
+  "step-500-partial",
+  "step_500.part",
+  "step_500.tmp.17",
   "checkpoint-500.partial",
   "500.orbax-checkpoint-tmp-17",
   "runs",

@@ -6,7 +6,7 @@ import { Fault } from "#protocol/fault.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
-import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
+import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 
 /** One look at a checkpoint: its files, and a fingerprint that changes whenever a name, a size or a time of change does. */
@@ -19,6 +19,8 @@ export interface Look {
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
   hasTemporary: boolean;
+  /** The first name in it that says that it is still being written. */
+  temporary: string | null;
 }
 
 export interface LookedFile {
@@ -33,16 +35,14 @@ export interface LookedFile {
 export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promise<Look | null> {
   const files: LookedFile[] = [];
   let touchedMs = 0;
-  let hasTemporary = false;
+  let temporary: string | null = null;
   const enter = async (relative: string) => {
     const folder = join(candidate.path, relative);
     for (const seen of await askDisk(await readdir(folder, { withFileTypes: true }), statCall(folder))) {
       const { entry, is, identity, mtimeMs, ctimeMs } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const path = join(folder, entry.name);
-      if (isTemporaryName(entry.name) && entry.name !== ".metadata" && entry.name !== ".complete") {
-        if (!entry.name.startsWith(".") || /tmp|partial|temp/i.test(entry.name)) hasTemporary = true;
-      }
+      if (isTemporaryInside(entry.name)) temporary ??= below;
       touchedMs = Math.max(touchedMs, ctimeMs);
       if (is === "folder" && entry.isSymbolicLink()) {
         throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
@@ -70,7 +70,8 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
     sizeBytes: files.reduce((sum, file) => sum + file.identity.sizeBytes, 0),
     newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
     touchedMs,
-    hasTemporary,
+    hasTemporary: temporary !== null,
+    temporary,
   };
 }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, open, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -67,10 +67,37 @@ test("a write starts the wait anew", async () => {
 
 test("a temporary file inside keeps it open", async () => {
   await writeFile(join(folder, "model.bin.tmp"), "wei");
-  const { time, ask } = settler();
+  const { time, ask, why } = settler();
   await ask();
+  time.now = 59_999;
+  expect([await ask(), why()]).toEqual([false, null]);
   time.now = 60_000;
-  expect(await ask()).toBe(false);
+  expect([await ask(), why()]).toEqual([false, "model.bin.tmp looks temporary"]);
+  await rename(join(folder, "model.bin.tmp"), join(folder, "model.bin"));
+  expect([await ask(), why()]).toEqual([false, null]);
+  time.now += 2_000;
+  expect(await ask()).toBe(true);
+});
+
+test.each([".metadata.tmp", "model.pt.tmp.17", "tmp_model.pt", "model.safetensors.part", "x.incomplete", ".tmpAb12Cd"])(
+  "%s looks temporary",
+  async (name) => {
+    await writeFile(join(folder, name), "x");
+    expect((await look()).temporary).toBe(name);
+  },
+);
+
+test.each([
+  "uv.lock",
+  "poetry.lock",
+  "train.py~",
+  "data.part",
+  "sampling_temp_0.7.json",
+  ".template.json",
+  ".metadata",
+])("%s is a file like any other", async (name) => {
+  await writeFile(join(folder, name), "x");
+  expect((await look()).temporary).toBeNull();
 });
 
 test("a marker that is written last ends the wait", async () => {

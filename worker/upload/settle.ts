@@ -36,6 +36,7 @@ export interface SettleOptions {
 interface Seen {
   fingerprint: string;
   since: number;
+  temporary: string | null;
   /** Null until it looked the same twice: files that are being written are not read. */
   readiness: Readiness | null;
 }
@@ -54,14 +55,16 @@ export function createSettler(options: SettleOptions): Settler {
     forget: (path) => void seen.delete(path),
     whyUnfinished: (path) => {
       const found = seen.get(path);
-      if (found?.readiness?.says !== "unfinished" || options.now() - found.since < WORTH_SAYING_MS) return null;
-      return found.readiness.why;
+      if (found === undefined || options.now() - found.since < WORTH_SAYING_MS) return null;
+      if (found.temporary !== null) return `${found.temporary} looks temporary`;
+      return found.readiness?.says === "unfinished" ? found.readiness.why : null;
     },
     isSettled: async (candidate, look) => {
       const { path } = candidate;
       const known = seen.get(path);
       const before = known?.fingerprint === look.fingerprint ? known : null;
-      const now: Seen = before ?? { fingerprint: look.fingerprint, since: options.now(), readiness: null };
+      const fresh = { fingerprint: look.fingerprint, since: options.now(), readiness: null };
+      const now: Seen = { ...(before ?? fresh), temporary: look.temporary };
       seen.set(path, now);
       if (look.files.length === 0 || look.hasTemporary) return false;
       const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
