@@ -63,6 +63,8 @@ export const SEEN = {
   /** By agreement of many: a file that says nothing else. */
   done: /(^|\/)(\.complete|COMPLETE|_SUCCESS)$/,
   megatron: /(^|\/)(mp_rank_\d+(_\d+)*\/model_optim_rng\.pt|common\.pt)$/,
+  /** Of its distributed format: what is not sharded. */
+  megatronCommon: /(^|\/)common\.pt$/,
   deepspeed: /(^|\/)(zero_pp_rank_\d+_mp_rank_\d+_\w+|mp_rank_\d+_model_states|bf16_zero_pp_rank_\d+_\w+)\.pt$/,
   fsdp: /^(pytorch_model_fsdp|optimizer)_\d+\/__\d+_\d+\.distcp$/,
   dcp: /(^|\/)__\d+_\d+\.distcp$/,

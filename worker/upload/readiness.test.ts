@@ -184,6 +184,30 @@ describe("frameworks say it themselves", () => {
     expect(await judge("iter_0000200", 200)).toBe("finished");
   });
 
+  test("in Megatron's distributed format the metadata has to be there too, whatever step the tracker names", async () => {
+    await put("latest_checkpointed_iteration.txt", "900");
+    await put("iter_0000200/common.pt", zip());
+    expect(await judge("iter_0000200", 200)).toBe("metadata.json is missing");
+    await put("iter_0000200/__0_0.distcp", "shard");
+    expect(await judge("iter_0000200", 200)).toBe(".metadata is missing");
+    await put("iter_0000200/.metadata", "index");
+    expect(await judge("iter_0000200", 200)).toBe("metadata.json is missing");
+    await put("iter_0000200/metadata.json", "{}");
+    expect(await judge("iter_0000200", 200)).toBe("finished");
+    await rm(join(watched, "latest_checkpointed_iteration.txt"));
+    expect(await judge("iter_0000200", 200)).toBe("unsaid");
+    await put("iter_0000300/common.pt", zip());
+    expect(await judge("iter_0000300", 300)).toBe("unsaid");
+  });
+
+  test("a tag of DeepSpeed's without a number speaks of the folder with that name alone", async () => {
+    await put("global_step40/zero_pp_rank_0_mp_rank_00_optim_states.pt", zip());
+    await put("best/zero_pp_rank_0_mp_rank_00_optim_states.pt", zip());
+    await put("latest", "best\n");
+    expect(await judge("global_step40", 40)).toBe("unsaid");
+    expect(await judge("best", 30)).toBe("finished");
+  });
+
   test("DeepSpeed names the newest finished step in `latest`; inside a Trainer's folder the Trainer decides", async () => {
     await put("global_step40/zero_pp_rank_0_mp_rank_00_optim_states.pt", zip());
     await put("latest", "global_step20");

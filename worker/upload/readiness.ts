@@ -37,15 +37,15 @@ const UNSAID: Readiness = { says: "unsaid", isSlow: false, isWhole: false };
 
 /** A file beside the checkpoint names the newest one that is finished. */
 async function judgeByTracker(
-  candidate: Pick<Candidate, "path" | "step">,
-  about: { tracker: string; read: (text: string) => number | null },
+  { path, name, step }: Pick<Candidate, "path" | "name" | "step">,
+  tracker: string,
 ): Promise<Readiness> {
-  const { tracker, read } = about;
-  const text = await readFile(join(dirname(candidate.path), tracker), "utf8").catch(() => null);
-  // Some programs are told not to write it: then it says nothing, but much time may pass between two files.
-  if (text === null) return { says: "unsaid", isSlow: true, isWhole: false };
-  const step = read(text.trim());
-  if (step === null || step >= candidate.step) return { says: "finished" };
+  const text = await readFile(join(dirname(path), tracker), "utf8").catch(() => null);
+  const tag = text?.trim() ?? null;
+  const told = tag === null ? null : lastNumber(tag);
+  if (tag === name || (told !== null && told >= step)) return { says: "finished" };
+  // Some programs are told not to write it, or write a word: then it says nothing, but much time may pass between two files.
+  if (told === null) return { says: "unsaid", isSlow: true, isWhole: false };
   return { says: "unfinished", why: `${tracker} does not name it yet` };
 }
 
@@ -69,11 +69,27 @@ function isJson(text: string): boolean {
 }
 
 /** PyTorch DCP writes `.metadata` last, in every folder that has data. */
-function findMissingMetadata(look: Judged): string | null {
-  const isThere = (name: string) =>
-    look.files.some(({ relative, identity }) => relative === name && identity.sizeBytes > 0);
-  const folder = foldersOf(look, SEEN.dcp).find((folder) => !isThere(`${folder}.metadata`));
-  return folder === undefined ? null : `${folder}.metadata is missing`;
+const findMissingMetadata = (look: Judged): string | null => findMissingBeside(look, SEEN.dcp, ".metadata");
+
+/** Wherever a file matches, this one has to be there too, and not empty. */
+function findMissingBeside(look: Judged, pattern: RegExp, name: string): string | null {
+  const isThere = (path: string) =>
+    look.files.some(({ relative, identity }) => relative === path && identity.sizeBytes > 0);
+  const folder = foldersOf(look, pattern).find((folder) => !isThere(folder + name));
+  return folder === undefined ? null : `${folder}${name} is missing`;
+}
+
+/**
+ * After going back to an earlier iteration the tracker may name a later one than is being written. Megatron's distributed
+ * format then still has what its finalize step writes before the tracker: `.metadata`, and `metadata.json` beside `common.pt`.
+ */
+async function judgeMegatron(candidate: Pick<Candidate, "path" | "name" | "step">, look: Judged): Promise<Readiness> {
+  const tracked = await judgeByTracker(candidate, TRACKERS.megatron);
+  if (tracked.says === "unfinished") return tracked;
+  const isDistributed = tracked.says === "finished" || has(look, SEEN.dcp);
+  const missing =
+    findMissingMetadata(look) ?? (isDistributed ? findMissingBeside(look, SEEN.megatronCommon, "metadata.json") : null);
+  return missing === null ? tracked : { says: "unfinished", why: missing };
 }
 
 /**
@@ -90,14 +106,14 @@ const FRAMEWORKS: readonly Framework[] = [
   },
   {
     seen: SEEN.megatron,
-    judge: (candidate) => judgeByTracker(candidate, { tracker: TRACKERS.megatron, read: lastNumber }),
+    judge: judgeMegatron,
   },
   {
     seen: SEEN.deepspeed,
     judge: async (candidate, look) => {
       // Inside a Trainer's folder its own state is what is written last.
       if (has(look, SEEN.trainer)) return judgeTrainer(look);
-      return judgeByTracker(candidate, { tracker: TRACKERS.deepspeed, read: lastNumber });
+      return judgeByTracker(candidate, TRACKERS.deepspeed);
     },
   },
   {
