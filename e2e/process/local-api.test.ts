@@ -115,6 +115,9 @@ describe("a worker that would wait an hour for quiet", () => {
     const other = write(join(stage.dir, "other"), 8);
     expect((await tidemark("asked", ["save", other, "--run", "other", "--priority", "high"])).code).toBe(0);
     expect(await safeSteps("story")).not.toContain(40);
+    // A flush of that one answers for it alone.
+    expect(await ask("POST /v1/flush", { run: "other" })).toEqual([200, { pending: 0, error: null }]);
+    expect(await ask("GET /v1/state")).toMatchObject([200, { pending: 1 }]);
     const status = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
     expect(status.stdout).toMatch(/story: .* 1 checkpoints, .* not yet safe.* Its uploads are paused\./);
     await tidemark("asked", ["resume", "story"]);
