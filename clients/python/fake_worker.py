@@ -24,12 +24,13 @@ Answer = Tuple[int, Any]
 Script = Union[Answer, bytes, None, Callable[[Any], Answer]]
 
 SAVED = {"id": "c-1", "run": "llama", "step": 500, "state": "running", "sizeBytes": 9, "files": 2}
+RESTORED = {"run": "llama", "step": 500, "checkpointId": "c-1", "passedOver": None}
 DEFAULTS: Dict[str, Script] = {
     "/v1/state": (200, {"pending": 0, "error": None}),
     "/v1/status": (200, {"node": "gpu-7", "runs": []}),
     "/v1/save": lambda body: (200, dict(SAVED, state="done")) if body.get("wait") else (202, SAVED),
     "/v1/flush": (200, {"pending": 0, "error": None}),
-    "/v1/restore": lambda body: (200, {"run": "llama", "step": 500, "path": body["path"], "checkpointId": "c-1"}),
+    "/v1/restore": lambda body: (200, dict(RESTORED, path=body["path"])),
     "/v1/step": (204, None),
     # As a worker of an earlier version.
     "/v1/record": (404, {"fault": {"code": "NOT_FOUND", "sentence": "The worker answers other things."}}),

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from unittest import mock
 
 import tidemark
-from fake_worker import SAVED, FakeWorker
+from fake_worker import RESTORED, SAVED, FakeWorker
 from tidemark import Client, TidemarkError
 
 VARIABLES = ("SOCKET", "LOCAL_URL", "LOCAL_TOKEN_FILE", "STATE", "STEP_RECORD", "RESUME_PATH", "RESUME_STEP")
@@ -102,14 +102,19 @@ class WhatItSends(Case):
         worker = self.start_named()
         tidemark.flush()
         tidemark.flush(1.5, run="llama")
-        tidemark.flush(-1)
-        bodies = [{}, {"timeoutMs": 1500, "run": "llama"}, {"timeoutMs": 0}]
-        self.assertEqual(worker.bodies("/v1/flush"), bodies)
+        self.assertEqual(worker.bodies("/v1/flush"), [{}, {"timeoutMs": 1500, "run": "llama"}])
+
+    def test_a_flush_always_sends_a_time_that_the_worker_takes(self) -> None:
+        worker = self.start_named()
+        for seconds in (0, -1, 0.0004, float("-inf"), 1e-9, 86_400, 90_000.5, float("inf")):
+            tidemark.flush(seconds)
+        times = [body["timeoutMs"] for body in worker.bodies("/v1/flush")]
+        self.assertEqual(times, [1, 1, 1, 1, 1, 86_400_000, 86_400_000, 86_400_000])
 
     def test_restore_says_what_lies_where(self) -> None:
         worker = self.start_named()
         found = tidemark.restore("/work/x", run="llama", step=500)
-        self.assertEqual(found, {"run": "llama", "step": 500, "path": "/work/x", "checkpointId": "c-1"})
+        self.assertEqual(found, dict(RESTORED, path="/work/x"))
         self.assertEqual(worker.bodies("/v1/restore"), [{"path": "/work/x", "run": "llama", "step": 500}])
 
     def test_a_waiting_answer_comes_when_it_comes(self) -> None:

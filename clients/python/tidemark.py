@@ -51,6 +51,8 @@ AWAY_SECONDS = 5.0
 # Where the steps are written down, a word lets displays follow: so often at most, and nobody waits for its answer.
 WORD_EVERY_SECONDS = 1.0
 WORD_SECONDS = 0.05
+# What the worker takes as the time of a flush.
+LEAST_FLUSH_SECONDS, MOST_FLUSH_SECONDS = 0.001, 86_400.0
 # The worker ends a flush by its own clock; its answer may take this much longer.
 GRACE_SECONDS = 10.0
 # The order in which the worker chooses its state folder.
@@ -61,9 +63,13 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 # How many checkpoints are not safe yet, and what went wrong last, if anything did.
 State = TypedDict("State", {"pending": int, "error": Optional[str]})
-# A checkpoint that the worker took. `state`: waiting, running, done, superseded, failed or cancelled.
-Saved = TypedDict("Saved", {"id": str, "run": str, "step": int, "state": str, "sizeBytes": int, "files": int})
-Restored = TypedDict("Restored", {"run": str, "step": int, "path": str, "checkpointId": str})
+# A checkpoint that the worker took; without an id when it was taken earlier and has ended since. `state`: waiting,
+# running, done, superseded, failed or cancelled.
+Saved = TypedDict("Saved", {"id": Optional[str], "run": str, "step": int, "state": str, "sizeBytes": int, "files": int})
+# What lies there now. `passedOver`: the step of the newest one when that turned out damaged.
+Restored = TypedDict(
+    "Restored", {"run": str, "step": int, "path": str, "checkpointId": str, "passedOver": Optional[int]}
+)
 
 
 class TidemarkError(Exception):
@@ -234,8 +240,11 @@ class Client:
         return self._ask("GET", "/v1/status", answer_seconds=ANSWER_SECONDS)
 
     def flush(self, timeout: Optional[float] = None, run: Optional[str] = None) -> None:
-        """Return when all that is known by now is safe; raise TidemarkError when it is not within `timeout` seconds."""
-        seconds = None if timeout is None else max(0.0, timeout)
+        """Return when all that is known by now is safe; raise TidemarkError when it is not within `timeout` seconds.
+
+        0 or less asks how it is at this moment; more than a day is a day.
+        """
+        seconds = None if timeout is None else min(MOST_FLUSH_SECONDS, max(LEAST_FLUSH_SECONDS, timeout))
         body = {"timeoutMs": None if seconds is None else round(seconds * 1000), "run": run}
         patience = None if seconds is None else seconds + GRACE_SECONDS
         answer = self._ask("POST", "/v1/flush", body, answer_seconds=patience)
