@@ -4,6 +4,7 @@ import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { unknownVariablesWarning } from "./host/unknown-variables.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**
@@ -38,6 +39,8 @@ export interface Config {
   number(name: FlagName): number | null;
   /** --include and --exclude in their order. From the environment: what is excluded first. */
   readonly rules: readonly Rule[];
+  /** What is said of variables of ours that nothing reads; null when there are none. */
+  readonly unread: string | null;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -84,6 +87,7 @@ export function resolveConfig(input: {
     share: (name) => reading(name, parseShare),
     number: (name) => reading(name, parseWhole),
     rules: [...fromElsewhere("exclude"), ...(input.rules ?? []), ...fromElsewhere("include")],
+    unread: unknownVariablesWarning(input.env),
   };
   for (const { name, spec } of settings) readOnce(config, name, spec);
   reading("time-zone", wallClockOf);

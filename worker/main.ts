@@ -97,7 +97,7 @@ async function run(invocation: Invocation): Promise<number> {
       return runStoppable(invocation, terminal, async (verb) => {
         const { runAgent } = await import("./agent.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
-        warnOfRawKeys(verb.terminal);
+        warnOfEnvironment(verb);
         await runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) });
         return 0;
       });
@@ -108,7 +108,7 @@ async function run(invocation: Invocation): Promise<number> {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
-        warnOfRawKeys(verb.terminal);
+        warnOfEnvironment(verb);
         return runProgram({
           ...verb,
           goodbyeMs,
@@ -157,9 +157,10 @@ const VERBS = {
   doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
 
-function warnOfRawKeys(terminal: Terminal): void {
-  const sentence = rawKeysWarning(process.env);
-  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+function warnOfEnvironment({ config, terminal }: Verb): void {
+  for (const sentence of [rawKeysWarning(process.env), config.unread]) {
+    if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
+  }
 }
 
 /** A terminal sends SIGINT to the program itself. */

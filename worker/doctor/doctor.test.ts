@@ -173,6 +173,14 @@ describe("of the machine the doctor", () => {
     expect(seen.outcomes).not.toHaveProperty("state lock");
   });
 
+  test("names the variables that nothing reads", async () => {
+    const seen = await doctor([], { TIDEMARK_PART_SISE: "8MiB" });
+    expect(seen.code).toBe(0);
+    expect(seen.of("settings")?.outcome).toBe("warn");
+    expect(seen.of("settings")?.says).toContain("TIDEMARK_PART_SISE (did you mean TIDEMARK_PART_SIZE?)");
+    expect((await doctor([])).outcomes["settings"]).toBe("ok");
+  });
+
   test("says which worker holds the state folder", async () => {
     await writeFile(join(state, "worker.lock"), `${process.pid} `);
     const seen = await doctor([]);

@@ -10,7 +10,7 @@ import { checkHub } from "./check-hub.ts";
 import { checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkWay } from "./check-way.ts";
-import { failed, skipped, type Finding } from "./finding.ts";
+import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 
 /**
  * `tidemark doctor`: looks at everything a transfer needs, one line for each thing, and says how to mend what is wrong.
@@ -29,12 +29,19 @@ export async function examine(verb: Verb): Promise<number> {
   const { folder, findings } = await checkState(config.text("state"), home);
   tell(findings);
   if (folder !== null) tell([await checkLock(folder)]);
-  tell([await checkOpenFiles()]);
+  tell([await checkOpenFiles(), judgeVariables(config)]);
   const hasClock = await examineStore(verb, { place, tell });
   const base = await examineHub(config, { state: folder, signal, tell });
   if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
   else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: null })]);
   return conclude(verb, found);
+}
+
+/** Pure: whoever misspelt one believes that it holds. */
+function judgeVariables({ unread }: Config): Finding {
+  if (unread === null) return fine("settings", "every variable that begins with TIDEMARK_ is one that is read");
+  const fix = "Write them as `tidemark config` lists them, or take them out.";
+  return doubtful("settings", { says: unread.replace(/\.$/, ""), fix });
 }
 
 type Tell = (findings: readonly Finding[]) => void;

@@ -25,7 +25,13 @@ interface Row {
 
 async function show(topic: CommandName | null, env: Record<string, string> = {}, json = true) {
   let out = "";
-  const streams = { out: (text: string) => (out += text), talk: () => undefined, isTty: false, columns: 0 };
+  let talk = "";
+  const streams = {
+    out: (text: string) => (out += text),
+    talk: (text: string) => (talk += text),
+    isTty: false,
+    columns: 0,
+  };
   const terminal = createTerminal(streams, { plain: true, json });
   const code = await showSettings({ topic, env: { TIDEMARK_STATE: state, ...env }, home: null, terminal });
   const rows: Row[] = json
@@ -34,7 +40,7 @@ async function show(topic: CommandName | null, env: Record<string, string> = {},
         .split("\n")
         .map((line) => JSON.parse(line))
     : [];
-  return { code, out, rows, of: (variable: string) => rows.find((row) => row.env === variable) };
+  return { code, out, talk, rows, of: (variable: string) => rows.find((row) => row.env === variable) };
 }
 
 test("without a word every setting of every command is shown once", async () => {
@@ -84,4 +90,12 @@ test("one that cannot be read hides no other, and what is wrong is said beside i
 test("a secret is masked, also one that is no good", async () => {
   const { out } = await show(null, { TIDEMARK_TOKEN: "tm_a-long-join-token", AWS_SECRET_ACCESS_KEY: "short" }, false);
   expect(out).not.toMatch(/long-join|short/);
+});
+
+test("variables that nothing reads are said, with those that were meant", async () => {
+  const { code, talk, out } = await show(null, { TIDEMARK_PART_SISE: "8MiB" }, false);
+  expect(code).toBe(0);
+  expect(talk).toBe("Nothing reads TIDEMARK_PART_SISE (did you mean TIDEMARK_PART_SIZE?).\n");
+  expect(out).not.toContain("SISE");
+  expect((await show(null, {}, false)).talk).toBe("");
 });

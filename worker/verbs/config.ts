@@ -4,6 +4,7 @@ import { examineSetting, shownValue, type Environment, type Setting } from "../c
 import { COMMANDS, isCommand, type CommandName } from "../commands.ts";
 import { envName, flagEntries, flagsOf, type FlagName } from "../flags.ts";
 import { findStateFolder } from "../host/state-folder.ts";
+import { unknownVariablesWarning } from "../host/unknown-variables.ts";
 import { limitsFile, NOTHING_SET, readSetLimits, type SetLimits } from "../limits/set-limits.ts";
 import type { Terminal } from "../terminal.ts";
 import { EXIT } from "./verb.ts";
@@ -39,6 +40,8 @@ export async function showSettings(about: {
       fault: fault?.toData() ?? null,
     });
   }
+  const sentence = unknownVariablesWarning(env);
+  if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
   return code;
 }
 
