@@ -99,7 +99,7 @@ export interface LocalState {
 export interface Sustain {
   /** Shortest time between two checkpoints of this size that the uplink keeps up with. */
   leastIntervalMs: number;
-  /** Measured while it uploaded. */
+  /** Of uploads that ended, else of the one that runs, else as it was measured or is remembered. */
   bytesPerSecond: number;
   canSustain: boolean;
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { NodeFacts } from "#protocol/hello.ts";
-import { leastIntervalMs } from "#protocol/sustain.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Bench, type Benches } from "./agent-benches.ts";
@@ -37,6 +36,7 @@ import { sweepCaptures } from "./upload/sweep.ts";
 import { createUplink, type Uplink } from "./upload/uplink.ts";
 import { createUploader } from "./upload/uploader.ts";
 import type { SendingParts, Uploader } from "./upload/uploader-parts.ts";
+import { warnOfPace } from "./upload/warn-of-pace.ts";
 
 /** The parts of a worker that lives, put together from what it was told and what lies in its state folder. */
 export interface Agent {
@@ -107,6 +107,8 @@ export interface Beginning {
   probeWishes: ProbeWishes;
   engines: Where;
   preparesRuns: boolean;
+  /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
+  probedUp: number | null;
   stopWithin(graceMs: number): void;
 }
 
@@ -142,7 +144,21 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
   const stepRecords = openStepRecords(join(state, "steps"));
   const ends = createEnds();
-  const uplink = createUplink();
+  const rateBefore = () => {
+    const { store } = session;
+    const known = store === null ? null : links.recall({ ...store, direction: "up" });
+    const rate = beginning.probedUp ?? known?.bytesPerSecond ?? null;
+    const limit = throttle.limits().up;
+    return rate !== null && limit > 0 ? Math.min(rate, limit) : rate;
+  };
+  const uplink = createUplink({
+    running: () => {
+      const { active } = uploader;
+      if (active?.tally == null) return null;
+      return { sentBytes: active.tally.sentBytes, tookMs: systemClock.now() - active.startedAt };
+    },
+    before: rateBefore,
+  });
   // Those a program named itself have captures here and no folder that is watched.
   const names = new Set([...options.watches, ...ledger.all()].map(({ run }) => run));
   const runs = createRuns([...names], {
@@ -169,11 +185,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     onEnd: (capture) => {
       narrator.uploadEnded(capture);
       ends.tell(capture);
-      const leastMs = leastIntervalMs(capture.sizeBytes, uplink.bytesPerSecond());
-      const intervalMs = ledger.intervalMs(capture.run);
-      if (leastMs !== null && intervalMs !== null && intervalMs < leastMs) {
-        narrator.cannotSustain({ run: capture.run, intervalMs, leastMs });
-      }
+      warnOfPace({ ledger, uplink, narrator }, capture);
     },
     onSent: uplink.add,
     onWaiting: narrator.waitingFor,

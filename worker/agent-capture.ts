@@ -4,6 +4,7 @@ import type { Agent } from "./agent-assemble.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
 import type { TakeParts } from "./upload/take-capture.ts";
+import { warnOfPace } from "./upload/warn-of-pace.ts";
 
 /** What this worker takes captures with. */
 export const takingOf = (agent: Agent): TakeParts => ({
@@ -50,6 +51,7 @@ export function capturingOf(
     },
     onCaptured: (captured) => {
       narrator.captured(captured);
+      warnOfPace(agent, captured);
       uploader.wake();
     },
     onPassedOver: narrator.passedOver,

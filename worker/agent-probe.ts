@@ -15,15 +15,19 @@ import { readBacklog } from "./upload/backlog.ts";
 
 /** What a worker has to do with the machine it is on: whether it is worth staying, and what would be lost with it. */
 
-/** Measures the link when that is asked for. A node that leaves says goodbye. Faults: those of `probeAtStart`. */
+/**
+ * Measures the link when that is asked for, and returns what its way up does (bytes per second; null when nothing was
+ * measured). A node that leaves says goodbye. Faults: those of `probeAtStart`.
+ */
 export async function probeFirst(
   command: AgentCommand,
   about: { hub: Hub; options: AgentOptions; facts: NodeFacts },
-): Promise<void> {
+): Promise<number | null> {
   const { hub, facts, options } = about;
   const { connections, memoryBytes, idleMs } = options;
   const wishes = readProbeWishes(command.config);
   const signal = AbortSignal.any([command.signal, command.stopping]);
+  let upBytesPerSecond: number | null = null;
   try {
     await probeAtStart({
       thresholds: wishes.thresholds,
@@ -33,9 +37,14 @@ export async function probeFirst(
       clock: systemClock,
       signal,
       talk: createProbeTalk(command.terminal),
-      measure: (target, thresholds) =>
-        probeNodeLink(hub, target, { ...wishes, thresholds, engine: { connections, memoryBytes, idleMs }, signal }),
+      measure: async (target, thresholds) => {
+        const engine = { connections, memoryBytes, idleMs };
+        const result = await probeNodeLink(hub, target, { ...wishes, thresholds, engine, signal });
+        if ("rate" in result.up) upBytesPerSecond = result.up.rate.bytesPerSecond;
+        return result;
+      },
     });
+    return upBytesPerSecond;
   } catch (error) {
     const goodbye = hub.ask("goodbye", (client, limit) => client.node.goodbye.mutate(undefined, { signal: limit }));
     await Promise.race([goodbye.catch(() => undefined), systemClock.sleep(command.goodbyeMs)]);

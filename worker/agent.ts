@@ -81,10 +81,10 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
       signal: command.signal,
     }));
     narrator.joined(credential, { isNew });
-    await probeFirst(command, { hub, options, facts });
+    const probedUp = await probeFirst(command, { hub, options, facts });
     const rotate = () => rotateCredential(hub, held, state);
     const secret = () => held.credential?.credential ?? "";
-    const beginning = { options, state, facts, hub, credential, rotate, secret, narrator };
+    const beginning = { options, state, facts, hub, credential, rotate, secret, narrator, probedUp };
     await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();

@@ -47,3 +47,9 @@ test("what the node measured itself is said before work piles up", () => {
   expect(forecast?.why).toContain("takes 1 h 10 min; older ones will be passed over. Save every 1 h 10 min");
   expect(cannotSustain(node({ leastIntervalMs: 9 * 60_000 }), "bits")).toBeNull();
 });
+
+test("it is said while the first checkpoint is still on its way", () => {
+  const risk = { ...NO_RISK, checkpoints: 2, bytes: 36 * GiB };
+  const forecast = cannotSustain(node({ safeBytes: 0, leastIntervalMs: 70 * 60_000, risk }, []), "bits");
+  expect(forecast?.why).toContain("18.0 GiB at 36.8 Mbps takes 1 h 10 min; 2 are waiting.");
+});

@@ -53,7 +53,7 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
 }
 
-/** The drain forecast of one run, from uploads that ended here; null until one has. */
+/** The drain forecast of one run; null while nothing is known of the uplink or of the size of a checkpoint. */
 function sustainOf({ intervalMs, leastIntervalMs }: RunBacklog, bytesPerSecond: number): Sustain | null {
   if (leastIntervalMs === null) return null;
   return { leastIntervalMs, bytesPerSecond, canSustain: intervalMs === null || intervalMs >= leastIntervalMs };

@@ -12,6 +12,7 @@ import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import { takeCapture } from "../upload/take-capture.ts";
+import { warnOfPace } from "../upload/warn-of-pace.ts";
 import { whichRun } from "./which-run.ts";
 
 /**
@@ -38,6 +39,7 @@ export async function saveNow(
   const taken = await takeCapture(takingOf(agent), { candidate, look, run, priority: PRIORITY[input.priority] });
   if (taken !== null) {
     narrator.captured(taken);
+    warnOfPace(agent, taken);
     uploader.wake();
   }
   const known = taken ?? ledger.all().findLast(({ sourcePath }) => sourcePath === candidate.path);

@@ -24,6 +24,7 @@ let ledger: Ledger;
 let training: Training;
 let run: Run;
 let told: NodeEventBody[];
+const uplink = createUplink({ running: () => null, before: () => null });
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-backlog-"));
   ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
@@ -41,7 +42,7 @@ afterEach(async () => {
 async function riskAt(at: number) {
   const uploader = { active: null, uncommitted: new Map() } as unknown as Parameters<typeof readBacklog>[0]["uploader"];
   const runs = { all: () => [run] } as unknown as Parameters<typeof readBacklog>[0]["runs"];
-  const [said] = await readBacklog({ ledger, runs, uploader, training, uplink: createUplink() });
+  const [said] = await readBacklog({ ledger, runs, uploader, training, uplink });
   return riskOf(runBacklog.parse(JSON.parse(JSON.stringify(said))), at);
 }
 

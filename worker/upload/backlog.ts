@@ -58,7 +58,8 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     trainedStep: trained?.step ?? null,
     trainedAt: trained === null ? null : Math.round(trained.at),
     idleMs: idleMsSince(safe?.at ?? startedAt, trained?.resumed),
-    leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? 0, uplink.bytesPerSecond()),
+    // Before one is safe: of the size of the one that waits.
+    leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? waiting.at(-1)?.sizeBytes ?? 0, uplink.bytesPerSecond()),
   };
 }
 

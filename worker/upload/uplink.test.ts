@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { createUplink } from "./uplink.ts";
+import { createUplink as create, type UplinkParts } from "./uplink.ts";
+
+const createUplink = (parts: Partial<UplinkParts> = {}) =>
+  create({ running: () => null, before: () => null, ...parts });
 
 test("is the rate of uploads that were long enough to tell", () => {
   const uplink = createUplink();
@@ -16,4 +19,17 @@ test("follows an uplink that became slower", () => {
   for (let count = 0; count < 20; count++) uplink.add(100_000_000, 100_000);
   expect(uplink.bytesPerSecond()).toBeGreaterThan(1_000_000);
   expect(uplink.bytesPerSecond()).toBeLessThan(1_200_000);
+});
+
+test("before an upload ended it is the rate of the one that runs, as soon as that tells something", () => {
+  const running = { sentBytes: 0, tookMs: 60_000 };
+  const uplink = createUplink({ running: () => running, before: () => 7_000_000 });
+  expect(uplink.bytesPerSecond()).toBe(7_000_000);
+  running.sentBytes = 120_000_000;
+  expect(uplink.bytesPerSecond()).toBe(2_000_000);
+  running.tookMs = 2_000;
+  expect(uplink.bytesPerSecond()).toBe(7_000_000);
+  uplink.add(100_000_000, 10_000);
+  running.tookMs = 60_000;
+  expect(uplink.bytesPerSecond()).toBe(10_000_000);
 });

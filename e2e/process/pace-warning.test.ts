@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const MB = 1_000_000;
+const WARNING = "this uplink sustains one every";
+
+/** A node that writes checkpoints of this size, and sends with so many bytes per second. */
+async function startSlow(name: string, about: { checkpointBytes: number; upBytesPerSecond: number }) {
+  const flags = ["--limit-up", String(about.upBytesPerSecond), "--settle", "100ms"];
+  const worker = await stage.startNode({ name, run: name, flags });
+  const says = (what: string) => worker.lines.some((line) => line.includes(what));
+  const save = async (step: number) => {
+    const folder = stage.folderOf(name);
+    writeCheckpoint({ folder, step, modelBytes: about.checkpointBytes, optimizerBytes: 0, loss: 1 });
+    await waitUntil(`step ${step} is captured`, () => says(`Captured ${name} step ${step}`));
+  };
+  return { says, save };
+}
+
+interface Status {
+  runs?: { safeStep: number | null; sustain: { bytesPerSecond: number } | null }[];
+}
+
+test("while the first upload still runs it is known what the uplink sustains, and said at the next checkpoint", async () => {
+  const { says, save } = await startSlow("first", { checkpointBytes: 200 * MB, upBytesPerSecond: 2 * MB });
+  await save(10);
+  const state = join(stage.dir, "nodes", "first", "state");
+  await waitUntil(
+    "it has a forecast",
+    async () => {
+      const outcome = await runOnce("worker/main.ts", ["status", "--state", state, "--json"], {});
+      const [run] = (JSON.parse(outcome.stdout.trim().split("\n").at(-1) ?? "{}") as Status).runs ?? [];
+      return run?.safeStep === null && run.sustain !== null;
+    },
+    { withinMs: 60_000 },
+  );
+  await save(20);
+  await waitUntil("it is said", () => says(WARNING));
+  expect(says("Safe:")).toBe(false);
+});
+
+test("what the first upload showed is said as soon as it has ended", async () => {
+  const { says, save } = await startSlow("ended", { checkpointBytes: 16 * MB, upBytesPerSecond: 4 * MB });
+  await save(10);
+  await save(20);
+  await waitUntil("it is said", () => says(WARNING), { withinMs: 60_000 });
+});
