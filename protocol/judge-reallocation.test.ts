@@ -6,12 +6,12 @@ const NOW = 1_800_000_000_000;
 const asked = (changes: Partial<Asked> = {}): Asked => ({
   now: NOW,
   machine: "this",
-  probed: { nodes: 0, rejected: 0 },
+  probed: { machines: 0, rejected: 0 },
   grants: [],
   givenBackAt: null,
   ...changes,
 });
-const probes = (rejected: number, nodes: number) => ({ nodes, rejected });
+const probes = (rejected: number, machines: number) => ({ machines, rejected });
 const grants = (count: number, about: { minutesAgo: number; machine?: string }) =>
   Array.from({ length: count }, (_, at) => ({
     at: NOW - about.minutesAgo * MINUTE_MS,
@@ -55,13 +55,26 @@ test("a machine that was given back and is still here goes: no pause, no budget 
 test("when most are rejected it is the endpoint, and nobody goes", () => {
   expect(may({ probed: probes(6, 10) })).toEqual({
     allowed: false,
-    reason: "6 of the 10 nodes that probed within 10 min found it too slow: it is the endpoint, not the machine",
+    reason: "6 of the 10 machines that probed within 10 min found it too slow: it is the endpoint, not the machine",
     isHereAgain: false,
   });
-  // Half is not most, and four are not many.
+  // Half is not most.
   expect(may({ probed: probes(5, 10) }).allowed).toBe(true);
-  expect(may({ probed: probes(4, 4) }).allowed).toBe(true);
   expect(may({ probed: probes(5, 5) }).allowed).toBe(false);
+});
+
+test.each([
+  [1, 1, true],
+  [1, 2, true],
+  [2, 2, false],
+  [1, 3, true],
+  [2, 3, false],
+  [1, 4, true],
+  [2, 4, true],
+  [3, 4, false],
+  [4, 4, false],
+])("of a small fleet %i of %i rejected: the last of them may go: %s", (rejected, machines, allowed) => {
+  expect(may({ probed: probes(rejected, machines) }).allowed).toBe(allowed);
 });
 
 test("a budget of nothing says so", () => {

@@ -12,7 +12,7 @@ export interface GovernorLimits {
   perHour: number;
   /** Of the same machine: one that comes back at once was not exchanged. */
   cooldownMs: number;
-  /** Nobody is reallocated while more than this share (0 to 1), and at least so many, of the nodes that probed lately were rejected. */
+  /** Nobody is reallocated while more than this share (0 to 1), and at least so many, of the machines that probed lately were rejected. */
   quorumShare: number;
   quorumLeast: number;
   /** How long a machine that was given back is remembered as bad. */
@@ -31,7 +31,8 @@ export const DEFAULT_LIMITS: GovernorLimits = {
   perHour: 10,
   cooldownMs: 5 * MINUTE_MS,
   quorumShare: 0.5,
-  quorumLeast: 5,
+  // Two machines that both find it too slow are a small fleet's whole; one alone is a bad machine.
+  quorumLeast: 2,
   excludeMs: 48 * HOUR_MS,
   goodForMs: 24 * HOUR_MS,
 };
@@ -39,15 +40,15 @@ export const DEFAULT_LIMITS: GovernorLimits = {
 export interface Asked {
   now: number;
   machine: string;
-  /** How many nodes that use the same bucket probed within `QUORUM_MS`, and how many of them were rejected the last time. */
-  probed: { nodes: number; rejected: number };
+  /** How many machines that use the same bucket probed within `QUORUM_MS`, and how many of them were rejected the last time. */
+  probed: { machines: number; rejected: number };
   /** Granted within `BUDGET_MS`, or, of this machine, within the cooldown. */
   grants: readonly { at: number; machine: string }[];
   /** When this machine was given back last; null: never, or longer ago than `excludeMs`. */
   givenBackAt: number | null;
 }
 
-/** What stands against it: most nodes find the bucket slow, the machine was just given back, the hour's budget is used up. */
+/** What stands against it: most machines find the bucket slow, the machine was just given back, the hour's budget is used up. */
 export type Refusal = "quorum" | "cooldown" | "budget";
 
 export interface Judgement {
@@ -68,7 +69,7 @@ export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null 
   const { now, machine, probed, grants } = asked;
   // It may go already: the platform has not exchanged it, and is asked again.
   if (isHereAgain(asked, limits)) return null;
-  if (probed.rejected >= limits.quorumLeast && probed.rejected > probed.nodes * limits.quorumShare) return "quorum";
+  if (probed.rejected >= limits.quorumLeast && probed.rejected > probed.machines * limits.quorumShare) return "quorum";
   if (grants.some((grant) => grant.machine === machine && now - grant.at < limits.cooldownMs)) return "cooldown";
   return spentOf(asked) >= limits.perHour ? "budget" : null;
 }
@@ -89,7 +90,7 @@ export function judge(asked: Asked, limits: GovernorLimits): Judgement {
 function whyNot(refusal: Refusal, { probed }: Asked, limits: GovernorLimits): string {
   switch (refusal) {
     case "quorum":
-      return `${probed.rejected} of the ${probed.nodes} nodes that probed within ${formatDuration(QUORUM_MS)} found it too slow: it is the endpoint, not the machine`;
+      return `${probed.rejected} of the ${probed.machines} machines that probed within ${formatDuration(QUORUM_MS)} found it too slow: it is the endpoint, not the machine`;
     case "cooldown":
       return `this machine was given back less than ${formatDuration(limits.cooldownMs)} ago and is here again`;
     case "budget":

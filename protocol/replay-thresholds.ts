@@ -73,7 +73,7 @@ const placeOf = ({ machine, profile }: Start): number => machine * 65_536 + prof
 
 function fateOf(start: Start, world: World): Fate {
   const { thresholds, limits } = world.setup;
-  const { at, link, machine, node } = start;
+  const { at, link, machine } = start;
   const place = placeOf(start);
   const last = world.past.get(place) ?? null;
   const memory = last === null ? null : rememberedOf({ granted: null, last }, { limits, now: at });
@@ -83,7 +83,7 @@ function fateOf(start: Start, world: World): Fate {
   world.past.set(place, { at, up, down, rttMs, outcome });
   const lately = world.lately.get(start.profile) ?? createLately();
   world.lately.set(start.profile, lately);
-  lately.add({ at, node, isRejected: outcome === "reject" });
+  lately.add({ at, machine, isRejected: outcome === "reject" });
   if (outcome !== "reject") return outcome;
   if (!start.isRented) return "ends";
   const memoryMs = Math.max(BUDGET_MS, limits.cooldownMs);
@@ -99,15 +99,15 @@ function fateOf(start: Start, world: World): Fate {
 
 interface Lately {
   add(probe: Probed): void;
-  count(now: number): { nodes: number; rejected: number };
+  count(now: number): { machines: number; rejected: number };
 }
 interface Probed {
   at: number;
-  node: number;
+  machine: number;
   isRejected: boolean;
 }
 
-/** Who probed within `QUORUM_MS`, each node with its last verdict, counted as time goes on. */
+/** Who probed within `QUORUM_MS`, each machine with its last verdict, counted as time goes on. */
 function createLately(): Lately {
   let queue: Probed[] = [];
   let head = 0;
@@ -116,8 +116,8 @@ function createLately(): Lately {
   const forget = (now: number): void => {
     for (let oldest = queue[head]; oldest !== undefined && now - oldest.at >= QUORUM_MS; oldest = queue[head]) {
       head++;
-      if (last.get(oldest.node) !== oldest) continue;
-      last.delete(oldest.node);
+      if (last.get(oldest.machine) !== oldest) continue;
+      last.delete(oldest.machine);
       if (oldest.isRejected) rejected--;
     }
     if (head < 1024) return;
@@ -127,14 +127,14 @@ function createLately(): Lately {
   return {
     add: (probe) => {
       forget(probe.at);
-      if (last.get(probe.node)?.isRejected === true) rejected--;
+      if (last.get(probe.machine)?.isRejected === true) rejected--;
       if (probe.isRejected) rejected++;
-      last.set(probe.node, probe);
+      last.set(probe.machine, probe);
       queue.push(probe);
     },
     count: (now) => {
       forget(now);
-      return { nodes: last.size, rejected };
+      return { machines: last.size, rejected };
     },
   };
 }

@@ -46,7 +46,7 @@ describe("the environment", () => {
       perHour: 10,
       cooldownMs: 300_000,
       quorumShare: 0.5,
-      quorumLeast: 5,
+      quorumLeast: 2,
       excludeMs: 172_800_000,
       goodForMs: 86_400_000,
     });

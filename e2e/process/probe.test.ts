@@ -13,8 +13,8 @@ let stage: Stage;
 let imds: RunningImds;
 beforeAll(async () => {
   [stage, imds] = await Promise.all([
-    // Enough for one: the next one asks in vain.
-    openStage({ hub: { env: { TIDEMARK_REALLOCATE_PER_HOUR: "1" } } }),
+    // Enough for one: the next one asks in vain, and is not yet taken for a sign that it is the store.
+    openStage({ hub: { env: { TIDEMARK_REALLOCATE_PER_HOUR: "1", TIDEMARK_REALLOCATE_QUORUM_LEAST: "5" } } }),
     startImds(),
   ]);
 });

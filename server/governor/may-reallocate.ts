@@ -22,7 +22,7 @@ async function readAsked(
     await tx.probe.findMany({
       where: { profileId: node.profileId, at: since(QUORUM_MS) },
       orderBy: { at: "asc" },
-      select: { nodeId: true, outcome: true },
+      select: { machine: true, outcome: true },
     }),
     await tx.reallocation.findMany({
       where: { isGranted: true, at: since(Math.max(BUDGET_MS, hub.settings.governor.cooldownMs)) },
@@ -34,13 +34,13 @@ async function readAsked(
       select: { at: true },
     }),
   ];
-  // A node that probes again and again has one voice.
-  const outcomes = new Map(probes.map(({ nodeId, outcome }) => [nodeId, outcome]));
+  // A machine that probes again and again has one voice, also when it enrols as another node each time.
+  const outcomes = new Map(probes.map((probe) => [probe.machine, probe.outcome]));
   const rejected = [...outcomes.values()].filter((outcome) => outcome === "reject").length;
   return {
     now,
     machine,
-    probed: { nodes: outcomes.size, rejected },
+    probed: { machines: outcomes.size, rejected },
     grants: grants.map((grant) => ({ ...grant, at: grant.at.getTime() })),
     givenBackAt: last?.at.getTime() ?? null,
   };

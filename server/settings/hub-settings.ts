@@ -96,10 +96,10 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       },
       {
         name: "TIDEMARK_REALLOCATE_QUORUM",
-        about: "nobody is reallocated while more than this share of the nodes on a bucket was rejected",
+        about: "nobody is reallocated while more than this share of the machines on a bucket was rejected",
         usual: "50%",
       },
-      { name: "TIDEMARK_REALLOCATE_QUORUM_LEAST", about: "and at least so many of them", usual: "5" },
+      { name: "TIDEMARK_REALLOCATE_QUORUM_LEAST", about: "and at least so many of them", usual: "2" },
       {
         name: "TIDEMARK_REALLOCATE_EXCLUDE",
         about: "how long a machine that was given back is left without measuring",
