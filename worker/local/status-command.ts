@@ -41,26 +41,30 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   return NOBODY_RUNS;
 }
 
-function sentencesOf(status: LocalStatus): string[] {
+/** For people: of the worker, and of each of its runs. */
+export function sentencesOf(status: LocalStatus): string[] {
   const { node, hub, error } = status;
   const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
   const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
   return [
     `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
-    ...status.runs.map(sentenceOfRun),
+    ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...(error === null ? [] : [error]),
   ];
 }
 
-function sentenceOfRun(run: LocalRun): string {
+function sentenceOfRun(run: LocalRun, at: number): string {
   const { risk, sustain, etaMs } = run;
   const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
   const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
+  const oldest =
+    risk.oldestUnsafeAt === null ? "" : `, the oldest for ${formatDuration(Math.max(0, at - risk.oldestUnsafeAt))}`;
   const waits =
     risk.checkpoints === 0
       ? "nothing waits"
-      : `${formatCount(risk.checkpoints)} checkpoints, ${formatBytes(risk.bytes)} not yet safe${eta}`;
-  const lost = `${formatDuration(risk.lossMs)} would be lost now`;
+      : `${formatCount(risk.checkpoints)} checkpoints, ${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe${oldest}${eta}`;
+  const steps = risk.steps === 0 ? "" : ` and ${formatCount(risk.steps)} steps`;
+  const lost = `${formatDuration(risk.lossMs)}${steps} would be lost now`;
   const slow =
     sustain === null || sustain.canSustain
       ? ""

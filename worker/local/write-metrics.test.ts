@@ -13,7 +13,7 @@ const status: LocalStatus = {
   node: "gpu-1",
   version: "0",
   hub: { url: "http://hub", isUp: true },
-  at: 0,
+  at: 90_001,
   store: null,
   upBytesPerSecond: 5,
   downBytesPerSecond: 0,
@@ -51,6 +51,7 @@ test("is text that Prometheus reads: each metric with its help and type, what is
   const text = metricsOf(status);
   expect(text).toContain("# TYPE tidemark_worker_pending gauge\ntidemark_worker_pending 2\n");
   expect(text).toContain('tidemark_worker_unsafe_bytes{run="llama"} 600');
+  expect(text).toContain('tidemark_worker_at_risk_oldest_age_seconds{run="llama"} 90\n');
   expect(text).toContain('tidemark_worker_at_risk_seconds{run="llama"} 1.5');
   expect(text).toContain('tidemark_worker_drain_seconds{run="llama"} 100');
   expect(text).toContain('tidemark_worker_least_interval_seconds{run="llama"} 90');

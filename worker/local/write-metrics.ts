@@ -1,7 +1,7 @@
 import { writeExposition, type MetricFamily } from "#protocol/exposition.ts";
 import type { LocalRun, LocalStatus } from "#protocol/local.ts";
 
-type Read<T> = readonly [name: string, help: string, read: (from: T) => number | null];
+type Read<T> = readonly [name: string, help: string, read: (from: T, status: LocalStatus) => number | null];
 
 const secondsOf = (ms: number | null): number | null => (ms === null ? null : ms / 1000);
 const moving = (status: LocalStatus, direction: string): number =>
@@ -22,6 +22,11 @@ const PER_RUN: readonly Read<LocalRun>[] = [
   ["unsafe_files", "Files of captured checkpoints that are not safe.", (run) => run.unsafeFiles],
   ["unsafe_bytes", "Bytes of captured checkpoints that are not safe.", (run) => run.unsafeBytes],
   ["moved_bytes", "Of these, bytes the store has acknowledged.", (run) => run.movedBytes],
+  [
+    "at_risk_oldest_age_seconds",
+    "Age of the oldest checkpoint that is not safe; 0 when all are.",
+    (run, { at }) => (run.oldestUnsafeAt === null ? 0 : Math.max(0, at - run.oldestUnsafeAt) / 1000),
+  ],
   ["at_risk_seconds", "Training time that would be repeated if this node died now.", (run) => run.risk.lossMs / 1000],
   ["at_risk_steps", "Steps trained here, written or not, that are not safe.", (run) => run.risk.steps],
   ["safe_step", "Newest safe step.", (run) => run.safeStep],
@@ -41,12 +46,12 @@ export function metricsOf(status: LocalStatus): string {
     samples.length === 0 ? [] : [{ name: `tidemark_worker_${name}`, help, type: "gauge", samples }];
   return writeExposition([
     ...PER_WORKER.flatMap(([name, help, read]) => {
-      const value = read(status);
+      const value = read(status, status);
       return family(name, help, value === null ? [] : [{ value }]);
     }),
     ...PER_RUN.flatMap(([name, help, read]) => {
       const samples = status.runs.flatMap((run) => {
-        const value = read(run);
+        const value = read(run, status);
         return value === null ? [] : [{ labels: { run: run.run }, value }];
       });
       return family(name, help, samples);

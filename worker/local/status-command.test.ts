@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
+import type { LocalRun, LocalStatus } from "#protocol/local.ts";
+import { riskOf } from "#protocol/risk.ts";
+import { sentencesOf } from "./status-command.ts";
+
+const MIN = 60_000;
+const NOW = 60 * MIN;
+
+function wordsOf(changes: Partial<LocalRun>): string {
+  const backlog = makeRunBacklog({ safeStep: 400, safeAt: 40 * MIN, ...changes });
+  const about = { etaMs: null, isHeld: false, sustain: null, ...changes };
+  const run: LocalRun = { ...backlog, risk: riskOf(backlog, NOW), ...about };
+  const hub = { url: "http://hub", isUp: true };
+  const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null };
+  const rest = { pending: 1, error: null, node: "gpu-1", version: "0", store: null, transfers: [] };
+  const status: LocalStatus = { ...rest, ...rates, hub, at: NOW, runs: [run] };
+  return sentencesOf(status)[1] ?? "";
+}
+
+test("a run is told with its checkpoints, files, bytes, steps and the age of the oldest", () => {
+  const waiting = { unsafeCheckpoints: 3, unsafeFiles: 12, unsafeBytes: 4_000_000_000, oldestUnsafeAt: 45 * MIN };
+  expect(wordsOf({ ...waiting, trainedStep: 520, trainedAt: NOW, etaMs: 6 * MIN })).toBe(
+    "llama: safe up to step 400; 3 checkpoints, 12 files, 3.7 GiB not yet safe, the oldest for 15 min, about 6 min left; 20 min and 120 steps would be lost now.",
+  );
+});
+
+test("where nothing waits, nothing is counted", () => {
+  expect(wordsOf({ safeAt: NOW, localAt: NOW, localStep: 400 })).toBe(
+    "llama: safe up to step 400; nothing waits; 0 s would be lost now.",
+  );
+});
