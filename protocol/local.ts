@@ -106,7 +106,7 @@ export interface Sustain {
 
 export interface LocalRun extends RunBacklog {
   risk: Risk;
-  /** Until everything captured is safe, at the rate of now; null while that is not known. */
+  /** Until everything captured of it is safe, at the rate of now, with what goes before it; null while that is not known. */
   etaMs: number | null;
   sustain: Sustain | null;
   /** A person paused its uploads. */

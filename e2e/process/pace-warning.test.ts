@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { LocalRun, LocalStatus } from "#protocol/local.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -27,19 +28,22 @@ async function startSlow(name: string, about: { checkpointBytes: number; upBytes
   return { says, save };
 }
 
-interface Status {
-  runs?: { safeStep: number | null; sustain: { bytesPerSecond: number } | null }[];
+const tidemark = (node: string, ...args: string[]) =>
+  runOnce("worker/main.ts", [...args, "--state", join(stage.dir, "nodes", node, "state"), "--json"], {});
+
+async function statusOf(node: string, run: string): Promise<LocalRun | null> {
+  const { stdout } = await tidemark(node, "status");
+  const { runs } = JSON.parse(stdout.trim().split("\n").at(-1) ?? "{}") as Partial<LocalStatus>;
+  return runs?.find((one) => one.run === run) ?? null;
 }
 
 test("while the first upload still runs it is known what the uplink sustains, and said at the next checkpoint", async () => {
   const { says, save } = await startSlow("first", { checkpointBytes: 200 * MB, upBytesPerSecond: 2 * MB });
   await save(10);
-  const state = join(stage.dir, "nodes", "first", "state");
   await waitUntil(
     "it has a forecast",
     async () => {
-      const outcome = await runOnce("worker/main.ts", ["status", "--state", state, "--json"], {});
-      const [run] = (JSON.parse(outcome.stdout.trim().split("\n").at(-1) ?? "{}") as Status).runs ?? [];
+      const run = await statusOf("first", "first");
       return run?.safeStep === null && run.sustain !== null;
     },
     { withinMs: 60_000 },
@@ -47,6 +51,14 @@ test("while the first upload still runs it is known what the uplink sustains, an
   await save(20);
   await waitUntil("it is said", () => says(WARNING));
   expect(says("Safe:")).toBe(false);
+
+  // A small one of another run waits until these are through.
+  const folder = join(stage.dir, "small");
+  const path = writeCheckpoint({ folder, step: 1, modelBytes: MB, optimizerBytes: 0, loss: 1 });
+  expect((await tidemark("first", "save", path, "--run", "small", "--no-wait")).code).toBe(0);
+  const [small, first] = [await statusOf("first", "small"), await statusOf("first", "first")];
+  expect(small?.unsafeBytes).toBeLessThan(2 * MB);
+  expect(small?.etaMs).toBeGreaterThan((first?.etaMs ?? Infinity) / 2);
 });
 
 test("what the first upload showed is said as soon as it has ended", async () => {

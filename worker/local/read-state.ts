@@ -5,6 +5,7 @@ import { riskOf } from "#protocol/risk.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
+import { sumAhead } from "../upload/sum-ahead.ts";
 
 const MOST_TRANSFERS = 64;
 
@@ -24,6 +25,11 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
   const { store } = session;
   const rttMs = benches.rttMs();
   const at = Date.now();
+  const { active, uncommitted } = agent.uploader;
+  const ahead = sumAhead(agent.ledger.all(), ({ id, sizeBytes }) => {
+    if (uncommitted.has(id)) return sizeBytes;
+    return active?.capture.id === id ? (active.tally?.bytesSure ?? 0) : 0;
+  });
   const rate = up?.engine.meter.bytesPerSecond() ?? 0;
   return {
     ...readState(agent),
@@ -35,7 +41,9 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
     upBytesPerSecond: rate,
     downBytesPerSecond: down?.engine.meter.bytesPerSecond() ?? 0,
     rttMs: rttMs === null ? null : Math.round(rttMs * 10) / 10,
-    runs: (await readBacklog(agent)).map((run) => describe(agent, run, { at, rate })),
+    runs: (await readBacklog(agent)).map((run) =>
+      describe(agent, run, { at, rate, leftBytes: ahead.get(run.run) ?? 0 }),
+    ),
     transfers: [
       ...restorer.progress(),
       ...uploadProgress(agent, up?.engine ?? null),
@@ -44,10 +52,10 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
   };
 }
 
-function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number }): LocalRun {
+function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number; leftBytes: number }): LocalRun {
   const uplink = agent.uplink.bytesPerSecond();
   const rate = now.rate > 0 ? now.rate : uplink;
-  const leftBytes = Math.max(0, run.unsafeBytes - run.movedBytes);
+  const { leftBytes } = now;
   const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
   return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };

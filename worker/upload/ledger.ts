@@ -318,14 +318,16 @@ const isNewer = (a: Capture, b: Capture): boolean =>
 /** What is still to be sent of it, as far as earlier tries tell. */
 const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);
 
+const byAge = (a: Capture, b: Capture): number => a.capturedAt - b.capturedAt;
+/** The order of the queue. */
+export const byRank = (a: Capture, b: Capture): number => b.priority - a.priority || byAge(a, b);
+
 /**
  * The one to upload next: of the highest priority the oldest that waits. When there is little time left, the one of which
  * least is missing: so most of them become safe.
  */
 export function nextToUpload(captures: readonly Capture[], order: "oldest" | "least left" = "oldest"): Capture | null {
   const waiting = captures.filter(({ state }) => state === "waiting");
-  const byAge = (a: Capture, b: Capture) => a.capturedAt - b.capturedAt;
-  const byRank = (a: Capture, b: Capture) => b.priority - a.priority || byAge(a, b);
   const byLeft = (a: Capture, b: Capture) => leftBytes(a) - leftBytes(b) || byAge(a, b);
   return waiting.sort(order === "oldest" ? byRank : byLeft)[0] ?? null;
 }
