@@ -1,4 +1,4 @@
-import { constants, copyFile, link, mkdir, open, realpath, rm } from "node:fs/promises";
+import { mkdir, open, rm } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
@@ -8,7 +8,7 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
-import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
@@ -17,11 +17,12 @@ import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
 import { lookAt, type Look, type LookedFile } from "./look.ts";
+import { copyFault, linkingOf, secureBytes, type Linking } from "./secure-bytes.ts";
 import { secureSmall } from "./secure-small.ts";
 
 /**
- * Secures a finished checkpoint before the program can rotate it away. Formats that are replaced by rename are hard
- * linked where the disk allows it; everything else is cloned or copied. The set is looked at again afterwards: if
+ * Secures a finished checkpoint before the program can rotate it away. Every file is cloned, linked
+ * or copied (secure-bytes.ts says which, and why). The set is looked at again afterwards: if
  * anything changed in between, the capture is thrown away (SOURCE_CHANGED) and a later look takes it.
  */
 export interface SnapshotJob {
@@ -43,7 +44,6 @@ export interface SnapshotJob {
 /** Part of every data key of an upload, never used again. */
 export const newAttempt = (): AttemptId => attemptId.parse(randomBytes(10).toString("hex"));
 
-const REPLACED_BY_RENAME = /\.safetensors$/i;
 const COMFORT_BYTES = 64 * 1024 * 1024;
 /** Each file costs several calls of the file system and next to no bytes. */
 const SECURED_AT_A_TIME = 8;
@@ -64,9 +64,13 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     );
     const files: CapturedFile[] = [];
     const folders = new Set<string>();
+    const linking = linkingOf(
+      candidate,
+      look.files.map(({ relative }) => relative),
+    );
     await forEachOf([...look.files.entries()], SECURED_AT_A_TIME, async ([index, file]) => {
       const isPacked = packed.has(file.relative);
-      files[index] = await secure(job, { file, folder, folders, canCopy, isPacked });
+      files[index] = await secure(job, { file, folder, folders, canCopy, linking, isPacked });
     });
     setPacks(files.filter(({ path }) => packed.has(path)));
     const { framework, metrics } = await describeCheckpoint(look.files);
@@ -136,32 +140,26 @@ interface ToSecure {
   /** Made already. */
   folders: Set<string>;
   canCopy: boolean;
+  linking: Linking;
   isPacked: boolean;
 }
 
 async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> {
-  const { file, folder, folders, canCopy, isPacked } = about;
+  const { file, folder, folders, canCopy, linking, isPacked } = about;
   const at = join(folder, "files", file.relative);
   const parent = dirname(at);
   if (!folders.has(parent)) {
     await mkdir(parent, { recursive: true, mode: 0o700 });
     folders.add(parent);
   }
-  const wantsLink = REPLACED_BY_RENAME.test(file.relative) || !canCopy;
-  if (isPacked && !wantsLink) {
+  if (isPacked && canCopy) {
     const secured = await secureSmall(file, { at, zstd: job.packing.zstd }).catch((error: unknown) => {
       throw copyFault(error, file.path);
     });
     await assertAsLooked(file);
     return secured;
   }
-  const isLinked = wantsLink && (await tryLink(file.path, at));
-  if (!isLinked) {
-    if (!canCopy) throw new Fault("NO_SPACE", { op: "capture", subject: file.path });
-    await copyFile(file.path, at, constants.COPYFILE_FICLONE).catch((error: unknown) => {
-      throw copyFault(error, file.path);
-    });
-  }
+  await secureBytes(file.path, at, { canCopy, linking });
   await assertAsLooked(file);
   const { sizeBytes } = file.identity;
   const { partBytes, parts } = isPacked
@@ -205,23 +203,4 @@ async function assertAsLooked(file: LookedFile): Promise<void> {
   if (source !== null && isSameFile(source, file.identity)) return;
   const detail = "it changed while it was captured";
   throw new Fault("SOURCE_CHANGED", { op: "capture", subject: file.path, detail });
-}
-
-/** Who is to blame when a copy fails: the program that took the file away, the file, or our own disk. */
-function copyFault(error: unknown, subject: string): Fault {
-  const code = codeOf(error);
-  if (code === "ENOENT") {
-    return new Fault("SOURCE_CHANGED", { op: "capture", subject, detail: "it was removed while it was captured" });
-  }
-  const isSource = code === "EACCES" || code === "EPERM" || code === "EIO";
-  return diskFault(error, { op: "capture", subject, otherwise: isSource ? "READ_FAILED" : "WRITE_FAILED" });
-}
-
-async function tryLink(from: string, to: string): Promise<boolean> {
-  try {
-    await link(await realpath(from), to);
-    return true;
-  } catch {
-    return false;
-  }
 }
