@@ -30,6 +30,7 @@ test("a wish leads along moves that a person may make, and means nothing where i
     }
     expect(judgeWish("done", wish)).toBe("impossible");
   }
+  expect(judgeWish("failed", "cancel")).toBe("to do");
   expect(judgeWish("running", "resume")).toBe("fulfilled");
   expect(judgeWish("waiting", "retry")).toBe("fulfilled");
   expect(judgeWish("paused", "retry")).toBe("impossible");

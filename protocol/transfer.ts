@@ -18,7 +18,7 @@ export const TRANSFER_MOVES: Readonly<
   waiting: { running: ["node"], paused: ["person"], cancelled: ["person"], failed: ["node"], superseded: ["policy"] },
   running: { done: ["node"], failed: ["node"], waiting: ["node"], paused: ["person"], cancelled: ["person"] },
   paused: { waiting: ["person"], cancelled: ["person"], superseded: ["policy"] },
-  failed: { waiting: ["person", "node"] },
+  failed: { waiting: ["person", "node"], cancelled: ["person"], superseded: ["policy"] },
   done: {},
   cancelled: {},
   superseded: {},
@@ -35,7 +35,7 @@ export type TransferWish = "cancel" | "pause" | "resume" | "retry";
 export const TRANSFER_WISHES: Readonly<
   Record<TransferWish, { to: TransferState; from: readonly TransferState[]; fulfilled: readonly TransferState[] }>
 > = {
-  cancel: { to: "cancelled", from: ["waiting", "running", "paused"], fulfilled: ["cancelled"] },
+  cancel: { to: "cancelled", from: ["waiting", "running", "paused", "failed"], fulfilled: ["cancelled"] },
   pause: { to: "paused", from: ["waiting", "running"], fulfilled: ["paused"] },
   resume: { to: "waiting", from: ["paused"], fulfilled: ["waiting", "running"] },
   retry: { to: "waiting", from: ["failed"], fulfilled: ["waiting", "running"] },

@@ -48,7 +48,7 @@ export const COMMANDS = {
   retry: { usage: "tidemark retry [RUN[@STEP]]", says: "Try failed uploads again." },
   cancel: {
     usage: "tidemark cancel RUN[@STEP]",
-    says: "Cancel the uploads of a run that have not ended; what was captured is removed, the program's own files stay.",
+    says: "Cancel the uploads of a run that are not safe yet, failed ones too; what was captured is removed, the program's own files stay.",
   },
   cp: {
     usage: "tidemark cp SRC DST",

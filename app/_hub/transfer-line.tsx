@@ -128,7 +128,7 @@ function TransferActions({ row, pending, onAct }: TransferActionsProps) {
   };
   return (
     <span className="flex gap-1.5">
-      {actionsFor(row.state).map((action) => (
+      {actionsFor(row).map((action) => (
         <Button
           key={action}
           size="small"

@@ -52,8 +52,11 @@ test("ended means the same here as in the protocol", () => {
 test("every action offered is a move a person may make", () => {
   const target = { cancel: "cancelled", pause: "paused", resume: "waiting", retry: "waiting" } as const;
   for (const state of TRANSFER_STATES)
-    for (const action of actionsFor(state))
-      expect(mayMove(state, target[action], "person"), `${state} ${action}`).toBe(true);
+    for (const direction of ["upload", "download"] as const)
+      for (const action of actionsFor({ state, direction }))
+        expect(mayMove(state, target[action], "person"), `${state} ${action}`).toBe(true);
+  expect(actionsFor({ state: "failed", direction: "upload" })).toContain("cancel");
+  expect(actionsFor({ state: "failed", direction: "download" })).not.toContain("cancel");
 });
 
 test("roles rank the same here as in the protocol", () => {

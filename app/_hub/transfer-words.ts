@@ -117,8 +117,11 @@ export function transferSentence(row: TransferRow, unit: RateUnit): string {
 
 export type TransferAction = "cancel" | "pause" | "resume" | "retry";
 
-/** What a person may do with it now. A finished restore is done again from its checkpoint. */
-export function actionsFor(state: TransferState): readonly TransferAction[] {
+/**
+ * What a person may do with it now. A finished restore is done again from its checkpoint. What a failed upload captured takes
+ * room on its node until it is cancelled; nothing is left of anything else that failed.
+ */
+export function actionsFor({ state, direction }: Pick<TransferRow, "state" | "direction">): readonly TransferAction[] {
   switch (state) {
     case "waiting":
     case "running":
@@ -126,7 +129,7 @@ export function actionsFor(state: TransferState): readonly TransferAction[] {
     case "paused":
       return ["resume", "cancel"];
     case "failed":
-      return ["retry"];
+      return direction === "upload" ? ["retry", "cancel"] : ["retry"];
     case "done":
     case "cancelled":
     case "superseded":

@@ -24,7 +24,9 @@ import { transferRowOf } from "./transfer-row.ts";
 type Action = z.infer<typeof transferAction>["action"];
 
 function refuseIllegal(action: Action, row: Transfer, state: TransferState): void {
-  if (judgeWish(state, action) === "to do") return;
+  // What a failed upload captured takes room until somebody lets go of it; nothing is left of anything else that failed.
+  const isMoot = action === "cancel" && state === "failed" && row.direction !== "upload";
+  if (judgeWish(state, action) === "to do" && !isMoot) return;
   throw new Fault("CONFLICT", { op: action, subject: `step ${row.step} of ${row.run}`, detail: `it is ${state}` });
 }
 

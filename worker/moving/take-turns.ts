@@ -108,7 +108,8 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
     if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
     const to = ({ cancel: "cancelled", pause: "paused", resume: "waiting", retry: "waiting" } as const)[wish];
     const refuse = () => new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
-    if (!mayMove(item.state, to, "person")) throw refuse();
+    // A failed one has left nothing that could be taken back.
+    if (!mayMove(item.state, to, "person") || (to === "cancelled" && isEnded(item.state))) throw refuse();
     const mine = state.active?.id === item.command.id ? state.active : null;
     if (to !== "cancelled") await memory.setState(item.command.id, to, null);
     mine?.stop.abort(new Fault("CANCELLED"));

@@ -51,6 +51,19 @@ test("the only waiting capture of another run stays", () => {
   expect(() => makeRoom(last, wanted(llama, 4), budget)).toThrow("llama step 4");
 });
 
+test("those that failed make room for what is newer of their run, before those that still may become safe", () => {
+  const captures = [capture(llama, 1), capture(llama, 2, "failed"), capture(llama, 3, "failed")];
+  expect(idsOf(makeRoom(captures, wanted(llama, 4), budget))).toEqual(["llama-2"]);
+  expect(idsOf(makeRoom(captures, wanted(llama, 4, 1_000 * MB), budget))).toEqual(["llama-2", "llama-3", "llama-1"]);
+  expect(() => makeRoom(captures, wanted(llama, 2, 800 * MB), budget)).toThrow("llama step 2");
+});
+
+test("of another run the newest that failed stays: it may be all that there is of it", () => {
+  const captures = [capture(whisper, 1, "failed"), capture(whisper, 2, "failed"), capture(llama, 3, "running")];
+  expect(idsOf(makeRoom(captures, wanted(llama, 4), budget))).toEqual(["whisper-1"]);
+  expect(() => makeRoom(captures, wanted(llama, 4, 700 * MB), budget)).toThrow("llama step 4");
+});
+
 test("what does not fit at all is refused, with the sizes", () => {
   expect(() => makeRoom([], wanted(llama, 4, 2_000 * MB), budget)).toThrow(/it has .* are allowed\)/);
   expect(() => makeRoom([capture(llama, 1, "running")], wanted(llama, 4, 900 * MB), budget)).toThrow(

@@ -6,8 +6,8 @@ import type { Capture } from "./capture.ts";
 /**
  * What captures may take of the disk. Platforms kill a container that uses more than it asked for, so the budget is kept
  * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, they are ours
- * alone. Where it is full, waiting captures that a newer one overtakes make room (they are recorded as superseded); one that
- * is being sent never does.
+ * alone. Where it is full, captures that wait or failed and that a newer one of their run overtakes make room (they are recorded as
+ * superseded): a night of refusals must not keep what is newest from being captured. One that is being sent never does.
  */
 export interface DiskBudget {
   /** Most bytes of all captures together. */
@@ -25,8 +25,9 @@ export const heldBytes = (captures: readonly Capture[]): number =>
   captures.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 /**
- * Which waiting captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First what is safe
- * already and only waits to be copied to another home (`spare`), then those of the same run, which it overtakes; then, of other runs, those that a newer waiting one overtakes anyway.
+ * Which captures have to go so that `wanted` fits, oldest first, and no more of them than needed. First what is safe
+ * already and only waits to be copied to another home (`spare`), then those of the same run, which it overtakes, before all those that failed; then, of other runs, those that a newer one
+ * overtakes anyway.
  * @throws Fault DISK_BUDGET when it does not fit all the same
  */
 export function makeRoom(
@@ -77,14 +78,15 @@ export function createDisk(parts: {
 }
 
 function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
-  const waiting = captures
-    .filter(({ state }) => state === "waiting")
-    .sort((a, b) => a.capturedAt - b.capturedAt || a.step - b.step);
-  const own = waiting.filter(({ run, step }) => run === wanted.run && step <= wanted.step);
-  const others = waiting.filter(
-    (item) =>
-      item.run !== wanted.run &&
-      waiting.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt),
-  );
-  return [...own, ...others];
+  const byAge = captures.toSorted((a, b) => a.capturedAt - b.capturedAt || a.step - b.step);
+  const failed = byAge.filter(({ state }) => state === "failed");
+  const waiting = byAge.filter(({ state }) => state === "waiting");
+  const isOwn = ({ run, step }: Capture) => run === wanted.run && step <= wanted.step;
+  const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>
+    item.run !== wanted.run && others.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt);
+  return [
+    ...[...failed, ...waiting].filter(isOwn),
+    ...failed.filter(isOvertakenBy(captures)),
+    ...waiting.filter(isOvertakenBy(waiting)),
+  ];
 }

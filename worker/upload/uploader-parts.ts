@@ -22,7 +22,7 @@ export interface Uploader {
    * could be sent.
    */
   drain(): Promise<void>;
-  /** Passes over these that wait; one that began meanwhile goes on. */
+  /** Passes over these that wait or failed; one that began meanwhile goes on. */
   passOver(captures: readonly Capture[]): Promise<void>;
   /** There is something new in the ledger, or the hub or a person changed something. */
   wake(): void;

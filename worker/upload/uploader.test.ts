@@ -323,6 +323,29 @@ test("a refusal by the store fails the transfer but keeps the capture, and a new
   expect(ends.at(-1)).toEqual({ state: "done", step: 100 });
 });
 
+test("one that failed can be cancelled, or passed over to make room: then nothing is left of it", async () => {
+  const taken = [await capture(100), await capture(200, { run: runName.parse("whisper"), bytes: 6_000_000 })];
+  await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
+  const { uploader, done } = await work({}, () => false);
+  while (ends.length < 2 || ledger.all().some(({ state }) => state !== "failed")) await systemClock.sleep(5);
+  await uploader.steer(taken[0]?.transferId ?? "", "cancel");
+  await uploader.passOver(ledger.all());
+  stop.abort(new Fault("CANCELLED"));
+  await done;
+  expect(ends.slice(2)).toEqual([
+    { state: "cancelled", step: 100 },
+    { state: "superseded", step: 200 },
+  ]);
+  expect(ledger.all()).toEqual([]);
+  for (const { folder: left } of taken) await expect(stat(left)).rejects.toMatchObject({ code: "ENOENT" });
+  expect(news().map((event) => "state" in event && event.state)).toEqual([
+    "failed",
+    "failed",
+    "cancelled",
+    "superseded",
+  ]);
+});
+
 test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 2_000_000, connections: 1 });

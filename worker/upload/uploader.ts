@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { NodeStore } from "#protocol/hello.ts";
-import { isEnded, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { isEnded, mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -365,7 +365,8 @@ export function createUploader(given: UploaderParts): Uploader {
       }
     },
     passOver: async (captures) => {
-      for (const item of captures) if (item.state === "waiting") await end(item, "superseded", { by: "policy" });
+      for (const item of captures)
+        if (mayMove(item.state, "superseded", "policy")) await end(item, "superseded", { by: "policy" });
     },
     wake: () => {
       bell.ring();
