@@ -97,6 +97,46 @@ describe("a run that another node takes over", () => {
     expect(await losses()).toHaveLength(1);
   });
 
+  describe("by a node that has to go further back", () => {
+    const back = { writerEpoch: 2, fromStep: 400, lastStep: 500, lostSteps: 100, lostMs: 60_000 };
+    const tell = (who: TestNode, change: object = {}) =>
+      callAs(test.hub, who.caller).node.record({ events: [interrupted({ ...back, ...change })] });
+    const take = async (trainedStep: number) => {
+      await claim(node);
+      await makeSafe(test.hub, node, { epoch: 1, step: 400 });
+      await makeSafe(test.hub, node, { epoch: 1, step: 500 });
+      await says(node, { localStep: 500, trainedStep, at: test.hub.now() });
+      await claim(other);
+    };
+
+    it("has lost what lies between as well, in the same row, once however often it is told", async () => {
+      await take(640);
+      const [before] = await losses();
+      await tell(other);
+      const [row, ...rest] = await losses();
+      expect(rest).toEqual([]);
+      expect(row).toMatchObject({ nodeId: node.nodeId, fromStep: 400, lastStep: 640, lostSteps: 240 });
+      expect(row?.lostMs).toBe((before?.lostMs ?? 0) + 60_000);
+      await tell(other, { seq: 2 });
+      expect(await losses()).toEqual([row]);
+    });
+
+    it("has a row of its own when nothing else was lost", async () => {
+      await take(500);
+      await tell(other);
+      expect(await losses()).toMatchObject([{ nodeId: other.nodeId, fromStep: 400, lastStep: 500, lostSteps: 100 }]);
+    });
+
+    it("is not corrected by a node that did not take it over, nor by what was lost later", async () => {
+      await take(640);
+      await tell(node, { lossId: "another-node-says-so" });
+      await tell(other, { lossId: "later-interruption", fromStep: 500, lastStep: 700, lostSteps: 200 });
+      const rows = await losses();
+      expect(rows).toHaveLength(3);
+      expect(rows).toContainEqual(expect.objectContaining({ fromStep: 500, lastStep: 640, lostSteps: 140 }));
+    });
+  });
+
   it("has lost all of it when nothing of it was safe", async () => {
     await claim(node);
     await says(node, { localStep: 80, trainedStep: null, at: test.hub.now() });

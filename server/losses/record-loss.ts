@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { EventRow } from "#protocol/views.ts";
+import type { Loss } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -9,7 +10,8 @@ import type { LiveNode } from "../live/live-node.ts";
 
 /**
  * The loss ledger: what training had to do again. A node that was interrupted and goes on reports it itself, to the step; of
- * one that another node takes over from, what counts is its last report.
+ * one that another node takes over from, what counts is its last report, until the node that took over says that it had to go
+ * further back than to what was newest when it claimed the run.
  */
 interface Lost {
   id: string;
@@ -22,6 +24,8 @@ interface Lost {
   lastStep: number;
   lostMs: number;
 }
+
+const placeOf = (step: number | null): string => (step === null ? "its beginning" : `step ${formatCount(step)}`);
 
 async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
   const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs } = lost;
@@ -43,18 +47,58 @@ async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): P
   });
   hub.counters.losses++;
   hub.counters.lostMs += lostMs;
-  const from = fromStep === null ? "its beginning" : `step ${formatCount(fromStep)}`;
-  const text = `goes on with ${run} from ${from}: ${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
+  const text = `goes on with ${run} from ${placeOf(fromStep)}: ${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
   return recordEvent(tx, { at, kind: "work-lost", work: "lost", text, node: by, run, step: lastStep });
+}
+
+const takeoverId = (run: string, epoch: number): string =>
+  createHash("sha256").update(`${run}\0${epoch}`).digest("hex").slice(0, 32);
+
+type WorkLost = Extract<NodeEvent, { type: "work-lost" }>;
+
+/**
+ * The row of a takeover whose node could not go on from the beginning of its epoch (a checkpoint that turned out damaged), and
+ * went further back. Null when the event is of something else.
+ */
+async function findTakeover(tx: Transaction, event: WorkLost, node: LiveNode): Promise<Loss | null> {
+  const { run, writerEpoch: epoch, fromStep, lastStep } = event;
+  const claimed = await tx.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
+  if (claimed?.nodeId !== node.id || claimed.parentStep !== BigInt(lastStep)) return null;
+  const row = await tx.loss.findUnique({ where: { id: takeoverId(run, epoch) } });
+  const goesOnAt = fromStep === null ? null : BigInt(fromStep);
+  return row?.fromStep === claimed.parentStep || row?.fromStep === goesOnAt ? row : null;
+}
+
+/** What lies between is lost as well, and is one loss with what the last writer had done after it. Told twice, it counts once. */
+async function correct(
+  { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
+  row: Loss,
+  event: WorkLost,
+): Promise<EventRow[]> {
+  const { run, fromStep, lostMs } = event;
+  const goesOnAt = fromStep === null ? null : BigInt(fromStep);
+  if (row.fromStep === goesOnAt) return [];
+  const lastStep = Number(row.lastStep);
+  const all = { steps: lastStep - (fromStep ?? 0), ms: Number(row.lostMs) + lostMs };
+  await tx.loss.update({
+    where: { id: row.id },
+    data: { fromStep: goesOnAt, lostSteps: BigInt(all.steps), lostMs: BigInt(all.ms) },
+  });
+  hub.counters.lostMs += lostMs;
+  const again = `${formatCount(all.steps)} steps (${formatDuration(all.ms)}) are done again`;
+  const text = `had to go further back: goes on with ${run} from ${placeOf(fromStep)}, ${again}`;
+  return [await recordEvent(tx, { at: hub.now(), kind: "work-lost", work: "lost", text, node, run, step: lastStep })];
 }
 
 /** What a node lost itself, as it says. Told twice, it is one row. */
 export async function recordInterruption(
   { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
-  event: Extract<NodeEvent, { type: "work-lost" }>,
+  event: WorkLost,
 ): Promise<EventRow[]> {
   const { lossId, run, writerEpoch, fromStep, lastStep, lostMs } = event;
   if (lastStep <= (fromStep ?? 0)) return [];
+  const takeover = await findTakeover(tx, event, node);
+  if (takeover !== null) return correct({ tx, hub, node }, takeover, event);
   const lost = {
     id: lossId,
     at: hub.now(),
@@ -85,7 +129,7 @@ export async function recordTakeover(
   // Told for the time since the newest safe step only: of an older one it is not known.
   const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
   const lost = {
-    id: createHash("sha256").update(`${run}\0${epoch}`).digest("hex").slice(0, 32),
+    id: takeoverId(run, epoch),
     at: hub.now(),
     run,
     epoch,
