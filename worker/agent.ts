@@ -296,11 +296,14 @@ export async function drain({ ledger, narrator, uploader }: Agent): Promise<void
   await uploader.drain();
 }
 
-/** The last words: to the hub, and to the person at the terminal. */
+/** The last words: to the hub, which shows from then on what was not safe at the end, and to the person at the terminal. */
 async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
   const { hub, outbox, narrator } = agent;
   const words = async () => {
     await deliver(outbox, hub);
+    const report = await composeReport(agent);
+    const told = hub.ask("progress", (client, signal) => client.node.progress.mutate(report, { signal }));
+    await told.catch(() => undefined);
     await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
   await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
