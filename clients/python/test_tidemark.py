@@ -594,6 +594,22 @@ class WithTransformers(Callbacks):
         self.train(callback)
         self.assertEqual(len(said), 2)
 
+    def test_a_worker_that_never_answers_does_not_stop_training(self) -> None:
+        said = self.warnings()
+        self.worker.held["/v1/save"] = threading.Event()
+        self.train(tidemark.TidemarkCallback(save_timeout=0.05))
+        self.assertEqual(self.asked(), [("step", 1), ("step", 2), ("save", 2), ("step", 3)])
+        self.assertEqual(len(said), 1)
+        self.assertIn("did not answer within 0.05 s", said[0])
+        self.refused("TIMED_OUT", lambda: self.train(tidemark.TidemarkCallback(save_timeout=0.05, strict=True)))
+
+    def test_a_worker_has_half_a_minute_unless_it_is_given_another_time(self) -> None:
+        patient = tidemark.TidemarkCallback(save_timeout=None)
+        for callback, seconds in ((tidemark.TidemarkCallback(), 30.0), (patient, None)):
+            with mock.patch.object(Client, "_ask", autospec=True, return_value=SAVED) as ask:
+                callback._save("/c", 1)
+            self.assertEqual(ask.call_args[1], {"answer_seconds": seconds})
+
     def test_without_a_worker_training_goes_on(self) -> None:
         said = self.warnings()
         self.train(tidemark.TidemarkCallback(client=Client(socket_path=self.at("nobody")), flush_at_end=True))
@@ -693,6 +709,13 @@ class WithLightning(Callbacks):
 
         self.fit(tidemark.TidemarkLightningCallback(), {2: write})
         self.assertEqual(self.saved(), [("step=2.ckpt", 2)])
+
+    def test_a_worker_that_never_answers_does_not_stop_training(self) -> None:
+        said = self.warnings()
+        self.worker.held["/v1/save"] = threading.Event()
+        self.fit(tidemark.TidemarkLightningCallback(save_timeout=0.05), {1: self.keep("step=1.ckpt")})
+        self.assertEqual([body["step"] for body in self.worker.bodies("/v1/step")], [1, 2, 3])
+        self.assertEqual(len(said), 1)
 
     def test_what_lay_there_before_is_left_alone(self) -> None:
         self.keep("step=0.ckpt")()

@@ -45,6 +45,8 @@ log = logging.getLogger("tidemark")
 CONNECT_SECONDS = 5.0
 # For questions that the worker answers from memory.
 ANSWER_SECONDS = 30.0
+# What a callback gives the worker to take a checkpoint, so that one that hangs does not stop training.
+HAND_OVER_SECONDS = 30.0
 # `step` stands in the training loop: connect and answer share about a second, and a worker that is away is left alone.
 STEP_SECONDS = 0.5
 AWAY_SECONDS = 5.0
@@ -218,14 +220,16 @@ class Client:
         return dict(self.__dict__, _records={}, _word=None)
 
     def save(
-        self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None, wait: bool = False
-    ) -> Saved:
+        self, path: PathLike, *, run: Optional[str] = None, step: Optional[int] = None, wait: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Saved:  # fmt: skip
         """Take the checkpoint at `path`, which is finished on disk. With `wait` it is safe when this returns.
 
         `run` may be left out when the worker watches exactly one, `step` when the name of the folder or file says it.
+        TIMED_OUT is raised when there is no answer within `timeout` seconds; the worker may go on taking it.
         """
         body = {"path": os.path.abspath(os.fsdecode(path)), "run": run, "step": _whole(step), "wait": wait or None}
-        saved = cast(Saved, self._ask("POST", "/v1/save", body))
+        saved = cast(Saved, self._ask("POST", "/v1/save", body, answer_seconds=timeout))
         if wait and saved.get("state") in ("failed", "cancelled"):
             why = f"{path}: it was taken, but did not become safe ({saved['state']}). The worker's log says why."
             raise TidemarkError("NOT_SAFE", why)
@@ -482,19 +486,26 @@ def resume_step() -> Optional[int]:
 
 
 class _Hooks:
-    """What both callbacks share. Whatever the worker does, training goes on; with `strict` a refusal ends it."""
+    """What both callbacks share. Whatever the worker does, training goes on; with `strict` a refusal ends it.
+
+    The worker has `save_timeout` seconds to take a checkpoint (None: as long as it needs).
+    """
 
     def __init__(
         self, run: Optional[str] = None, *, flush_at_end: bool = False, flush_timeout: Optional[float] = None,
-        strict: bool = False, client: Optional[Client] = None,
+        strict: bool = False, client: Optional[Client] = None, save_timeout: Optional[float] = HAND_OVER_SECONDS,
     ) -> None:  # fmt: skip
         super().__init__()
         self._run, self._strict, self._client = run, strict, client or _client
         self._flush_at_end, self._flush_timeout = flush_at_end, flush_timeout
+        self._save_timeout = save_timeout
         self._has_warned = False
 
     def _save(self, path: str, step: int) -> None:
-        self._guard("a checkpoint was not handed over", lambda: self._client.save(path, run=self._run, step=step))
+        def save() -> Saved:
+            return self._client.save(path, run=self._run, step=step, timeout=self._save_timeout)
+
+        self._guard("a checkpoint was not handed over", save)
 
     def _end(self) -> None:
         if self._flush_at_end:
