@@ -30,6 +30,22 @@ describe("the command line", () => {
   });
   test("a flag without its value says which value", () => {
     expect(detailOf(["agent", "--hub"])).toContain("--hub URL");
+    expect(detailOf(["agent", "--hub", "--token", "x"])).toContain("it needs a value: --hub URL");
+    expect(detailOf(["run", "--watch", "--", "python"])).toContain("it needs a value: --watch DIR");
+    expect(detailOf(["agent", "--hub", "--watch=/x"])).toContain("it needs a value: --hub URL");
+    expect(parseCommandLine(["agent", "--watch=--token", "--name", "--no-flag"]).flags.get("watch")).toEqual([
+      "--token",
+    ]);
+  });
+  test("an empty value is refused: a folder would be the current one", () => {
+    for (const args of [["--watch", ""], ["--watch="], ["--token", ""]]) {
+      expect(detailOf(["agent", ...args])).toContain("its value is empty");
+    }
+  });
+  test("a flag before the command is told where it belongs", () => {
+    expect(detailOf(["--json", "status"])).toContain("flags come after the command: tidemark status --json");
+    expect(detailOf(["--json"])).toContain("flags come after the command: tidemark COMMAND --json");
+    expect(detailOf(["--verison"])).toContain("did you mean version?");
   });
   test("operands, values with = and the end of flags are told apart", () => {
     const { operands, flags } = parseCommandLine(["cp", "--part-size=8MiB", "--json", "a", "--", "--b"]);
@@ -71,6 +87,11 @@ describe("settings", () => {
     expect(() => resolve(["cp"], { TIDEMARK_CONCURRENCY: "0" })).toThrow("TIDEMARK_CONCURRENCY 0");
     expect(() => resolve(["cp", "--stall-after", "0"])).toThrow("--stall-after 0");
     expect(() => resolve(["agent"], { TIDEMARK_STALL_AFTER: "0s" })).toThrow("TIDEMARK_STALL_AFTER 0s");
+    expect(() => resolve(["cp", "--provider", "minoi"])).toThrow("did you mean minio?");
+    expect(() => resolve(["cp"], { TIDEMARK_PROVIDER: "x" })).toThrow("TIDEMARK_PROVIDER x");
+    expect(() => resolve(["run", "--restart", "on-fail"])).toThrow("did you mean on-failure?");
+    expect(resolve(["run", "--restart", "on-failure:5"]).text("restart")).toBe("on-failure:5");
+    expect(resolve(["presign", "--method", "put"]).text("method")).toBe("put");
     expect(resolve(["cp", "--retry-for", "0"]).durationMs("retry-for")).toBe(0);
   });
   test("rates may be written per second", () => {
@@ -80,7 +101,7 @@ describe("settings", () => {
     const help = commandHelp("agent");
     for (const [name, spec] of flagEntries.filter(([, { commands }]) => commands.includes("agent"))) {
       expect(help).toContain(`--${name}`);
-      expect(help).toContain(envName(name));
+      expect(help.includes(`[${envName(name)}`)).toBe(spec.onlyFlag !== true);
       expect(help.replaceAll(/\s+/g, " ")).toContain(spec.says);
     }
   });

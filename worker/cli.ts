@@ -30,6 +30,7 @@ export function parseCommandLine(args: readonly string[]): Invocation {
   if (first === "--help" || first === "-h") return { command: "help", flags: new Map(), operands: [], rules: [] };
   if (first === "--version" || first === "-V") return { command: "version", flags: new Map(), operands: [], rules: [] };
   if (!isCommand(first)) {
+    if (isOwnFlag(first)) throw flagBeforeCommand(first, rest);
     const near = closest(first, Object.keys(COMMANDS));
     throw usage(
       first,
@@ -80,8 +81,12 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
       else value = "true";
     } else if (value === null) {
       value = args[++at] ?? null;
-      if (value === null) throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
+      if (value === null || isOwnFlag(value)) {
+        throw usage(`--${name}`, `it needs a value: --${name} ${spec.value ?? "VALUE"}`);
+      }
     }
+    // A folder named by a variable that is not set would be the current one.
+    if (value === "") throw usage(`--${name}`, "its value is empty; is a variable in it not set?");
     const earlier = flags.get(name);
     if (earlier !== undefined && spec.kind !== "list" && spec.kind !== "rules")
       throw usage(`--${name}`, "it was given twice");
@@ -92,6 +97,15 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
   const extra = most === undefined ? undefined : operands[most];
   if (extra !== undefined) throw usage(extra, `${command} takes ${most === 0 ? "flags only" : "one word"}: ${shown}`);
   return { command, flags, operands, rules };
+}
+
+/** Whoever forgot a value meant the next word as the flag that it is; `--watch=--token` means a folder of that name. */
+const isOwnFlag = (word: string): boolean =>
+  word === "--" || (word.startsWith("--") && isFlag(word.slice(2).split("=", 1)[0] ?? ""));
+
+function flagBeforeCommand(first: string, rest: readonly string[]): Fault {
+  const command = rest.find(isCommand);
+  return usage(first, `flags come after the command: tidemark ${command ?? "COMMAND"} ${first}`);
 }
 
 const isFlag = (name: string): name is FlagName => Object.hasOwn(FLAGS, name);

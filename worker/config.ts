@@ -3,8 +3,9 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/read-units.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
-import { envName, flagEntries, FLAGS, flagsOf, type FlagName, type FlagSpec } from "./flags.ts";
+import { envName, flagEntries, FLAGS, flagsOf, variablesOf, type FlagName, type FlagSpec } from "./flags.ts";
 import { unknownVariablesWarning } from "./host/unknown-variables.ts";
+import { closest } from "./suggest.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./limits/schedule.ts";
 
 /**
@@ -102,6 +103,11 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
     const subject = `${setting?.source ?? name} ${config.text(name) ?? ""}`;
     throw new Fault("BAD_INPUT", { op: "usage", subject, detail: spec.notZero });
   }
+  if (spec.words !== undefined)
+    assertOneOf(
+      spec.words,
+      config.settings.find((one) => one.name === name),
+    );
   if (spec.kind === "count") config.count(name);
   if (spec.kind === "limit") config.limit(name);
   if (spec.kind === "rate") config.rate(name);
@@ -109,6 +115,18 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "number") config.number(name);
   if (spec.kind === "switch") config.isOn(name);
 }
+
+/** A word may go on behind a colon: `on-failure:5`. */
+function assertOneOf(words: readonly string[], setting: Setting | undefined): void {
+  const [value] = setting?.values ?? [];
+  if (value === undefined || words.some((word) => isWord(value.toLowerCase(), word.toLowerCase()))) return;
+  const near = closest(value, words);
+  const all = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+  const detail = near === null ? all : `did you mean ${near}? It takes ${all}`;
+  throw new Fault("BAD_INPUT", { op: "usage", subject: `${setting?.source ?? ""} ${value}`, detail });
+}
+
+const isWord = (value: string, word: string): boolean => value === word || value.startsWith(`${word}:`);
 
 const isOn = (text: string): boolean => ["true", "1", "yes", "on"].includes(text.toLowerCase());
 const isOff = (text: string): boolean => ["false", "0", "no", "off"].includes(text.toLowerCase());
@@ -150,7 +168,7 @@ function resolveOne(
   const given = from.flags.get(name);
   if (given !== undefined) return { name, spec, values: given, source: `--${name}` };
   const own = envName(name);
-  for (const variable of [own, ...(spec.alsoEnv ?? [])]) {
+  for (const variable of variablesOf(name, spec)) {
     const value = from.env[variable];
     if (value !== undefined && value !== "") return { name, spec, values: split(value, flag), source: variable };
     const file = variable === own && spec.kind === "secret" ? from.env[`${variable}_FILE`] : undefined;
@@ -189,7 +207,7 @@ export function examineSetting(
 ): { setting: Setting; fault: Fault | null } {
   const spec: FlagSpec = FLAGS[name];
   const own = envName(name);
-  const set = [own, `${own}_FILE`, ...(spec.alsoEnv ?? [])].filter((variable) => (env[variable] ?? "") !== "");
+  const set = [own, `${own}_FILE`, ...variablesOf(name, spec)].filter((variable) => (env[variable] ?? "") !== "");
   const from = { flags: new Map(), env: Object.fromEntries(set.map((variable) => [variable, env[variable]])) };
   try {
     resolveConfig({ command, ...from });

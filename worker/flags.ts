@@ -1,5 +1,6 @@
 import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./link/flags.ts";
+import { LIMIT_FLAGS } from "./limits/flags.ts";
 import { RESTORE_FLAGS } from "./restore/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 import { BENCH_FLAGS } from "./bench/flags.ts";
@@ -39,6 +40,8 @@ export interface FlagSpec {
   words?: readonly string[];
   /** Why 0 is no value for it. */
   notZero?: string;
+  /** It asks for one thing on one command line, so no variable stands for it. */
+  onlyFlag?: true;
   says: string;
 }
 
@@ -100,6 +103,7 @@ export const FLAGS = {
     commands: ["save"],
     value: "low|normal|high",
     default: "normal",
+    words: ["low", "normal", "high"],
     says: "Which of those that wait goes first.",
   },
   "no-wait": {
@@ -146,7 +150,7 @@ export const FLAGS = {
     commands: ["run"],
     value: "POLICY",
     default: "no",
-    words: ["no", "on-failure"],
+    words: ["no", "on-failure", "on-failure:5"],
     says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
   },
   label: {
@@ -181,18 +185,7 @@ export const FLAGS = {
     value: "[SHARE]",
     says: "Leave the link to the people at home: slow down as soon as their connections would have to wait. With a share, for example 20%, that much is never taken.",
   },
-  up: {
-    kind: "limit",
-    commands: ["limit"],
-    value: "LIMIT",
-    says: "Set the limit up, as in --limit-up; off is no limit.",
-  },
-  down: { kind: "limit", commands: ["limit"], value: "LIMIT", says: "Set the limit down, as in --limit-up." },
-  reset: {
-    kind: "switch",
-    commands: ["limit"],
-    says: "Take back what was set: workers keep to the limits they were started with.",
-  },
+  ...LIMIT_FLAGS,
   ...PROBE_FLAGS,
   ...BENCH_FLAGS,
   concurrency: {
@@ -375,10 +368,16 @@ export const FLAGS = {
     commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
-  markdown: { kind: "switch", commands: ["help"], says: "Print the reference of all commands and flags as Markdown." },
+  markdown: {
+    kind: "switch",
+    commands: ["help"],
+    onlyFlag: true,
+    says: "Print the reference of all commands and flags as Markdown.",
+  },
   help: {
     kind: "switch",
     commands: [...WORKING, ...ASKING, ...KEYED, "limit", "config", "completion", "version", "help"],
+    onlyFlag: true,
     says: "Show help.",
   },
 } as const satisfies Record<string, FlagSpec>;
@@ -386,5 +385,8 @@ export type FlagName = keyof typeof FLAGS;
 
 export const flagEntries = Object.entries(FLAGS) as [FlagName, FlagSpec][];
 export const envName = (flag: string): string => `TIDEMARK_${flag.toUpperCase().replaceAll("-", "_")}`;
+/** The variables that stand for a flag, first the one that wins. */
+export const variablesOf = (name: string, spec: FlagSpec): readonly string[] =>
+  spec.onlyFlag === true ? [] : [envName(name), ...(spec.alsoEnv ?? [])];
 export const flagsOf = (command: CommandName): [FlagName, FlagSpec][] =>
   flagEntries.filter(([, spec]) => spec.commands.includes(command));

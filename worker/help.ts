@@ -1,7 +1,7 @@
 import { EXIT_CODES } from "#protocol/exit-codes.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { COMMANDS, commandSpec, isCommand, type CommandName } from "./commands.ts";
-import { envName, flagsOf, type FlagSpec } from "./flags.ts";
+import { flagsOf, variablesOf, type FlagSpec } from "./flags.ts";
 
 const indent = (left: string, right: string, width: number) =>
   left.length > width ? `  ${left}\n  ${"".padEnd(width)}  ${right}` : `  ${left.padEnd(width)}  ${right}`;
@@ -15,7 +15,7 @@ export function generalHelp(): string {
     "Commands:",
     ...commands,
     "",
-    "`tidemark help COMMAND` shows the flags of a command. Every flag is also an environment variable:",
+    "`tidemark help COMMAND` shows the flags of a command. Every setting is also an environment variable:",
     "--part-size is TIDEMARK_PART_SIZE; secrets may be given as a file: TIDEMARK_TOKEN_FILE.",
   ].join("\n");
 }
@@ -25,9 +25,9 @@ export function commandHelp(command: CommandName): string {
   const { usage, says, more } = commandSpec(command);
   const lines = flagsOf(command).map(([name, spec]) => {
     const left = `${spec.short === undefined ? "" : `-${spec.short}, `}--${name}${spec.value === undefined ? "" : ` ${spec.value}`}`;
-    const names = [envName(name), ...(spec.alsoEnv ?? [])].join(", ");
+    const names = variablesOf(name, spec).join(", ");
     const set = spec.default === undefined || spec.default === "0" ? "" : ` Default: ${spec.default}.`;
-    return indent(left, `${spec.says}${set} [${names}]`, 26);
+    return indent(left, `${spec.says}${set}${names === "" ? "" : ` [${names}]`}`, 26);
   });
   return [usage, "", says, ...(more === undefined ? [] : [more]), "", "Flags:", ...lines].join("\n");
 }
@@ -38,7 +38,7 @@ export function markdownReference(): string {
   return [
     "# Command line",
     "",
-    "Every flag is also an environment variable. A flag wins over its variable, the variable over names that other tools",
+    "Every setting is also an environment variable. A flag wins over its variable, the variable over names that other tools",
     "use, those over the default. A secret may be given as a file: `TIDEMARK_TOKEN_FILE`.",
     "",
     sections.join("\n\n"),
@@ -64,7 +64,7 @@ function markdownOf(command: CommandName): string {
 function markdownRow(name: string, spec: FlagSpec): string[] {
   const short = spec.short === undefined ? "" : `, \`-${spec.short}\``;
   const flag = `\`--${name}${spec.value === undefined ? "" : ` ${spec.value.replaceAll("|", "\\|")}`}\`${short}`;
-  const variables = [envName(name), ...(spec.alsoEnv ?? [])].map((variable) => `\`${variable}\``);
+  const variables = variablesOf(name, spec).map((variable) => `\`${variable}\``);
   const preset = spec.default === undefined ? "" : `\`${spec.default}\``;
   return [flag, variables.join(", "), preset, spec.says.replaceAll("|", "\\|")];
 }

@@ -31,7 +31,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["save", "it takes one folder or file"],
   ["save a b", "it takes one folder or file"],
   ["save . --step many", "a whole number"],
-  ["save . --priority urgent", '"low"|"normal"|"high"'],
+  ["save . --priority urgent", "low, normal or high"],
   ["save . --run a/b", "--run"],
   ["save .", "--hub says where to save to"],
   ["restore", "tidemark restore RUN[@STEP] DIR"],

@@ -51,7 +51,7 @@ describe("in bash", () => {
     expect(offered("tidemark presign --method ")).toEqual(["GET", "PUT"]);
     expect(offered("tidemark presign --method=P")).toEqual(["PUT"]);
     expect(offered("tidemark cp --provider=")).toEqual(["auto", ...PROVIDERS]);
-    expect(offered("tidemark run --restart on")).toEqual(["on-failure"]);
+    expect(offered("tidemark run --restart on")).toEqual(["on-failure", "on-failure:5"]);
   });
 
   test("a folder is offered where a folder is meant, whole even with a blank in its name", () => {

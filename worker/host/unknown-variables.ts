@@ -33,9 +33,9 @@ const OF_OTHERS = [
 /** Kubernetes gives every container the addresses of its services, one named `tidemark` too. */
 const OF_KUBERNETES = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?)?)$/;
 
-const TWINS = flagEntries.flatMap(([name, { kind }]) =>
-  kind === "secret" ? [envName(name), `${envName(name)}_FILE`] : [envName(name)],
-);
+const TWINS = flagEntries
+  .filter(([, { onlyFlag }]) => onlyFlag !== true)
+  .flatMap(([name, { kind }]) => (kind === "secret" ? [envName(name), `${envName(name)}_FILE`] : [envName(name)]));
 const KNOWN = new Set([...TWINS, ...OURS, ...OF_OTHERS]);
 
 /** Sorted by name; `meant` is the one that it looks like. */

@@ -37,6 +37,14 @@ test("each direction is set on its own, shown, and taken back", async () => {
   expect(await readdir(state)).toEqual([]);
 });
 
+test("to take back and to set at once is refused, and nothing is changed", async () => {
+  await limit("--up", "4MB");
+  for (const flags of [["--up", "3M"], ["--down=3M"]]) {
+    await expect(limit("--reset", ...flags)).rejects.toMatchObject({ code: "BAD_INPUT" });
+  }
+  expect(await readSetLimits(state)).toEqual({ up: "4MB", down: null });
+});
+
 test("a limit nobody understands is refused with the flag's name before anything is set", async () => {
   expect(() => configOf(["limit", "--up", "quick"])).toThrow(
     expect.objectContaining({ code: "BAD_INPUT", context: expect.objectContaining({ subject: "--up quick" }) }),

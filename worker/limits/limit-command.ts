@@ -2,6 +2,7 @@ import { formatRate } from "#protocol/units.ts";
 import type { Config } from "../config.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import type { Terminal } from "../terminal.ts";
+import { usage } from "../verbs/verb.ts";
 import { NOTHING_SET, readSetLimits, writeSetLimits, type SetLimits } from "./set-limits.ts";
 import { parseTimetable } from "./schedule.ts";
 
@@ -15,6 +16,9 @@ export async function setLimitsOfMachine(command: {
   home: string | null;
 }): Promise<number> {
   const { config, terminal, home } = command;
+  if (config.isOn("reset") && (config.text("up") !== null || config.text("down") !== null)) {
+    throw usage("--reset", "it takes both limits back; set one without it, or first reset and then set");
+  }
   const state = await stateFolder(config.text("state"), home);
   const before = config.isOn("reset") ? NOTHING_SET : await readSetLimits(state);
   const after = { up: config.text("up") ?? before.up, down: config.text("down") ?? before.down };

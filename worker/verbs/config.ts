@@ -20,7 +20,8 @@ export async function showSettings(about: {
   terminal: Terminal;
 }): Promise<number> {
   const { topic, env, home, terminal } = about;
-  const names = (topic === null ? flagEntries : flagsOf(topic)).map(([name]) => name).filter((name) => name !== "help");
+  const all = topic === null ? flagEntries : flagsOf(topic);
+  const names = all.filter(([, { onlyFlag }]) => onlyFlag !== true).map(([name]) => name);
   const set = await limitsSet(env, home);
   let code: number = EXIT.ok;
   for (const name of names) {
