@@ -18,10 +18,17 @@ export async function checkClock(
     date = answer.headers.get("date");
   } catch {
     // Why it does not answer is said by the checks of the way to it.
-    return skipped("clock", { says: `the ${what} did not answer`, fix: null });
+    return skipped("clock", {
+      says: `the ${what} did not answer`,
+      fix: `Mend first what the lines about the ${what} say.`,
+    });
   }
   const known = measureClock(null, { sentAtMs, receivedAtMs: now(), date: date ?? undefined });
-  if (known === null) return skipped("clock", { says: `the ${what} does not say its time`, fix: null });
+  if (known === null)
+    return skipped("clock", {
+      says: `the ${what} does not say its time`,
+      fix: "Compare it with a clock that you trust: date -u.",
+    });
   if (clockCorrectionMs(known) === 0) {
     return fine("clock", `within ${formatDuration(Math.max(1000, Math.abs(clockOffsetMs(known))))} of the ${what}'s`);
   }

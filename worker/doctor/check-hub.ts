@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isFault, toFault } from "#protocol/fault.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
+import { assertWholeToken } from "../link/enrol.ts";
 import { connectHub, hubFault, notSaidByHub } from "../link/hub.ts";
 import { readCredential } from "../link/node-credential.ts";
 import { failed, fine, skipped, type Finding } from "./finding.ts";
@@ -85,6 +86,11 @@ async function checkNode({ base, token, state }: HubAsked, signal: AbortSignal):
 
 function withoutCredential(check: string, token: string | null): Finding {
   if (token !== null) {
+    try {
+      assertWholeToken(token);
+    } catch (error) {
+      return failed(check, toFault(error).toData());
+    }
     return skipped(check, {
       says: "there is a join token; trying it would use it up",
       fix: "Start the worker: tidemark agent",

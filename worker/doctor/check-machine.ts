@@ -77,7 +77,8 @@ export async function checkLock(folder: string): Promise<Finding> {
 export async function checkOpenFiles(limitsFile = "/proc/self/limits"): Promise<Finding> {
   const text = await readFile(limitsFile, "utf8").catch(() => "");
   const limit = /^Max open files\s+(\d+|unlimited)/m.exec(text)?.[1];
-  if (limit === undefined) return skipped("open files", { says: "this system does not say its limit", fix: null });
+  if (limit === undefined)
+    return skipped("open files", { says: "this system does not say its limit", fix: "Ask the shell: ulimit -n." });
   const most = limit === "unlimited" ? Infinity : Number(limit);
   const says = most === Infinity ? "there is no limit for a process" : `up to ${formatCount(most)} for a process`;
   if (most >= ENOUGH_FILES) return fine("open files", says);

@@ -32,7 +32,10 @@ function judgeOperation(check: ProfileCheck, { access, prefix }: Pick<Trial, "ac
   const required = isRequired(operation);
   if (outcome === "ok") return fine(operation, neededFor);
   if (outcome === "skipped") {
-    return skipped(operation, { says: `not tried, as what comes before it did not work; ${neededFor}`, fix: null });
+    return skipped(operation, {
+      says: `not tried, as what comes before it did not work; ${neededFor}`,
+      fix: "Mend the ones above first.",
+    });
   }
   if (outcome === "unsupported" && !required) {
     return fine(operation, "this store does not have it, and it is done without");

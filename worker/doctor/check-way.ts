@@ -52,7 +52,9 @@ async function checkConnection(way: Way, about: { origin: Origin; signal: AbortS
     return judgeConnection(check, await connected({ origin, ca: way.ca, signal }));
   } catch (error) {
     const fault = faultOfNetwork(error, { op: "connect", subject: origin.key }).toData();
-    return failed(check, fault, FIXES[fault.code]);
+    const finding = failed(check, fault, FIXES[fault.code]);
+    // Transfers, whose words these are, speak to stores only.
+    return { ...finding, says: finding.says.replace("the store", `the ${way.what}`) };
   }
 }
 

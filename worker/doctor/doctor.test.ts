@@ -254,6 +254,21 @@ describe("of a hub the doctor", () => {
     expect(plain.code).toBe(FAULTS.HUB_PLAIN_HTTP.exit);
   });
 
+  test("is not called a store when it does not answer, and keys beside it name none", async () => {
+    const away = await doctor(["--hub", "http://127.0.0.1:9"], { AWS_ACCESS_KEY_ID: "AKIA" });
+    expect(away.of("hub connection")?.says).toContain("The connection to the hub was lost");
+    expect(away.of("store")?.outcome).toBe("skipped");
+    expect(away.outcomes).not.toHaveProperty("store name");
+    const left = away.findings.filter(({ outcome, fix }) => outcome !== "ok" && fix === null);
+    expect(left).toEqual([]);
+  });
+
+  test("says that a join token was cut, without asking the hub for it", async () => {
+    const seen = await doctor(["--hub", await serve(answering(200, healthy)), "--token", "x"]);
+    expect(seen.of("node credential")).toMatchObject({ outcome: "failed", fault: { code: "BAD_INPUT" } });
+    expect(seen.of("node credential")?.says).toContain("this one has 1");
+  });
+
   test("keeps a join token for the worker", async () => {
     const asked: string[] = [];
     const hub = await serve((request, response) => {

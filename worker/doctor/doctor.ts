@@ -33,7 +33,7 @@ export async function examine(verb: Verb): Promise<number> {
   const hasClock = await examineStore(verb, { place, tell });
   const base = await examineHub(config, { state: folder, signal, tell });
   if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
-  else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: null })]);
+  else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: NO_CLOCK })]);
   return conclude(verb, found);
 }
 
@@ -43,6 +43,8 @@ function judgeVariables({ unread }: Config): Finding {
   const fix = "Write them as `tidemark config` lists them, or take them out.";
   return doubtful("settings", { says: unread.replace(/\.$/, ""), fix });
 }
+
+const NO_CLOCK = "Name a hub or a bucket that answers: --hub URL, or s3://bucket/prefix.";
 
 type Tell = (findings: readonly Finding[]) => void;
 
@@ -95,10 +97,11 @@ function attempt<T>(read: () => T): T | Fault {
   }
 }
 
-/** Something was said of a store, by a flag or by the environment. */
+/** Something was said of a store. Keys alone lie about on many machines: beside a hub they mean none. */
 const isStoreNamed = (config: Config): boolean =>
-  (["endpoint", "access-key-id"] as const).some((name) => config.text(name) !== null) ||
-  config.text("provider") !== "auto";
+  config.text("endpoint") !== null ||
+  config.text("provider") !== "auto" ||
+  (config.text("access-key-id") !== null && config.text("hub") === null);
 
 /** The hub's address when it answered. */
 async function examineHub(

@@ -24,7 +24,7 @@ export const doubtful = (check: string, told: { says: string; fix: string }): Fi
   fault: null,
 });
 
-export const skipped = (check: string, told: { says: string; fix: string | null }): Finding => ({
+export const skipped = (check: string, told: { says: string; fix: string }): Finding => ({
   check,
   outcome: "skipped",
   ...told,

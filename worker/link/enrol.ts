@@ -24,7 +24,7 @@ export interface Enrolment {
 
 type Proof = { token: string } | { saladJwt: string };
 
-/** Faults: BAD_INPUT without a token, TOKEN_WRONG, PLATFORM_FAILED. */
+/** Faults: BAD_INPUT without a whole token, PLATFORM_FAILED. */
 async function proofOf({ token, identity }: Enrolment): Promise<Proof> {
   if (identity !== null) return { saladJwt: await identity() };
   if (token === null) {
@@ -32,8 +32,15 @@ async function proofOf({ token, identity }: Enrolment): Promise<Proof> {
       "this node is not enrolled yet and needs a join token: --token, TIDEMARK_TOKEN or TIDEMARK_TOKEN_FILE";
     throw new Fault("BAD_INPUT", { op: "enrol", subject: "--token", detail });
   }
-  if (token.length < 16 || token.length > 256) throw new Fault("TOKEN_WRONG", { op: "enrol" });
+  assertWholeToken(token);
   return { token };
+}
+
+/** No hub need be asked about one that was cut, or is something else. @throws Fault BAD_INPUT */
+export function assertWholeToken(token: string): void {
+  if (token.length >= 16 && token.length <= 256) return;
+  const detail = `a join token has 16 to 256 characters, this one has ${token.length}; copy all of it from Add node`;
+  throw new Fault("BAD_INPUT", { op: "enrol", subject: "the join token", detail });
 }
 
 /**
