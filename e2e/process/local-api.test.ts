@@ -55,9 +55,12 @@ describe("a worker that would wait an hour for quiet", () => {
     writeFileSync(join(path, "weights.bin"), "weights");
     const outcome = await tidemark("asked", ["save", path, "--run", "other"]);
     expect(outcome.code).toBe(2);
-    expect(outcome.stdout).toContain("its name tells no step");
+    expect(outcome.stdout).toContain("tells the step: say which one it is");
     expect((await tidemark("asked", ["save", path, "--run", "other", "--step", "7"])).code).toBe(0);
     expect(await safeSteps("other")).toEqual([7]);
+    writeFileSync(join(path, "trainer_state.json"), JSON.stringify({ global_step: 9 }));
+    expect((await tidemark("asked", ["save", path, "--run", "trainer"])).code).toBe(0);
+    expect(await safeSteps("trainer")).toEqual([9]);
   });
 
   test("refuses what its own files call unfinished, and what is not there", async () => {

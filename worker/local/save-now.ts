@@ -10,6 +10,7 @@ import type { Capture } from "../upload/capture.ts";
 import { stepOf } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
+import { readGlobalStep } from "../upload/read-global-step.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import { takeCapture } from "../upload/take-capture.ts";
 import { warnOfPace } from "../upload/warn-of-pace.ts";
@@ -66,9 +67,13 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
   });
   const kind = stats.isDirectory() ? "folder" : "file";
   const name = basename(whole);
-  const step = wished ?? stepOf(name, kind);
+  const step = wished ?? stepOf(name, kind) ?? (kind === "folder" ? await readGlobalStep(whole) : null);
   if (step === null) {
-    throw new Fault("BAD_INPUT", { op: "save", subject: whole, detail: "its name tells no step: say which one it is" });
+    throw new Fault("BAD_INPUT", {
+      op: "save",
+      subject: whole,
+      detail: "neither its name nor a trainer_state.json in it tells the step: say which one it is",
+    });
   }
   return { path: whole, name, step, kind };
 }

@@ -9,13 +9,15 @@ export interface Description {
   metrics: Record<string, number>;
 }
 
-const MOST_STATE_BYTES = 16 * 1024 * 1024;
+/** What the Trainer writes beside the tensors; one that is larger is not read. */
+export const TRAINER_STATE = "trainer_state.json";
+export const MOST_STATE_BYTES = 16 * 1024 * 1024;
 const MOST_METRICS = 32;
 const trainerState = z.object({ log_history: z.array(z.record(z.string(), z.unknown())).optional() });
 
 export async function describeCheckpoint(files: readonly LookedFile[]): Promise<Description> {
   const named = (name: string) => files.find(({ relative }) => relative === name);
-  const state = named("trainer_state.json");
+  const state = named(TRAINER_STATE);
   if (state !== undefined) return { framework: "transformers", metrics: await metricsFrom(state) };
   const has = (pattern: RegExp) => files.some(({ relative }) => pattern.test(relative));
   if (has(/(^|\/)\.metadata$/)) return { framework: "torch-dcp", metrics: {} };
