@@ -47,8 +47,8 @@ export const COMMANDS = {
   resume: { usage: "tidemark resume [RUN[@STEP]]", says: "Go on with uploads that were paused." },
   retry: { usage: "tidemark retry [RUN[@STEP]]", says: "Try failed uploads again." },
   cancel: {
-    usage: "tidemark cancel RUN[@STEP]",
-    says: "Cancel the uploads of a run that are not safe yet, failed ones too; what was captured is removed, the program's own files stay.",
+    usage: "tidemark cancel RUN[@STEP]|--all",
+    says: "Cancel the uploads of a run, of one step, or of this machine that are not safe yet, failed ones too; what was captured is removed, the program's own files stay.",
   },
   cp: {
     usage: "tidemark cp SRC DST",

@@ -106,6 +106,11 @@ export const FLAGS = {
     words: ["low", "normal", "high"],
     says: "Which of those that wait goes first.",
   },
+  all: {
+    kind: "switch",
+    commands: ["cancel"],
+    says: "In place of a run: all uploads of this machine that are not safe yet.",
+  },
   "no-wait": {
     kind: "switch",
     commands: ["save"],

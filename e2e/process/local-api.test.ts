@@ -133,6 +133,8 @@ describe("a worker that would wait an hour for quiet", () => {
     await tidemark("asked", ["save", path, "--no-wait"]);
     expect((await tidemark("asked", ["cancel"])).code).toBe(2);
     expect(jsonOf(await tidemark("asked", ["cancel", "story@50"]))).toMatchObject({ uploads: 1 });
+    await tidemark("asked", ["save", write(stage.folderOf("asked"), 55), "--no-wait"]);
+    expect(jsonOf(await tidemark("asked", ["cancel", "--all"]))).toMatchObject({ run: null, uploads: 1 });
     await tidemark("asked", ["resume"]);
     expect(await ask("POST /v1/flush", {})).toEqual([200, { pending: 0, error: null }]);
     expect(await safeSteps("story")).not.toContain(50);
