@@ -1,5 +1,7 @@
 import { beforeEach } from "vitest";
 import type { NodeEvent } from "#protocol/reports.ts";
+import { deleteMany } from "#storage/delete-many.ts";
+import { listObjects } from "#storage/listing.ts";
 import { run, type Staged } from "../checkpoints/stage-checkpoint.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
 import { addTestNode, addTestProfile, callAs, type TestNode } from "../hub/open-test-hub.ts";
@@ -9,17 +11,25 @@ export { store, test };
 export let profileId: string;
 export let writer: TestNode;
 export let epoch: number;
-let count = 0;
 
 /** Registers what has to happen before and after the tests of a file. */
 export function writerForEach(): void {
   hubForEach();
   beforeEach(async () => {
     profileId = await addTestProfile(test.hub, store.endpoint, { bucket: "training" });
-    // The bucket stays: another name in each test keeps their runs apart.
-    writer = await addTestNode(test.hub, profileId, `writer-${++count}`);
+    await emptyBucket();
+    writer = await addTestNode(test.hub, profileId, "writer");
     ({ epoch } = await callAs(test.hub, writer.caller).node.claimEpoch({ run }));
   });
+}
+
+/** It stays from test to test, and a hub that has never heard of a run reads there who wrote it. */
+async function emptyBucket(): Promise<void> {
+  const { client, access } = await test.hub.stores.open(profileId);
+  const { bucket } = access;
+  const keys: string[] = [];
+  for await (const { key } of listObjects(client, { bucket, prefix: "" })) keys.push(key);
+  if (keys.length > 0) await deleteMany(client, bucket, keys);
 }
 
 /** The end of a transfer of a checkpoint as its node tells it: done, a second long, and asked for by a person. */
