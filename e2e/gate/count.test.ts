@@ -77,7 +77,7 @@ test("a test of vitest that passes when it is tried again passed, and is named t
         `--outputFile.json=${report}`,
         `--reporter=${join(ROOT, "e2e/gate/report-unsteady.ts")}`,
       ],
-      { cwd: folder, env: { ...process.env, TIDEMARK_UNSTEADY: unsteadyOf(report) } },
+      { cwd: folder, env: { ...process.env, UNSTEADY_FILE: unsteadyOf(report) } },
       () => resolve(),
     );
   });

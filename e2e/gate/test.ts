@@ -68,7 +68,7 @@ const vitest = (project: string) => {
       "--reporter=./e2e/gate/report-unsteady.ts",
       ...triesOf(project),
     ],
-    env: { TIDEMARK_UNSTEADY: unsteadyOf(report) },
+    env: { UNSTEADY_FILE: unsteadyOf(report) },
     read: () => readVitest(report),
   });
 };

@@ -28,6 +28,8 @@ const OF_OTHERS = [
   "REALLOCATE_QUORUM_LEAST ROTATE_CREDENTIALS SALAD_AUDIENCE SALAD_FLEET SALAD_ISSUER SALAD_JWKS SALAD_JWKS_URL",
   "SALAD_ORGANIZATIONS SALAD_PROFILE SALAD_WORKLOADS SECRET SECRET_FILE SECRET_PREVIOUS SECRET_PREVIOUS_FILE",
   "STORE_ACCESS_KEY STORE_SECRET_KEY TRUST_PROXY",
+  // Of the tests.
+  "CHROMIUM PLAIN_ROOT",
 ].flatMap((line) => line.split(" ").map((name) => `TIDEMARK_${name}`));
 
 /** Kubernetes gives every container the addresses of its services, one named `tidemark` too. */

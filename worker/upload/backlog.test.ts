@@ -17,7 +17,7 @@ const MIN = 60_000;
 const HOUR = 60 * MIN;
 const name = runName.parse("llama");
 const bucketHas = (newest: { step: number; capturedAt: number } | null) =>
-  ({ epoch: 1, newest }) as unknown as ClaimAnswer;
+  ({ epoch: 1, parent: null, newest }) as unknown as ClaimAnswer;
 
 let folder: string;
 let ledger: Ledger;
