@@ -112,7 +112,7 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("slider", { name: "Longest round trip" }).focus();
   await page.keyboard.press("Home");
   await expect(sums.getByRole("row", { name: /^Rejected/ })).toContainText("7 (100.0 %)");
-  await expect(sums.getByRole("row", { name: /governor says no/ })).toContainText("3");
+  await expect(sums.getByRole("row", { name: /governor says no/ })).toContainText("6");
   await page.keyboard.press("End");
   await expectSound(page);
   await showAs(page, "narrow");
