@@ -21,7 +21,7 @@ export async function readLocalCheckpoints(
     const look = await lookAt(candidate);
     if (look === null) continue;
     const known = isKnown(path, look.fingerprint);
-    const state = known ? "whole" : look.hasTemporary ? "torn" : await stateOf(candidate, look);
+    const state = known ? "whole" : look.temporary !== null ? "torn" : await stateOf(candidate, look);
     found.push({ path, step, state, isKnown: known, writtenAt: look.newestMs });
   }
   return found.map(({ writtenAt, ...one }) => {

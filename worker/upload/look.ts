@@ -18,8 +18,7 @@ export interface Look {
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
-  hasTemporary: boolean;
-  /** The first name in it that says that it is still being written. */
+  /** The first name in it that says that it is still being written; null when none does. */
   temporary: string | null;
 }
 
@@ -70,7 +69,6 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promi
     sizeBytes: files.reduce((sum, file) => sum + file.identity.sizeBytes, 0),
     newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
     touchedMs,
-    hasTemporary: temporary !== null,
     temporary,
   };
 }

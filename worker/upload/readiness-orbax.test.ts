@@ -33,7 +33,7 @@ async function judge(name: string): Promise<string> {
   const candidate = (await findCandidates(watched)).find((one) => one.name === name);
   const look = candidate === undefined ? null : await lookAt(candidate);
   if (candidate === undefined || look === null) return "no candidate";
-  if (look.hasTemporary) return "being written";
+  if (look.temporary !== null) return "being written";
   const readiness = await readReadiness(candidate, look);
   if (readiness.says === "unfinished") return `unfinished: ${readiness.why}`;
   return readiness.says === "unsaid" && readiness.isWhole ? "whole" : readiness.says;

@@ -95,7 +95,7 @@ async function putBack({ writer, name }: Real): Promise<{ name: string; path: st
   const candidate = (await findCandidates(watched)).find((one) => one.name === name);
   const look = candidate === undefined ? null : await lookAt(candidate);
   if (look === null) throw new Error(`${writer} has no ${name}`);
-  expect(look.hasTemporary).toBe(false);
+  expect(look.temporary).toBeNull();
   return look.files.map(({ relative, path }) => ({ name: relative, path }));
 }
 

@@ -66,7 +66,7 @@ export function createSettler(options: SettleOptions): Settler {
       const fresh = { fingerprint: look.fingerprint, since: options.now(), readiness: null };
       const now: Seen = { ...(before ?? fresh), temporary: look.temporary };
       seen.set(path, now);
-      if (look.files.length === 0 || look.hasTemporary) return false;
+      if (look.files.length === 0 || look.temporary !== null) return false;
       const isOld = options.wallNow() - look.touchedMs > Math.max(options.settleMs, 1000);
       if (before === null && !isOld) return false;
       // A tracker beside it may change although the checkpoint itself does not.
@@ -103,7 +103,7 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now">): Settler
       const { path } = candidate;
       if (!first.has(path)) first.set(path, look.fingerprint);
       dueAt.delete(path);
-      if (look.files.length === 0 || look.hasTemporary) return false;
+      if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says === "unfinished" || (await options.hasWriter(path))) return false;
       const quietAt = look.touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000);
@@ -123,7 +123,7 @@ export function createLastSettler(how: "done" | "crashed"): Settler {
     forget: () => undefined,
     whyUnfinished: () => null,
     isSettled: async (candidate, look) => {
-      if (look.files.length === 0 || look.hasTemporary) return false;
+      if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says !== "unsaid") return readiness.says === "finished";
       return (readiness.isWhole || how === "done") && !(await hasOpenWriter(candidate.path));
