@@ -1,7 +1,7 @@
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault, toFault } from "#protocol/fault.ts";
 import type { TransferProgress } from "#protocol/reports.ts";
-import { isEnded, mayMove } from "#protocol/transfer.ts";
+import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/transfer.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Clock } from "../engine/clock.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -106,7 +106,7 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
   const steer: Turns["steer"] = async (transferId, wish) => {
     const item = items().find(({ command }) => command.transferId === transferId);
     if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
-    const to = ({ cancel: "cancelled", pause: "paused", resume: "waiting", retry: "waiting" } as const)[wish];
+    const { to } = TRANSFER_WISHES[wish];
     const refuse = () => new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
     // A failed one has left nothing that could be taken back.
     if (!mayMove(item.state, to, "person") || (to === "cancelled" && isEnded(item.state))) throw refuse();
