@@ -3,11 +3,12 @@ import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
-import type { TakeParts } from "./upload/take-capture.ts";
+import type { Capture } from "./upload/capture.ts";
+import { takeCapture, type TakeParts } from "./upload/take-capture.ts";
 import { warnOfPace } from "./upload/warn-of-pace.ts";
 
 /** What this worker takes captures with. */
-export const takingOf = (agent: Agent): TakeParts => ({
+const takingOf = (agent: Agent): TakeParts => ({
   ledger: agent.ledger,
   runs: agent.runs,
   disk: agent.disk,
@@ -18,13 +19,26 @@ export const takingOf = (agent: Agent): TakeParts => ({
   wallNow: Date.now,
 });
 
-/** The same for one watched folder. */
+/** Takes one now, whoever asks for it. Null when it has been taken already. Faults: those of `takeCapture`. */
+export async function captureNow(agent: Agent, about: Parameters<typeof takeCapture>[1]): Promise<Capture | null> {
+  const taken = await takeCapture(takingOf(agent), about);
+  if (taken !== null) sayCaptured(agent, taken);
+  return taken;
+}
+
+function sayCaptured(agent: Agent, captured: Capture): void {
+  agent.narrator.captured(captured);
+  warnOfPace(agent, captured);
+  agent.uploader.wake();
+}
+
+/** What one watched folder is captured with. */
 export function capturingOf(
   agent: Agent,
   watch: Watch,
   about: Partial<Pick<Capturing, "until" | "over">> = {},
 ): Capturing {
-  const { options, outbox, narrator, uploader, signal } = agent;
+  const { options, outbox, narrator, signal } = agent;
   return {
     ...takingOf(agent),
     watch,
@@ -49,11 +63,7 @@ export function capturingOf(
         narrator.waitingFor(error);
       }
     },
-    onCaptured: (captured) => {
-      narrator.captured(captured);
-      warnOfPace(agent, captured);
-      uploader.wake();
-    },
+    onCaptured: (captured) => sayCaptured(agent, captured),
     onPassedOver: narrator.passedOver,
     onRefused: narrator.refused,
     onFault: narrator.waitingFor,

@@ -5,15 +5,13 @@ import { Fault, faultFrom } from "#protocol/fault.ts";
 import type { SaveAnswer, saveInput } from "#protocol/local.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
-import { takingOf } from "../agent-capture.ts";
+import { captureNow } from "../agent-capture.ts";
 import type { Capture } from "../upload/capture.ts";
 import { stepOf } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import { readGlobalStep } from "../upload/read-global-step.ts";
 import { readReadiness } from "../upload/readiness.ts";
-import { takeCapture } from "../upload/take-capture.ts";
-import { warnOfPace } from "../upload/warn-of-pace.ts";
 import { whichRun } from "./which-run.ts";
 
 /**
@@ -26,7 +24,7 @@ export async function saveNow(
   input: z.infer<typeof saveInput>,
   signal: AbortSignal,
 ): Promise<SaveAnswer> {
-  const { ledger, narrator, uploader, ends } = agent;
+  const { ledger, ends } = agent;
   const run = whichRun(agent.options.watches, input);
   const candidate = await readCandidate(input);
   const look = await lookAt(candidate);
@@ -37,12 +35,7 @@ export async function saveNow(
   if (agent.stand.isDrained) {
     throw new Fault("CONFLICT", { op: "save", subject: candidate.path, detail: "this node was drained" });
   }
-  const taken = await takeCapture(takingOf(agent), { candidate, look, run, priority: PRIORITY[input.priority] });
-  if (taken !== null) {
-    narrator.captured(taken);
-    warnOfPace(agent, taken);
-    uploader.wake();
-  }
+  const taken = await captureNow(agent, { candidate, look, run, priority: PRIORITY[input.priority] });
   const known = taken ?? ledger.all().findLast(({ sourcePath }) => sourcePath === candidate.path);
   if (known === undefined)
     return answerOfEarlier(agent, { run, candidate, sizeBytes: look.sizeBytes, files: look.files.length });

@@ -3,16 +3,15 @@ import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
-import { takingOf } from "../agent-capture.ts";
+import { captureNow } from "../agent-capture.ts";
 import { jitter } from "../engine/breaker.ts";
 import { systemClock } from "../engine/clock.ts";
 import { isFatal } from "../link/stream.ts";
 import { restoreNewest } from "../restore/restore-newest.ts";
 import { findCandidates } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
-import { takeCapture } from "../upload/take-capture.ts";
 import type { Watch } from "../upload/watch.ts";
-import { chooseResume } from "./choose-resume.ts";
+import { chooseResume, type Resume } from "./choose-resume.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { readLocalCheckpoints, removeAside, setAside, writtenAt } from "./local-checkpoints.ts";
 
@@ -57,17 +56,7 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
     await removeAside(folder, newest?.step ?? null);
     for (const one of unwanted) narrator.setAside({ ...one, place: await setAside(one) });
     prepared.add(run);
-    if (from.kind === "local") await takeFirst(agent, { watch, path: from.path });
-    const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
-    const point =
-      from.kind === "start"
-        ? null
-        : from.kind === "local"
-          ? { ...from, at: await writtenAt(from.path) }
-          : await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true }).then((found) => ({
-              ...found,
-              at: found.capturedAt,
-            }));
+    const point = await reach(agent, { watch, from });
     // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
     await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
     renewRecord(agent, run);
@@ -76,18 +65,35 @@ async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | nul
   }
 }
 
+/** Where it goes on, and when that was written (epoch ms); null: at the beginning. Faults: those of a restore. */
+async function reach(
+  agent: Agent,
+  { watch, from }: { watch: Watch; from: Resume["from"] },
+): Promise<{ path: string; step: number; at: number } | null> {
+  const { run, folder } = watch;
+  switch (from.kind) {
+    case "start":
+      return null;
+    case "local":
+      await takeFirst(agent, { watch, path: from.path });
+      return { ...from, at: await writtenAt(from.path) };
+    case "restore": {
+      const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
+      const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
+      return { ...found, at: found.capturedAt };
+    }
+  }
+}
+
 /** A checkpoint that is here and nowhere else is secured before the program goes on from it, and queued before all that follow. */
 async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): Promise<void> {
   const { watch, path } = about;
-  const { ledger, narrator, uploader } = agent;
+  const { ledger, narrator } = agent;
   try {
     const candidate = (await findCandidates(watch.folder, watch.takes)).find((one) => one.path === path);
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
-    const taken = await takeCapture(takingOf(agent), { candidate, look, run: watch.run });
-    if (taken === null) return;
-    narrator.captured(taken);
-    uploader.wake();
+    await captureNow(agent, { candidate, look, run: watch.run });
   } catch (error) {
     // The watcher tries again, and says what is in the way.
     narrator.waitingFor(toFault(error, { op: "capture", subject: path }));
