@@ -64,6 +64,9 @@ export type PreviewAnswer = Omit<RestoreAnswer, "passedOver"> & { preview: Comma
 /** `POST /v1/step`: how far training has come. */
 export const stepInput = z.strictObject({ run, step });
 
+/** `POST /v1/begin`: a program begins that `tidemark run` did not start; `step` is the first that it says. */
+export const beginInput = z.strictObject({ run, step });
+
 /** `POST /v1/record`: the file in which a program writes its last step itself. */
 export const recordInput = z.strictObject({ run });
 export interface RecordAnswer {

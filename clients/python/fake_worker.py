@@ -32,6 +32,7 @@ DEFAULTS: Dict[str, Script] = {
     "/v1/flush": (200, {"pending": 0, "error": None}),
     "/v1/restore": lambda body: (200, dict(RESTORED, path=body["path"])),
     "/v1/step": (204, None),
+    "/v1/begin": (204, None),
     # As a worker of an earlier version.
     "/v1/record": (404, {"fault": {"code": "NOT_FOUND", "sentence": "The worker answers other things."}}),
 }

@@ -45,6 +45,7 @@ class Case(unittest.TestCase):
         self.addCleanup(states.stop)
         tidemark._client._away_until = 0.0
         tidemark._client._records.clear()
+        tidemark._begun.clear()
 
     def at(self, *names: str) -> str:
         return os.path.join(self.folder, *names)
@@ -360,6 +361,39 @@ class TheStepRecord(Case):
         self.assertEqual(self.written(path), (2, 8))
         self.assertEqual(self.worker.bodies("/v1/record"), [{"run": "llama"}])
 
+    def test_beside_an_agent_the_beginning_is_said_once_before_the_first_step_is_written(self) -> None:
+        path = self.make()
+        self.worker.script["/v1/record"] = (200, {"path": path, "run": "llama", "version": 1})
+        written_by_then: List[Tuple[int, int]] = []
+
+        def begins(_: Any) -> Tuple[int, Any]:
+            written_by_then.append(self.written(path))
+            return 204, None
+
+        self.worker.script["/v1/begin"] = begins
+        tidemark.step(7, "llama")
+        os.replace(self.make("new"), path)
+        now = time.monotonic()
+        with mock.patch.object(time, "monotonic", lambda: now + 1.0):
+            tidemark.step(8, "llama")
+            tidemark.step(9, "llama")
+        self.assertEqual(self.written(path), (1, 9))
+        self.assertEqual(self.worker.bodies("/v1/begin"), [{"step": 7, "run": "llama"}])
+        self.assertEqual(written_by_then, [(0, 0)])
+
+    def test_a_worker_that_knows_of_no_beginnings_stops_nobody(self) -> None:
+        path = self.make()
+        self.worker.script["/v1/record"] = (200, {"path": path, "run": "llama", "version": 1})
+        self.worker.script["/v1/begin"] = (404, {"fault": {"code": "NOT_FOUND", "sentence": "It answers other things."}})
+        tidemark.step(7)
+        tidemark.step(8)
+        self.assertEqual(self.written(path), (2, 8))
+
+    def test_a_program_that_is_told_its_file_says_no_beginning(self) -> None:
+        os.environ["TIDEMARK_STEP_RECORD"] = self.make()
+        tidemark.step(7)
+        self.assertEqual(self.worker.bodies("/v1/begin"), [])
+
     def test_a_file_that_the_worker_replaced_is_asked_for_again(self) -> None:
         path = self.make()
         self.worker.script["/v1/record"] = (200, {"path": path, "run": "llama", "version": 1})
@@ -491,8 +525,8 @@ class Callbacks(Case):
         modules.start()
         self.addCleanup(modules.stop)
         for name in ("TidemarkCallback", "TidemarkLightningCallback"):
-            vars(tidemark).pop(name, None)
-            self.addCleanup(vars(tidemark).pop, name, None)
+            tidemark.__dict__.pop(name, None)
+            self.addCleanup(tidemark.__dict__.pop, name, None)
         for name in ("transformers", "lightning", "lightning.pytorch", "pytorch_lightning"):
             # As if it were not installed.
             sys.modules[name] = None  # type: ignore[assignment]
@@ -668,7 +702,7 @@ class WithLightning(Callbacks):
 
     def test_it_is_a_callback_of_the_library_that_the_program_uses(self) -> None:
         self.assertIsInstance(tidemark.TidemarkLightningCallback(), self.base)
-        del vars(tidemark)["TidemarkLightningCallback"]
+        del tidemark.__dict__["TidemarkLightningCallback"]
         sys.modules["lightning.pytorch"] = None  # type: ignore[assignment]
         older = self.install("pytorch_lightning", "Callback")
         callback = tidemark.TidemarkLightningCallback()

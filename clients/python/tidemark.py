@@ -179,6 +179,8 @@ class _StepRecord:
 
 # One for each file in this process, whoever asks: closing a second one would end the lock of the first.
 _records: Dict[str, _StepRecord] = {}
+# The process that said for a file that it began: one that holds the lock of it, when the program before has ended.
+_begun: Dict[str, int] = {}
 # Threads that say their first step at once share one record: two would count their turns apart.
 _opening = threading.Lock()
 
@@ -266,12 +268,24 @@ class Client:
         """Say how far training has come. Never raises; a worker that is away is asked again some seconds later."""
         try:
             record = self._record(run)
+            if record is not None and record.is_asked:
+                self._begin(record, int(step), run)
             is_written = record is not None and self._write(record, int(step), run)
             if not is_written and time.monotonic() >= self._away_until:
                 self._ask("POST", "/v1/step", {"step": _whole(step), "run": run}, STEP_SECONDS, STEP_SECONDS)
         except Exception as error:
             self._away_until = time.monotonic() + AWAY_SECONDS
             log.debug("the step was not told: %s", error)
+
+    def _begin(self, record: _StepRecord, step: int, run: Optional[str]) -> None:
+        """Once in this process, before its first step is written over the last one of a program before it."""
+        if _begun.get(record.path) == record.pid:
+            return
+        _begun[record.path] = record.pid
+        try:
+            self._ask("POST", "/v1/begin", {"step": _whole(step), "run": run}, STEP_SECONDS, STEP_SECONDS)
+        except TidemarkError as error:
+            log.debug("the beginning was not told: %s", error)
 
     def _write(self, record: _StepRecord, step: int, run: Optional[str]) -> bool:
         """Whether it was written; now and then a word of it as well."""
@@ -458,11 +472,13 @@ def _read_answer(status: int, content: bytes, address: _Address) -> Dict[str, An
         answer: Any = json.loads(content)
     except ValueError:
         answer = None
-    if status < 300 and isinstance(answer, dict):
-        return answer
-    fault = answer.get("fault") if isinstance(answer, dict) else None
-    if isinstance(fault, dict) and isinstance(fault.get("code"), str) and isinstance(fault.get("sentence"), str):
-        raise TidemarkError(fault["code"], fault["sentence"])
+    fields = _fields(answer)
+    if status < 300 and fields is not None:
+        return fields
+    fault = _fields((fields or {}).get("fault")) or {}
+    code, sentence = fault.get("code"), fault.get("sentence")
+    if isinstance(code, str) and isinstance(sentence, str):
+        raise TidemarkError(code, sentence)
     why = f"What answers at {address.name} is no Tidemark worker that this file understands (HTTP {status})."
     raise TidemarkError("UNEXPECTED_ANSWER", f"{why} Use the tidemark.py of the worker's release.")
 
@@ -470,6 +486,11 @@ def _read_answer(status: int, content: bytes, address: _Address) -> Dict[str, An
 _client = Client()
 save, restore, flush, step = _client.save, _client.restore, _client.flush, _client.step
 state, status, available = _client.state, _client.status, _client.available
+
+
+def _fields(value: Any) -> Optional[Dict[str, Any]]:
+    """Of a JSON object; None: it is something else."""
+    return cast(Dict[str, Any], value) if isinstance(value, dict) else None
 
 
 def resume_path() -> Optional[str]:

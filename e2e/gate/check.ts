@@ -11,6 +11,7 @@ const CHECKS: readonly (readonly Step[])[] = [
   [
     { title: "format", command: ["oxfmt", "--check", "."] },
     { title: "dead code", command: ["knip", "--no-progress"] },
+    { title: "types in Python", command: ["pyright", "-p", "clients/python"] },
   ],
   [
     { title: "lint with types", command: ["oxlint", "--type-aware", "--deny-warnings", "."] },

@@ -1,7 +1,16 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
-import { flushInput, recordInput, restoreInput, saveInput, steerInput, stepInput } from "#protocol/local.ts";
+import {
+  beginInput,
+  flushInput,
+  recordInput,
+  restoreInput,
+  saveInput,
+  steerInput,
+  stepInput,
+} from "#protocol/local.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { beginAgain } from "../loss/begin-again.ts";
 import { flush } from "./flush.ts";
 import { openRecord } from "./open-record.ts";
 import { readState, readStatus } from "./read-state.ts";
@@ -37,6 +46,11 @@ const ROUTES: Readonly<Record<string, Answerer>> = {
   "POST /v1/steer": async (agent, { body }) => json(await steerMany(agent, read(steerInput, body))),
   "POST /v1/restore": async (agent, { body }) => json(await restoreHere(agent, read(restoreInput, body))),
   "POST /v1/record": (agent, { body }) => json(openRecord(agent, read(recordInput, body))),
+  "POST /v1/begin": async (agent, { body }) => {
+    const input = read(beginInput, body);
+    await beginAgain(agent, { run: whichRun(agent.options.watches, input), step: input.step });
+    return { status: 204, type: "application/json", text: "" };
+  },
   "POST /v1/step": (agent, { body }) => {
     const input = read(stepInput, body);
     const run = whichRun(agent.options.watches, input);
