@@ -117,6 +117,14 @@ test("latest wins among those that wait; the one under way, a single one and oth
   expect(nextToUpload([captureOf(400), other])?.step).toBe(50);
 });
 
+test("one that was interrupted counts as under way; of several the newest does", () => {
+  const begun = (step: number) => captureOf(step, { startedAt: 1 });
+  const stepsOf = (...captures: Capture[]) => supersededBy(captures).map(({ step }) => step);
+  expect(stepsOf(begun(100), captureOf(200), captureOf(300))).toEqual([200]);
+  expect(stepsOf(begun(100), begun(200), captureOf(300))).toEqual([100]);
+  expect(stepsOf(begun(100), begun(200))).toEqual([100]);
+});
+
 test("what has a higher priority goes first, the older of two of the same", () => {
   const waiting = [
     captureOf(1),

@@ -299,16 +299,23 @@ function linesOf(books: Books): Line[] {
 
 /**
  * Latest wins: of the waiting captures of a run, all but the newest may be passed over. One that is running is never in
- * this list, and neither is a single waiting one.
+ * this list, neither is a single waiting one, nor the one that was under way last and was interrupted: where that comes
+ * more often than an upload takes, nothing would become safe otherwise.
  */
 export function supersededBy(captures: readonly Capture[]): Capture[] {
-  const newest = new Map<string, Capture>();
   const waiting = captures.filter(({ state }) => state === "waiting");
-  for (const item of waiting) {
+  const newest = newestOfRuns(waiting);
+  const underWay = newestOfRuns(waiting.filter(({ startedAt }) => startedAt !== null));
+  return waiting.filter((item) => newest.get(item.run) !== item && underWay.get(item.run) !== item);
+}
+
+function newestOfRuns(captures: readonly Capture[]): Map<string, Capture> {
+  const newest = new Map<string, Capture>();
+  for (const item of captures) {
     const other = newest.get(item.run);
     if (other === undefined || isNewer(item, other)) newest.set(item.run, item);
   }
-  return waiting.filter((item) => newest.get(item.run) !== item);
+  return newest;
 }
 
 const isNewer = (a: Capture, b: Capture): boolean =>

@@ -36,15 +36,18 @@ const isOfDisk = (error: unknown): error is Fault =>
 export function createSettling(parts: EndParts): Settling {
   const { ledger } = parts;
   const left = new Map<string, "all" | "telling">();
+  // While it is under way it is not among what is left: nobody else may tell it a second time.
   const settle = async (item: Capture, todo: "all" | "telling") => {
-    left.set(item.id, todo);
+    left.delete(item.id);
+    let rest: "all" | "telling" | "nothing" = todo;
     try {
       if (todo === "all") await clear(parts, item);
-      left.set(item.id, "telling");
+      rest = "telling";
       await tell(parts, item);
-      left.delete(item.id);
+      rest = "nothing";
       if (!isKeptForRetry(item)) await ledger.drop(item.id);
     } catch (error) {
+      if (rest !== "nothing") left.set(item.id, rest);
       if (!isOfDisk(error)) throw error;
     }
   };
@@ -56,7 +59,9 @@ export function createSettling(parts: EndParts): Settling {
       await settle(item, "all");
     },
     again: async () => {
-      for (const [id, todo] of left) {
+      // What cannot be finished now either is among them again, and waits for the next time.
+      const tried = new Map(left);
+      for (const [id, todo] of tried) {
         const item = ledger.get(id);
         if (item !== undefined && isEnded(item.state)) await settle(item, todo);
         else left.delete(id);

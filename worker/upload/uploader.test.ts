@@ -1,118 +1,39 @@
-import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile, mkdtemp, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
-import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
-import type { Engine } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
-import { createFakeHub } from "../link/fake-hub.ts";
-import { openOutbox, type Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
-import { openLedger, type Ledger } from "./ledger.ts";
-import { lookAt } from "./look.ts";
-import { createRuns } from "./runs.ts";
-import { takeSnapshot } from "./snapshot.ts";
-import { createUploader } from "./uploader.ts";
+import { openUploaderTrial, type UploaderTrial } from "./uploader-trial.ts";
 
-const run = runName.parse("llama");
 let store: TrialStore;
-let folder: string;
-let outbox: Outbox;
-let ledger: Ledger;
-let stop: AbortController;
-let ends: { state: string; step: number }[];
-let waits: string[];
+let trial: UploaderTrial;
+let run: UploaderTrial["run"];
+let outbox: UploaderTrial["outbox"];
+let ledger: UploaderTrial["ledger"];
+let stop: UploaderTrial["stop"];
+let ends: UploaderTrial["ends"];
+let waits: UploaderTrial["waits"];
+let capture: UploaderTrial["capture"];
+let work: UploaderTrial["work"];
+let ended: UploaderTrial["ended"];
 
 beforeAll(async () => {
   store = await openTrialStore();
 });
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tidemark-uploader-"));
-  outbox = await openOutbox(join(folder, "outbox.jsonl"), Date.now);
-  ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
-  stop = new AbortController();
-  ends = [];
-  waits = [];
+  trial = await openUploaderTrial(store);
+  ({ run, outbox, ledger, stop, ends, waits, capture, work, ended } = trial);
 });
 afterEach(async () => {
   await store.disarm();
-  await Promise.all([outbox.close(), ledger.close()]);
-  await rm(folder, { recursive: true, force: true });
+  await trial.close();
 });
 afterAll(() => store.close());
 
-async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
-  const path = join(folder, `checkpoint-${step}`);
-  await mkdir(path);
-  await writeFile(join(path, "model.bin"), randomBytes(about.bytes));
-  await writeFile(join(path, "empty"), "");
-  const look = await lookAt({ path, kind: "folder" });
-  if (look === null) throw new Error("the checkpoint is gone");
-  const taken = await takeSnapshot({
-    candidate: { path, name: `checkpoint-${step}`, step, kind: "folder" },
-    look,
-    run: about.run,
-    epoch: null,
-    captures: join(folder, "captures"),
-    traits: store.access.traits,
-    partBytes: 5 * 1024 * 1024,
-    packing: DEFAULT_PACKING,
-    startedBy: "queue",
-    wallNow: Date.now,
-  });
-  await ledger.add({ ...taken, capturedAt: step }, look.fingerprint);
-  return taken;
-}
-
-/** Starts an uploader and resolves when `isOver` says so after an end or a wait. */
-async function work(
-  answers: Parameters<typeof createFakeHub>[0],
-  isOver: () => boolean,
-  engine: Engine = store.engine(),
-) {
-  const claim = { epoch: 3, parent: null, newest: null };
-  const hub = createFakeHub({
-    claimEpoch: () => claim,
-    announce: () => ({ ok: true }),
-    commit: () => ({ sha256: "" }),
-    ...answers,
-  });
-  const runs = createRuns([run], { hub, onOver: () => undefined });
-  const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
-  const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
-  const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
-  const uploader = createUploader({
-    ledger,
-    runs,
-    hub,
-    outbox,
-    clock: systemClock,
-    wallNow: Date.now,
-    journals: join(folder, "uploads"),
-    node: () => ({ id: "node-id-1", name: "gpu-1" }),
-    bench: () => bench,
-    signal: stop.signal,
-    onEnd: ({ state, step }) => {
-      ends.push({ state, step });
-      // After the outbox has it.
-      setTimeout(check, 50);
-    },
-    onSent: () => undefined,
-    onWaiting: (fault) => {
-      waits.push(fault.code);
-      check();
-    },
-  });
-  return { hub, runs, uploader, done: uploader.run() };
-}
-
-const ended = (count: number) => () => ends.length >= count;
 const news = (): readonly NodeEvent[] => outbox.next();
 
 test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async () => {
@@ -196,7 +117,7 @@ test("on a disk that is full when it becomes safe its copy goes first, and the n
   expect(news()).toMatchObject([{ type: "transfer-ended", state: "done", step: 100 }]);
   expect(ends).toEqual([{ state: "done", step: 100 }]);
   expect(waits).toEqual([]);
-  stop.abort(new Fault("CANCELLED"));
+  stop().abort(new Fault("CANCELLED"));
   await done;
 });
 
@@ -286,6 +207,27 @@ test("of three that wait only the newest is uploaded, and the others are reporte
   ]);
 });
 
+test("one that was interrupted goes on although a newer one waits, and both become safe", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 1 });
+  const first = await work({}, () => false, slow);
+  while ((first.uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  stop().abort(new Fault("CANCELLED"));
+  await first.done;
+  await trial.restart();
+  await capture(200);
+  await capture(300);
+  const second = await work({}, ended(3));
+  await second.done;
+  expect(ends).toEqual([
+    { state: "superseded", step: 200 },
+    { state: "done", step: 100 },
+    { state: "done", step: 300 },
+  ]);
+  const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(taken.attempt));
+  expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
+});
+
 test("a run that another node took over is not uploaded any more, and the hub hears why", async () => {
   await capture(100);
   const announce = () => {
@@ -317,7 +259,6 @@ test("a refusal by the store fails the transfer but keeps the capture, and a new
   expect((await stat(taken.folder)).isDirectory()).toBe(true);
   await store.disarm();
 
-  stop = new AbortController();
   const second = await work({}, ended(2));
   await second.done;
   expect(ends.at(-1)).toEqual({ state: "done", step: 100 });
@@ -330,7 +271,7 @@ test("one that failed can be cancelled, or passed over to make room: then nothin
   while (ends.length < 2 || ledger.all().some(({ state }) => state !== "failed")) await systemClock.sleep(5);
   await uploader.steer(taken[0]?.transferId ?? "", "cancel");
   await uploader.passOver(ledger.all());
-  stop.abort(new Fault("CANCELLED"));
+  stop().abort(new Fault("CANCELLED"));
   await done;
   expect(ends.slice(2)).toEqual([
     { state: "cancelled", step: 100 },
@@ -344,95 +285,4 @@ test("one that failed can be cancelled, or passed over to make room: then nothin
     "cancelled",
     "superseded",
   ]);
-});
-
-test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
-  const taken = await capture(100);
-  const slow = store.engine({ limit: 2_000_000, connections: 1 });
-  // Not stopped by its end: the store is told after it.
-  const { uploader, done } = await work({}, () => false, slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
-  await uploader.steer(taken.transferId, "cancel");
-  stop.abort(new Fault("CANCELLED"));
-  await done;
-  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
-  expect(ledger.all()).toEqual([]);
-  const aborted = (await store.count("AbortMultipartUpload")).filter(({ key }) => key.includes(taken.attempt));
-  expect(aborted).toMatchObject([{ succeeded: 1 }]);
-});
-
-test("paused it keeps its place and what was sent, and goes on when resumed", async () => {
-  const taken = await capture(100);
-  const slow = store.engine({ limit: 8_000_000, connections: 1 });
-  const { uploader, done } = await work({}, ended(1), slow);
-  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
-  await uploader.steer(taken.transferId, "pause");
-  while (uploader.active !== null) await systemClock.sleep(5);
-  expect(ledger.get(taken.id)?.state).toBe("paused");
-  await uploader.steer(taken.transferId, "resume");
-  await done;
-  expect(ends).toEqual([{ state: "done", step: 100 }]);
-  const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(taken.attempt));
-  expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
-});
-
-test("a wish that an upload under way cannot follow, or follows already, does not stop it", async () => {
-  const taken = await capture(100);
-  const slow = store.engine({ limit: 8_000_000, connections: 1 });
-  const { uploader, done } = await work({}, ended(1), slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
-  const before = uploader.active?.tally;
-  await Promise.all([uploader.steer(taken.transferId, "resume"), uploader.steer(taken.transferId, "retry")]);
-  expect(uploader.active?.tally).toBe(before);
-  await done;
-  expect(ends).toEqual([{ state: "done", step: 100 }]);
-});
-
-test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async () => {
-  const taken = await capture(100);
-  const slow = store.engine({ limit: 4_000_000, connections: 1 });
-  const { uploader, done } = await work({}, () => false, slow);
-  const steer = (...wishes: ("cancel" | "pause" | "resume" | "retry")[]) =>
-    Promise.all(wishes.map((wish) => uploader.steer(taken.transferId, wish)));
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
-  await steer("pause", "pause");
-  expect(ledger.get(taken.id)?.state).toBe("paused");
-  await expect(steer("retry")).rejects.toMatchObject({ code: "CONFLICT" });
-  expect(ledger.get(taken.id)?.state).toBe("paused");
-  await steer("resume", "resume");
-  while (uploader.active === null) await systemClock.sleep(5);
-  const cancels = await Promise.allSettled([steer("cancel"), steer("cancel")]);
-  expect(cancels.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
-  expect(cancels[1]).toMatchObject({ reason: { code: "NOT_FOUND" } });
-  stop.abort(new Fault("CANCELLED"));
-  await done;
-  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
-});
-
-test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async () => {
-  await capture(100, { run, bytes: 22_000_000 });
-  await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });
-  const slow = store.engine({ limit: 4_000_000, connections: 2 });
-  const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
-  const draining = uploader.drain();
-  while (ends.length === 0) await systemClock.sleep(5);
-  expect(ends).toEqual([{ state: "done", step: 200 }]);
-  slow.limiter.setRate(0);
-  await Promise.all([done, draining]);
-  expect(ends.map(({ step }) => step)).toEqual([200, 100]);
-  const parts = await store.count("UploadPart");
-  expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
-});
-
-test("what is nearly safe is not interrupted by something larger", async () => {
-  await capture(100);
-  await capture(200, { run: runName.parse("whisper"), bytes: 30_000_000 });
-  const slow = store.engine({ limit: 8_000_000, connections: 2 });
-  const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
-  const draining = uploader.drain();
-  slow.limiter.setRate(0);
-  await Promise.all([done, draining]);
-  expect(ends.map(({ step }) => step)).toEqual([100, 200]);
 });

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { Fault } from "#protocol/fault.ts";
+import { runName } from "#protocol/names.ts";
+import { systemClock } from "../engine/clock.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { openUploaderTrial, type UploaderTrial } from "./uploader-trial.ts";
+
+let store: TrialStore;
+let trial: UploaderTrial;
+let run: UploaderTrial["run"];
+let ledger: UploaderTrial["ledger"];
+let stop: UploaderTrial["stop"];
+let ends: UploaderTrial["ends"];
+let capture: UploaderTrial["capture"];
+let work: UploaderTrial["work"];
+let ended: UploaderTrial["ended"];
+
+beforeAll(async () => {
+  store = await openTrialStore();
+});
+beforeEach(async () => {
+  trial = await openUploaderTrial(store);
+  ({ run, ledger, stop, ends, capture, work, ended } = trial);
+});
+afterEach(async () => {
+  await store.disarm();
+  await trial.close();
+});
+afterAll(() => store.close());
+
+test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 2_000_000, connections: 1 });
+  // Not stopped by its end: the store is told after it.
+  const { uploader, done } = await work({}, () => false, slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  await uploader.steer(taken.transferId, "cancel");
+  stop().abort(new Fault("CANCELLED"));
+  await done;
+  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
+  expect(ledger.all()).toEqual([]);
+  const aborted = (await store.count("AbortMultipartUpload")).filter(({ key }) => key.includes(taken.attempt));
+  expect(aborted).toMatchObject([{ succeeded: 1 }]);
+});
+
+test("paused it keeps its place and what was sent, and goes on when resumed", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 1 });
+  const { uploader, done } = await work({}, ended(1), slow);
+  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  await uploader.steer(taken.transferId, "pause");
+  while (uploader.active !== null) await systemClock.sleep(5);
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await uploader.steer(taken.transferId, "resume");
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+  const parts = (await store.count("UploadPart")).filter(({ key }) => key.includes(taken.attempt));
+  expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
+});
+
+test("a wish that an upload under way cannot follow, or follows already, does not stop it", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 8_000_000, connections: 1 });
+  const { uploader, done } = await work({}, ended(1), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const before = uploader.active?.tally;
+  await Promise.all([uploader.steer(taken.transferId, "resume"), uploader.steer(taken.transferId, "retry")]);
+  expect(uploader.active?.tally).toBe(before);
+  await done;
+  expect(ends).toEqual([{ state: "done", step: 100 }]);
+});
+
+test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async () => {
+  const taken = await capture(100);
+  const slow = store.engine({ limit: 4_000_000, connections: 1 });
+  const { uploader, done } = await work({}, () => false, slow);
+  const steer = (...wishes: ("cancel" | "pause" | "resume" | "retry")[]) =>
+    Promise.all(wishes.map((wish) => uploader.steer(taken.transferId, wish)));
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  await steer("pause", "pause");
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await expect(steer("retry")).rejects.toMatchObject({ code: "CONFLICT" });
+  expect(ledger.get(taken.id)?.state).toBe("paused");
+  await steer("resume", "resume");
+  while (uploader.active === null) await systemClock.sleep(5);
+  const cancels = await Promise.allSettled([steer("cancel"), steer("cancel")]);
+  expect(cancels.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect(cancels[1]).toMatchObject({ reason: { code: "NOT_FOUND" } });
+  stop().abort(new Fault("CANCELLED"));
+  await done;
+  expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
+});
+
+test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async () => {
+  await capture(100, { run, bytes: 22_000_000 });
+  await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });
+  const slow = store.engine({ limit: 4_000_000, connections: 2 });
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  const draining = uploader.drain();
+  while (ends.length === 0) await systemClock.sleep(5);
+  expect(ends).toEqual([{ state: "done", step: 200 }]);
+  slow.limiter.setRate(0);
+  await Promise.all([done, draining]);
+  expect(ends.map(({ step }) => step)).toEqual([200, 100]);
+  const parts = await store.count("UploadPart");
+  expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
+});
+
+test("what is nearly safe is not interrupted by something larger", async () => {
+  await capture(100);
+  await capture(200, { run: runName.parse("whisper"), bytes: 30_000_000 });
+  const slow = store.engine({ limit: 8_000_000, connections: 2 });
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const draining = uploader.drain();
+  slow.limiter.setRate(0);
+  await Promise.all([done, draining]);
+  expect(ends.map(({ step }) => step)).toEqual([100, 200]);
+});

@@ -1,0 +1,118 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Fault } from "#protocol/fault.ts";
+import { runName } from "#protocol/names.ts";
+import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import { systemClock } from "../engine/clock.ts";
+import type { TrialStore } from "../engine/trial-store.ts";
+import { createFakeHub } from "../link/fake-hub.ts";
+import { openOutbox } from "../link/outbox.ts";
+import type { Capture } from "./capture.ts";
+import { openLedger } from "./ledger.ts";
+import { lookAt } from "./look.ts";
+import { createRuns } from "./runs.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import { createUploader } from "./uploader.ts";
+
+const run = runName.parse("llama");
+
+/** For tests: an uploader with a real store, ledger and outbox, and a hub that answers as it is told to. */
+export async function openUploaderTrial(store: TrialStore) {
+  const folder = await mkdtemp(join(tmpdir(), "tidemark-uploader-"));
+  const outbox = await openOutbox(join(folder, "outbox.jsonl"), Date.now);
+  let ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
+  let stop = new AbortController();
+  const ends: { state: string; step: number }[] = [];
+  const waits: string[] = [];
+
+  async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
+    const path = join(folder, `checkpoint-${step}`);
+    await mkdir(path);
+    await writeFile(join(path, "model.bin"), randomBytes(about.bytes));
+    await writeFile(join(path, "empty"), "");
+    const look = await lookAt({ path, kind: "folder" });
+    if (look === null) throw new Error("the checkpoint is gone");
+    const taken = await takeSnapshot({
+      candidate: { path, name: `checkpoint-${step}`, step, kind: "folder" },
+      look,
+      run: about.run,
+      epoch: null,
+      captures: join(folder, "captures"),
+      traits: store.access.traits,
+      partBytes: 5 * 1024 * 1024,
+      packing: DEFAULT_PACKING,
+      startedBy: "queue",
+      wallNow: Date.now,
+    });
+    await ledger.add({ ...taken, capturedAt: step }, look.fingerprint);
+    return taken;
+  }
+
+  /** Starts an uploader and resolves when `isOver` says so after an end or a wait. */
+  async function work(answers: Parameters<typeof createFakeHub>[0], isOver: () => boolean, engine = store.engine()) {
+    stop = new AbortController();
+    const claim = { epoch: 3, parent: null, newest: null };
+    const hub = createFakeHub({
+      claimEpoch: () => claim,
+      announce: () => ({ ok: true }),
+      commit: () => ({ sha256: "" }),
+      ...answers,
+    });
+    const runs = createRuns([run], { hub, onOver: () => undefined });
+    const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
+    const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
+    const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
+    const uploader = createUploader({
+      ledger,
+      runs,
+      hub,
+      outbox,
+      clock: systemClock,
+      wallNow: Date.now,
+      journals: join(folder, "uploads"),
+      node: () => ({ id: "node-id-1", name: "gpu-1" }),
+      bench: () => bench,
+      signal: stop.signal,
+      onEnd: ({ state, step }) => {
+        ends.push({ state, step });
+        // After the outbox has it.
+        setTimeout(check, 50);
+      },
+      onSent: () => undefined,
+      onWaiting: (fault) => {
+        waits.push(fault.code);
+        check();
+      },
+    });
+    return { hub, runs, uploader, done: uploader.run() };
+  }
+
+  return {
+    run,
+    folder,
+    outbox,
+    /** As it was opened first. */
+    ledger,
+    /** Reads the ledger again, as the next start of a worker does. */
+    restart: async () => {
+      await ledger.close();
+      ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
+    },
+    /** Of the last start. */
+    stop: () => stop,
+    ends,
+    waits,
+    /** Takes a checkpoint of this step, with one large file and an empty one. */
+    capture,
+    work,
+    /** Whether so many uploads have ended. */
+    ended: (count: number) => () => ends.length >= count,
+    close: async () => {
+      await Promise.all([outbox.close(), ledger.close()]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+export type UploaderTrial = Awaited<ReturnType<typeof openUploaderTrial>>;
