@@ -143,3 +143,30 @@ test("without a program or a folder it says what is missing", async () => {
   expect(said(worker)).toContain("the program is missing");
   rmSync(stage.folderOf("empty"), { recursive: true });
 });
+
+test("as the first process of a container it takes the ends of processes that nobody waits for", async () => {
+  // Starts children that end after their parent did: what is not waited for then stays as a zombie.
+  const script = `const { spawnSync } = require("child_process"), fs = require("fs");
+    for (let count = 0; count < 5; count++) spawnSync("sh", ["-c", "sleep 1 & exit 0"], { stdio: "ignore" });
+    const states = () => fs.readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).flatMap((pid) => {
+      try { return [fs.readFileSync("/proc/" + pid + "/stat", "utf8")]; } catch { return []; }
+    });
+    const sleepers = () => states().filter((stat) => stat.includes("(sleep)"));
+    console.log("orphans " + sleepers().filter((stat) => / [SR] 1 /.test(stat)).length);
+    const look = () => {
+      if (sleepers().every((stat) => stat.includes(") Z "))) {
+        setTimeout(() => { console.log("zombies " + sleepers().length); process.exit(0); }, 200);
+      } else setTimeout(look, 20);
+    };
+    look();`;
+  const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
+  const worker = await stage.startNode({
+    name: "first-process",
+    run: "first-process",
+    program: [process.execPath, "-e", script],
+    under: ["unshare", ...user, "--pid", "--fork", "--kill-child", "--mount-proc"],
+  });
+  expect(await worker.exited).toMatchObject({ code: 0 });
+  expect(said(worker)).toContain("orphans 5");
+  expect(said(worker)).toContain("zombies 0");
+});

@@ -39,9 +39,9 @@ async function startSending(about: { name: string; modelBytes: number; graceSeco
   return { run, stop, isSafe };
 }
 
-test.each([2, 5, 15])(
+test.concurrent.for([2, 5, 15, 30])(
   "with %i s it ends in time, says what is not safe, and the next start goes on",
-  async (graceSeconds) => {
+  async (graceSeconds, { expect }) => {
     const name = `too-large-${graceSeconds}`;
     const { stop, isSafe } = await startSending({ name, modelBytes: 24 * MIB, graceSeconds });
     const { code, tookMs, said } = await stop();

@@ -14,6 +14,7 @@ import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
+import { stopsInTime } from "./stops-in-time.ts";
 import { trainingKills } from "./training-kills.ts";
 import { writePage } from "./write-page.ts";
 
@@ -23,6 +24,7 @@ const MEASURES: readonly Measure[] = [
   goodput,
   memory,
   slowLink,
+  stopsInTime,
   probedLink,
   manyFiles,
   fullQueue,
