@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LinkSettings } from "#e2e/link/emulator.ts";
 import { openLink } from "#e2e/link/open-link.ts";
+import { runInside } from "#e2e/link/run-inside.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
@@ -85,12 +85,7 @@ export async function benchPacks(args: readonly string[]): Promise<void> {
   undo.defer(() => link.close());
   const results = join(folder, "turns.json");
   const given = { client: link.clientNetns, address: link.serverAddress, files, bytes, rounds, ways, results };
-  const inside = [`--net=${link.serverNetns}`, process.execPath, "bench/packs/inside.ts", JSON.stringify(given)];
-  const child = spawn("nsenter", inside, { cwd: ROOT, stdio: "inherit" });
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
+  const code = await runInside(link.serverNetns, "bench/packs/inside.ts", given);
   if (code !== 0) throw new BenchError(`The measurement ended with ${code}.`);
   const turns = measuredTurns.parse(JSON.parse(await readFile(results, "utf8")));
   const { up, down } = await link.counts();

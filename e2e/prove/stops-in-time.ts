@@ -1,10 +1,9 @@
-import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { whyNoLink } from "../link/emulator.ts";
 import { openLink } from "../link/open-link.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { runInside } from "../link/run-inside.ts";
 import type { Measure } from "./measure.ts";
 import { type StopsGiven, stopsFound } from "./stops-inside.ts";
 
@@ -30,12 +29,7 @@ export const stopsInTime: Measure = {
       gracesSeconds: GRACES_SECONDS,
       results,
     };
-    const inside = [`--net=${link.serverNetns}`, process.execPath, "e2e/prove/stops-inside.ts", JSON.stringify(given)];
-    const child = spawn("nsenter", inside, { cwd: ROOT, stdio: ["ignore", "inherit", "inherit"] });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", resolve);
-    });
+    const code = await runInside(link.serverNetns, "e2e/prove/stops-inside.ts", given);
     if (code !== 0) return { runs: GRACES_SECONDS.length, problems: [`it ended with ${code}`], figures: [] };
     return stopsFound.parse(JSON.parse(readFileSync(results, "utf8")));
   },

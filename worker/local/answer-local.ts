@@ -29,6 +29,8 @@ const json = (body: unknown, status = 200): LocalAnswer => ({
   text: JSON.stringify(body),
 });
 
+const TAKEN: LocalAnswer = { status: 204, type: "application/json", text: "" };
+
 /** Everything that may be asked, by method and path. */
 const ROUTES: Readonly<Record<string, Answerer>> = {
   "GET /v1/state": (agent) => json(readState(agent)),
@@ -49,14 +51,14 @@ const ROUTES: Readonly<Record<string, Answerer>> = {
   "POST /v1/begin": async (agent, { body }) => {
     const input = read(beginInput, body);
     await beginAgain(agent, { run: whichRun(agent.options.watches, input), step: input.step });
-    return { status: 204, type: "application/json", text: "" };
+    return TAKEN;
   },
   "POST /v1/step": (agent, { body }) => {
     const input = read(stepInput, body);
     const run = whichRun(agent.options.watches, input);
     const epoch = agent.runs.get(run)?.claim?.epoch ?? null;
     agent.training.hear(run, { step: input.step, at: Date.now(), epoch });
-    return { status: 204, type: "application/json", text: "" };
+    return TAKEN;
   },
 };
 

@@ -1,7 +1,7 @@
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
-import { readLocalCheckpoints, writtenAt } from "../run/local-checkpoints.ts";
-import { beginningOf, tellLoss, type Point } from "./report-loss.ts";
+import { readLocalCheckpoints } from "../run/local-checkpoints.ts";
+import { beginningOf, resumedAt, tellLoss, type Point } from "./report-loss.ts";
 
 type Parts = Pick<Agent, "options" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator">;
 
@@ -31,8 +31,8 @@ export async function beginAgain(agent: Parts, { run, step }: { run: RunName; st
   );
   const hadSavedAll = last !== null && kept.some((one) => one.step === last.step);
   if (!hadSavedAll) await tellLoss(agent, { run, epoch, from, last });
-  const fromAt = from !== null && from.step > safeStep ? from.at : null;
-  training.note(run, { ...(training.of(run, epoch) ?? { step, at, epoch }), resumed: { at, fromAt } });
+  const resumed = resumedAt(at, from, safeStep);
+  training.note(run, { ...(training.of(run, epoch) ?? { step, at, epoch }), resumed });
 }
 
 /** What a program could go on from: what is safe, and what lies here whole. */
@@ -43,8 +43,8 @@ async function readKept({ options, ledger, runs }: Parts, run: RunName): Promise
   );
   const here: Point[] = [];
   for (const watch of options.watches.filter((one) => one.run === run)) {
-    for (const { path, step, state } of await readLocalCheckpoints(watch, ledger.knows)) {
-      if (state !== "torn") here.push({ step, at: await writtenAt(path) });
+    for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, ledger.knows)) {
+      if (state !== "torn") here.push({ step, at });
     }
   }
   return { kept: [...safe, ...here], safeStep: Math.max(-1, ...safe.map((one) => one.step)) };

@@ -2,6 +2,7 @@ import type { ClaimAnswer } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { lossOf } from "./loss-of.ts";
+import type { Resumed } from "./training.ts";
 
 type Teller = Pick<Agent, "outbox" | "ledger" | "narrator">;
 /** A point of training, and when it was reached: epoch ms. */
@@ -25,10 +26,15 @@ export async function reportLoss(
   const { epoch } = claim;
   await tellLoss(agent, { run, epoch, from, last: training.of(run, epoch) ?? beginningOf(claim) });
   const at = Date.now();
-  // What is in the bucket is safe, and so is what was done before it.
-  const fromAt = from !== null && from.step > (claim.newest?.step ?? -1) ? from.at : null;
-  training.note(run, { step: from?.step ?? 0, at, epoch, resumed: { at, fromAt } });
+  const resumed = resumedAt(at, from, claim.newest?.step ?? -1);
+  training.note(run, { step: from?.step ?? 0, at, epoch, resumed });
 }
+
+/** From when on work is at risk that goes on now: what is in the bucket is safe, and so is what was done before it. */
+export const resumedAt = (at: number, from: Point | null, safeStep: number): Resumed => ({
+  at,
+  fromAt: from !== null && from.step > safeStep ? from.at : null,
+});
 
 /** Says what lies between how far training had come and where it goes on. Faults: NO_SPACE, WRITE_FAILED. */
 export async function tellLoss(

@@ -7,6 +7,11 @@ import type { Watch } from "../upload/watch.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import type { LocalCheckpoint } from "./choose-resume.ts";
 
+interface DatedCheckpoint extends LocalCheckpoint {
+  /** When its newest file was written: epoch ms. */
+  writtenAt: number;
+}
+
 /**
  * What lies in a watched folder while nobody writes to it. Where a format does not say whether it is finished, a newer
  * checkpoint beside it does: its program went on. Faults: READ_FAILED.
@@ -14,8 +19,8 @@ import type { LocalCheckpoint } from "./choose-resume.ts";
 export async function readLocalCheckpoints(
   { folder, takes }: Watch,
   isKnown: (path: string, fingerprint: string) => boolean,
-): Promise<LocalCheckpoint[]> {
-  const found: (LocalCheckpoint & { writtenAt: number })[] = [];
+): Promise<DatedCheckpoint[]> {
+  const found: DatedCheckpoint[] = [];
   for (const candidate of await findCandidates(folder, takes)) {
     const { path, step } = candidate;
     const look = await lookAt(candidate);
@@ -24,8 +29,8 @@ export async function readLocalCheckpoints(
     const state = known ? "whole" : look.temporary !== null ? "torn" : await stateOf(candidate, look);
     found.push({ path, step, state, isKnown: known, writtenAt: look.newestMs });
   }
-  return found.map(({ writtenAt, ...one }) => {
-    const isFollowed = found.some((later) => later.step > one.step && later.writtenAt >= writtenAt);
+  return found.map((one) => {
+    const isFollowed = found.some((later) => later.step > one.step && later.writtenAt >= one.writtenAt);
     return one.state === "doubtful" && isFollowed ? { ...one, state: "whole" } : one;
   });
 }

@@ -309,6 +309,10 @@ export function supersededBy(captures: readonly Capture[]): Capture[] {
   return waiting.filter((item) => newest.get(item.run) !== item && underWay.get(item.run) !== item);
 }
 
+/** What waits of the run of one that is safe now, and is older: it was interrupted for it, and makes nothing safer. */
+export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Capture[] =>
+  captures.filter((item) => item.state === "waiting" && item.run === safe.run && isNewer(safe, item));
+
 function newestOfRuns(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();
   for (const item of captures) {

@@ -1,34 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
 import { systemClock } from "../engine/clock.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
-import { openUploaderTrial, type UploaderTrial } from "./uploader-trial.ts";
+import { uploaderTest as test } from "./uploader-trial.ts";
 
-let store: TrialStore;
-let trial: UploaderTrial;
-let run: UploaderTrial["run"];
-let ledger: UploaderTrial["ledger"];
-let stop: UploaderTrial["stop"];
-let ends: UploaderTrial["ends"];
-let capture: UploaderTrial["capture"];
-let work: UploaderTrial["work"];
-let ended: UploaderTrial["ended"];
-
-beforeAll(async () => {
-  store = await openTrialStore();
-});
-beforeEach(async () => {
-  trial = await openUploaderTrial(store);
-  ({ run, ledger, stop, ends, capture, work, ended } = trial);
-});
-afterEach(async () => {
-  await store.disarm();
-  await trial.close();
-});
-afterAll(() => store.close());
-
-test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async () => {
+test("cancelled by a person it stops, tells the hub, and leaves no copy and no unfinished upload", async ({
+  store,
+  trial: { ledger, stop, ends, capture, work },
+}) => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 2_000_000, connections: 1 });
   // Not stopped by its end: the store is told after it.
@@ -43,7 +22,10 @@ test("cancelled by a person it stops, tells the hub, and leaves no copy and no u
   expect(aborted).toMatchObject([{ succeeded: 1 }]);
 });
 
-test("paused it keeps its place and what was sent, and goes on when resumed", async () => {
+test("paused it keeps its place and what was sent, and goes on when resumed", async ({
+  store,
+  trial: { ledger, ends, capture, work, ended },
+}) => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const { uploader, done } = await work({}, ended(1), slow);
@@ -58,7 +40,10 @@ test("paused it keeps its place and what was sent, and goes on when resumed", as
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
 });
 
-test("a wish that an upload under way cannot follow, or follows already, does not stop it", async () => {
+test("a wish that an upload under way cannot follow, or follows already, does not stop it", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const { uploader, done } = await work({}, ended(1), slow);
@@ -70,7 +55,10 @@ test("a wish that an upload under way cannot follow, or follows already, does no
   expect(ends).toEqual([{ state: "done", step: 100 }]);
 });
 
-test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async () => {
+test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async ({
+  store,
+  trial: { ledger, stop, ends, capture, work },
+}) => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 4_000_000, connections: 1 });
   const { uploader, done } = await work({}, () => false, slow);
@@ -91,7 +79,10 @@ test("the same wish from two sides is fulfilled once, and one that comes too lat
   expect(ends).toEqual([{ state: "cancelled", step: 100 }]);
 });
 
-test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async () => {
+test("with little time left the one that can be safe soonest goes first, and the other keeps what was sent", async ({
+  store,
+  trial: { run, ends, capture, work, ended },
+}) => {
   await capture(100, { run, bytes: 22_000_000 });
   await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });
   const slow = store.engine({ limit: 4_000_000, connections: 2 });
@@ -107,7 +98,10 @@ test("with little time left the one that can be safe soonest goes first, and the
   expect(parts.filter(({ succeeded }) => succeeded > 1)).toEqual([]);
 });
 
-test("what is nearly safe is not interrupted by something larger", async () => {
+test("what is nearly safe is not interrupted by something larger", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   await capture(100);
   await capture(200, { run: runName.parse("whisper"), bytes: 30_000_000 });
   const slow = store.engine({ limit: 8_000_000, connections: 2 });
@@ -117,4 +111,22 @@ test("what is nearly safe is not interrupted by something larger", async () => {
   slow.limiter.setRate(0);
   await Promise.all([done, draining]);
   expect(ends.map(({ step }) => step)).toEqual([100, 200]);
+});
+
+test("with little time left one that a newer, smaller one of its run overtakes is passed over when that is safe", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
+  const large = await capture(100, { run: runName.parse("llama"), bytes: 22_000_000 });
+  const slow = store.engine({ limit: 4_000_000, connections: 2 });
+  const { uploader, done } = await work({}, ended(2), slow);
+  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  await capture(200, { run: runName.parse("llama"), bytes: 300_000 });
+  await Promise.all([done, uploader.drain()]);
+  expect(ends).toEqual([
+    { state: "done", step: 200 },
+    { state: "superseded", step: 100 },
+  ]);
+  const aborted = (await store.count("AbortMultipartUpload")).filter(({ key }) => key.includes(large.attempt));
+  expect(aborted).toMatchObject([{ succeeded: 1 }]);
 });

@@ -2,11 +2,13 @@ import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
+import type { NodeEvent } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
-import type { TrialStore } from "../engine/trial-store.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
 import { openOutbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
@@ -18,8 +20,7 @@ import { createUploader } from "./uploader.ts";
 
 const run = runName.parse("llama");
 
-/** For tests: an uploader with a real store, ledger and outbox, and a hub that answers as it is told to. */
-export async function openUploaderTrial(store: TrialStore) {
+async function openUploaderTrial(store: TrialStore) {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-uploader-"));
   const outbox = await openOutbox(join(folder, "outbox.jsonl"), Date.now);
   let ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
@@ -104,6 +105,8 @@ export async function openUploaderTrial(store: TrialStore) {
     stop: () => stop,
     ends,
     waits,
+    /** What the hub has not been told yet. */
+    news: (): readonly NodeEvent[] => outbox.next(),
     /** Takes a checkpoint of this step, with one large file and an empty one. */
     capture,
     work,
@@ -115,4 +118,27 @@ export async function openUploaderTrial(store: TrialStore) {
     },
   };
 }
-export type UploaderTrial = Awaited<ReturnType<typeof openUploaderTrial>>;
+
+interface Fixtures {
+  $file: { store: TrialStore };
+  $test: { trial: Awaited<ReturnType<typeof openUploaderTrial>> };
+}
+
+/** A test of an uploader with a real store, ledger and outbox, and a hub that answers as it is told to. */
+export const uploaderTest = test.extend<Fixtures>({
+  store: [
+    // oxlint-disable-next-line no-empty-pattern -- what a fixture asks for is read from its parameter
+    async ({}, provide) => {
+      const store = await openTrialStore();
+      await provide(store);
+      await store.close();
+    },
+    { scope: "file" },
+  ],
+  trial: async ({ store }, provide) => {
+    const trial = await openUploaderTrial(store);
+    await provide(trial);
+    await store.disarm();
+    await trial.close();
+  },
+});

@@ -1,42 +1,15 @@
 import { stat } from "node:fs/promises";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { expect } from "vitest";
 import { manifest as manifestSchema } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
 import { runName } from "#protocol/names.ts";
-import type { NodeEvent } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
-import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import type { Capture } from "./capture.ts";
-import { openUploaderTrial, type UploaderTrial } from "./uploader-trial.ts";
+import { uploaderTest as test } from "./uploader-trial.ts";
 
-let store: TrialStore;
-let trial: UploaderTrial;
-let run: UploaderTrial["run"];
-let outbox: UploaderTrial["outbox"];
-let ledger: UploaderTrial["ledger"];
-let stop: UploaderTrial["stop"];
-let ends: UploaderTrial["ends"];
-let waits: UploaderTrial["waits"];
-let capture: UploaderTrial["capture"];
-let work: UploaderTrial["work"];
-let ended: UploaderTrial["ended"];
-
-beforeAll(async () => {
-  store = await openTrialStore();
-});
-beforeEach(async () => {
-  trial = await openUploaderTrial(store);
-  ({ run, outbox, ledger, stop, ends, waits, capture, work, ended } = trial);
-});
-afterEach(async () => {
-  await store.disarm();
-  await trial.close();
-});
-afterAll(() => store.close());
-
-const news = (): readonly NodeEvent[] => outbox.next();
-
-test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async () => {
+test("a capture becomes safe: announced, every part sent, a manifest that the protocol accepts committed, and its copy removed", async ({
+  trial: { ledger, capture, work, ended, news },
+}) => {
   const taken = await capture(100);
   let committed: unknown = null;
   const { hub, done } = await work(
@@ -61,7 +34,9 @@ test("a capture becomes safe: announced, every part sent, a manifest that the pr
   await expect(stat(taken.folder)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("bytes go on without the hub, and the commit waits until it is back", async () => {
+test("bytes go on without the hub, and the commit waits until it is back", async ({
+  trial: { ends, waits, capture, work, ended },
+}) => {
   await capture(100);
   let refusals = 3;
   const commit = () => {
@@ -75,7 +50,10 @@ test("bytes go on without the hub, and the commit waits until it is back", async
   expect(waits).toContain("HUB_UNREACHABLE");
 });
 
-test("a commit that waits for the hub does not hold up the next capture, and both become safe when it is back", async () => {
+test("a commit that waits for the hub does not hold up the next capture, and both become safe when it is back", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   const first = await capture(100);
   const seen: { second: Capture | null } = { second: null };
   const isSent = async (one: Capture | null) =>
@@ -95,7 +73,9 @@ test("a commit that waits for the hub does not hold up the next capture, and bot
   ]);
 });
 
-test("on a disk that is full when it becomes safe its copy goes first, and the news of it follows when there is room", async () => {
+test("on a disk that is full when it becomes safe its copy goes first, and the news of it follows when there is room", async ({
+  trial: { outbox, ledger, stop, ends, waits, capture, work, news },
+}) => {
   const taken = await capture(100);
   const { add } = outbox;
   const disk = { isFull: true, refusals: 0 };
@@ -121,7 +101,9 @@ test("on a disk that is full when it becomes safe its copy goes first, and the n
   await done;
 });
 
-test("a disk that is full fails no upload: it goes on when there is room", async () => {
+test("a disk that is full fails no upload: it goes on when there is room", async ({
+  trial: { ends, waits, capture, work, ended },
+}) => {
   await capture(100);
   let refusals = 0;
   const claimEpoch = () => {
@@ -134,7 +116,7 @@ test("a disk that is full fails no upload: it goes on when there is room", async
   expect(waits).toContain("NO_SPACE");
 });
 
-test("a commit that waits for the hub can be cancelled", async () => {
+test("a commit that waits for the hub can be cancelled", async ({ trial: { ends, capture, work, ended } }) => {
   const taken = await capture(100);
   const commit = () => {
     throw new Fault("HUB_UNREACHABLE");
@@ -147,7 +129,10 @@ test("a commit that waits for the hub can be cancelled", async () => {
   expect(uploader.uncommitted.size).toBe(0);
 });
 
-test("while one is sent, the one that waits gets its upload and its signatures, and then needs no signer", async () => {
+test("while one is sent, the one that waits gets its upload and its signatures, and then needs no signer", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 2 });
   const signed: string[] = [];
@@ -174,7 +159,10 @@ test("while one is sent, the one that waits gets its upload and its signatures, 
   expect(creates).toMatchObject([{ requests: 1 }]);
 });
 
-test("when the hub does not find what was sent, everything goes again under keys never used before", async () => {
+test("when the hub does not find what was sent, everything goes again under keys never used before", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   await capture(100);
   const attempts: string[] = [];
   let isFirst = true;
@@ -196,7 +184,9 @@ test("when the hub does not find what was sent, everything goes again under keys
   expect(parts).toHaveLength(3);
 });
 
-test("of three that wait only the newest is uploaded, and the others are reported as superseded", async () => {
+test("of three that wait only the newest is uploaded, and the others are reported as superseded", async ({
+  trial: { ends, capture, work, ended },
+}) => {
   for (const step of [100, 200, 300]) await capture(step);
   const { done } = await work({}, ended(3));
   await done;
@@ -207,7 +197,8 @@ test("of three that wait only the newest is uploaded, and the others are reporte
   ]);
 });
 
-test("one that was interrupted goes on although a newer one waits, and both become safe", async () => {
+test("one that was interrupted goes on although a newer one waits, and both become safe", async ({ store, trial }) => {
+  const { stop, ends, capture, work, ended } = trial;
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const first = await work({}, () => false, slow);
@@ -228,7 +219,10 @@ test("one that was interrupted goes on although a newer one waits, and both beco
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
 });
 
-test("a run that another node took over is not uploaded any more, and the hub hears why", async () => {
+test("a run that another node took over is not uploaded any more, and the hub hears why", async ({
+  store,
+  trial: { ledger, capture, work, ended, news },
+}) => {
   await capture(100);
   const announce = () => {
     throw new Fault("EPOCH_OVER");
@@ -241,7 +235,9 @@ test("a run that another node took over is not uploaded any more, and the hub he
   expect(puts.filter(({ key }) => key.includes(ledger.get("x")?.attempt ?? "never"))).toEqual([]);
 });
 
-test("what an earlier life took before it knew its epoch is not taken for the epoch that this one claims", async () => {
+test("what an earlier life took before it knew its epoch is not taken for the epoch that this one claims", async ({
+  trial: { run, ledger, capture, work, ended, news },
+}) => {
   await ledger.noteEpoch(run, 1);
   await capture(900);
   const { hub, done } = await work({}, ended(1));
@@ -250,7 +246,10 @@ test("what an earlier life took before it knew its epoch is not taken for the ep
   expect(hub.asked).not.toContain("announce");
 });
 
-test("a refusal by the store fails the transfer but keeps the capture, and a new start tries it again", async () => {
+test("a refusal by the store fails the transfer but keeps the capture, and a new start tries it again", async ({
+  store,
+  trial: { ends, capture, work, ended },
+}) => {
   const taken = await capture(100);
   await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
   const first = await work({}, ended(1));
@@ -264,7 +263,10 @@ test("a refusal by the store fails the transfer but keeps the capture, and a new
   expect(ends.at(-1)).toEqual({ state: "done", step: 100 });
 });
 
-test("one that failed can be cancelled, or passed over to make room: then nothing is left of it", async () => {
+test("one that failed can be cancelled, or passed over to make room: then nothing is left of it", async ({
+  store,
+  trial: { ledger, stop, ends, capture, work, news },
+}) => {
   const taken = [await capture(100), await capture(200, { run: runName.parse("whisper"), bytes: 6_000_000 })];
   await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
   const { uploader, done } = await work({}, () => false);

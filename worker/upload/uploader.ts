@@ -14,7 +14,7 @@ import { createEpochCheck } from "./check-epoch.ts";
 import { createLateCommits } from "./commit-late.ts";
 import { FORGOTTEN, IS_HUB, LOST, mayRequeue } from "./judge-failure.ts";
 import { createSettling, isHopeless } from "./settle-ended.ts";
-import { nextToUpload, supersededBy } from "./ledger.ts";
+import { nextToUpload, overtakenBy, supersededBy } from "./ledger.ts";
 import { newAttempt } from "./snapshot.ts";
 import { createSteering } from "./steer-upload.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
@@ -69,6 +69,8 @@ export function createUploader(given: UploaderParts): Uploader {
     const { by, fault } = about;
     const at = parts.wallNow();
     await ahead.drop(item.id);
+    // The other loop may have passed it over meanwhile.
+    if (by === "policy" && !mayMove(item.state, to, by)) return;
     await ledger.move(item.id, to, { by, at, ...(fault === undefined ? {} : { fault: fault.toData() }) });
     await settling.settle(item.id);
   };
@@ -148,6 +150,7 @@ export function createUploader(given: UploaderParts): Uploader {
 
   const endSafe = async (item: Capture) => {
     await end(item, "done", { by: "node" });
+    for (const older of overtakenBy(item, ledger.all())) await end(older, "superseded", { by: "policy" });
     state.waitingFor = null;
   };
 
