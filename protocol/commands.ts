@@ -32,6 +32,8 @@ export const command = z.discriminatedUnion("kind", [
   nodeOrders.limit.extend(envelope),
   nodeOrders.priority.extend(envelope),
   nodeOrders.flush.extend(envelope),
+  nodeOrders.retryUploads.extend(envelope),
+  nodeOrders.cancelUploads.extend(envelope),
   nodeOrders.probe.extend(envelope),
   nodeOrders.drain.extend(envelope),
   nodeOrders.stop.extend(envelope),

@@ -20,6 +20,10 @@ export function orderWords(order: NodeOrder, rate: (bytesPerSecond: number) => s
       return `give ${order.run} ${order.priority} priority`;
     case "flush":
       return `upload ${whole(order.run)} now`;
+    case "retry-uploads":
+      return `try failed uploads of ${whole(order.run)} again`;
+    case "cancel-uploads":
+      return `cancel uploads of ${whole(order.run)}`;
     case "probe":
       return "measure the link";
     case "drain":

@@ -94,6 +94,10 @@ export const nodeOrders = {
   priority: z.object({ kind: z.literal("priority"), run: runName, priority: z.enum(["low", "normal", "high"]) }),
   /** Takes what is finished now and ends when it is safe. */
   flush: z.object({ kind: z.literal("flush"), run: anyRun, timeoutMs: graceMs.nullable().default(null) }),
+  /** Uploads that failed for good wait again. */
+  retryUploads: z.object({ kind: z.literal("retry-uploads"), run: anyRun }),
+  /** What is not safe yet never will be: captures that wait, move, are held or failed are let go. Later ones are not concerned. */
+  cancelUploads: z.object({ kind: z.literal("cancel-uploads"), run: anyRun }),
   /** Measures the link to the store and records it. */
   probe: z.object({ kind: z.literal("probe") }),
   /** Makes safe what there is, and takes no more until it is released; also over a restart. */
@@ -114,6 +118,8 @@ export const nodeOrder = z.discriminatedUnion("kind", [
   nodeOrders.limit,
   nodeOrders.priority,
   nodeOrders.flush,
+  nodeOrders.retryUploads,
+  nodeOrders.cancelUploads,
   nodeOrders.probe,
   nodeOrders.drain,
   nodeOrders.stop,

@@ -14,7 +14,7 @@ export interface OrderChoice {
   /** What it does, and when it is over. */
   about: string;
   fields: readonly Field[];
-  /** `hard`: training on the node ends. */
+  /** `hard`: something that cannot be taken back. */
   effect: "soft" | "hard";
 }
 
@@ -53,6 +53,21 @@ export const ORDERS: readonly OrderChoice[] = [
     about: "Takes what is finished at this moment and ends when it is safe.",
     fields: ["run"],
     effect: "soft",
+  },
+  {
+    kind: "retry-uploads",
+    title: "Retry failed uploads",
+    about: "Uploads that failed wait again, with what was sent of them.",
+    fields: ["run"],
+    effect: "soft",
+  },
+  {
+    kind: "cancel-uploads",
+    title: "Cancel uploads",
+    about:
+      "What is not safe at this moment never will be. The files of the program stay; later checkpoints are uploaded.",
+    fields: ["run"],
+    effect: "hard",
   },
   {
     kind: "probe",
@@ -150,6 +165,9 @@ export function readOrder(form: OrderForm): OrderRead {
       return { order: { kind: "priority", run, priority: form.priority } };
     case "flush":
       return { order: { kind: "flush", run, timeoutMs: null } };
+    case "retry-uploads":
+    case "cancel-uploads":
+      return { order: { kind: form.kind, run } };
     case "probe":
     case "drain":
       return { order: { kind: form.kind } };

@@ -51,6 +51,7 @@ const NODE_ORDERS: readonly { kind: OrderKind; words: string }[] = [
   { kind: "limit", words: "Limit" },
   { kind: "probe", words: "Measure the link of" },
   { kind: "flush", words: "Upload now from" },
+  { kind: "retry-uploads", words: "Retry failed uploads of" },
   { kind: "drain", words: "Drain" },
   { kind: "reallocate", words: "Give back the machine of" },
 ];

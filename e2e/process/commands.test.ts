@@ -3,6 +3,7 @@ import { runName } from "#protocol/names.ts";
 import type { NodeOrder } from "#protocol/orders.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { startImds } from "../stage/start-imds.ts";
+import { armFault, clearFaults } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -124,6 +125,44 @@ test("a node that was away hears of what is still valid, and never carries out w
   expect(begun.some((line) => line.includes(valid))).toBe(true);
   expect(begun.some((line) => line.includes(late))).toBe(false);
   expect((await rowsOf()).find(({ id }) => id === late)).toMatchObject({ state: "expired" });
+});
+
+test("uploads of a run are cancelled and tried again from the hub, and those of another run are left alone", async () => {
+  const run = runName.parse("steered");
+  await stage.startNode({ name: "gpu-7", run });
+  await online("gpu-7");
+  const safeSteps = async () =>
+    (await checkpoints("steered")).filter(({ state }) => state === "complete").map(({ step }) => step);
+  await ended(await send("gpu-7", hold("hold")));
+  write("gpu-7", 100);
+  await waitUntil("the held one is captured", async () =>
+    (await stage.client.nodes.list.query()).find(
+      ({ name, runs }) => name === "gpu-7" && runs[0]?.risk.checkpoints === 1,
+    ),
+  );
+  const other = await ended(await send("gpu-7", { kind: "cancel-uploads", run: runName.parse("another") }));
+  expect(other).toMatchObject({ state: "done", detail: { uploads: 0 } });
+  expect(await ended(await send("gpu-7", { kind: "cancel-uploads", run }))).toMatchObject({
+    state: "done",
+    detail: { uploads: 1 },
+  });
+  await ended(await send("gpu-7", hold("release")));
+
+  await armFault(stage.store, {
+    op: "PutObject",
+    keyPattern: "*steered*",
+    action: { kind: "error", status: 403, code: "AccessDenied" },
+  });
+  write("gpu-7", 200);
+  const failed = { nodeId: null, run, states: ["failed" as const], cursor: null, limit: 1 };
+  await waitUntil("its upload fails", async () => (await stage.client.transfers.list.query(failed)).rows[0]);
+  await clearFaults(stage.store);
+  expect(await ended(await send("gpu-7", { kind: "retry-uploads", run: null }))).toMatchObject({
+    state: "done",
+    detail: { uploads: 1 },
+  });
+  await waitUntil("it is safe", async () => (await safeSteps()).includes(200));
+  expect(await safeSteps()).toEqual([200]);
 });
 
 test("a worker killed at random moments takes every command once", async () => {

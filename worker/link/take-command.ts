@@ -59,6 +59,9 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   limit: "again",
   priority: "again",
   flush: "again",
+  "retry-uploads": "again",
+  // Done once more it would also cancel what was captured since, which nobody meant.
+  "cancel-uploads": "failed",
   drain: "again",
   preview: "again",
   // The hub says which cases are left, and for one that is over there are none.

@@ -3,6 +3,7 @@ import type { Agent } from "../agent-assemble.ts";
 import type { Effect, Order } from "../link/take-command.ts";
 import { previewRestore } from "../restore/preview-restore.ts";
 import { flush } from "../local/flush.ts";
+import { steerMany } from "../local/steer-many.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { benchNow } from "./bench-now.ts";
 import { drainNode } from "./drain-node.ts";
@@ -41,6 +42,9 @@ export async function obey(agent: Agent, order: Order): Promise<Effect> {
       await flush(agent, wishes, agent.signal);
       return telling({ before: unsafe });
     }
+    case "retry-uploads":
+    case "cancel-uploads":
+      return telling(await steerAll(agent, order));
     case "preview":
       return telling(await previewRestore(agent, order));
     case "bench":
@@ -65,4 +69,13 @@ async function steer(agent: Agent, order: Extract<Order, { transferId: string }>
   else if (agent.copier.has(transferId)) await agent.copier.steer(transferId, kind);
   else if (agent.checker.has(transferId)) await agent.checker.steer(transferId, kind);
   else await agent.restorer.steer(transferId, kind);
+}
+
+/** What may be asked of a single upload, for those of a run or of all. Returns how many followed. */
+async function steerAll(
+  agent: Agent,
+  { kind, run }: Extract<Order, { kind: "retry-uploads" | "cancel-uploads" }>,
+): Promise<CommandDetail> {
+  const wish = kind === "retry-uploads" ? "retry" : "cancel";
+  return { ...(await steerMany(agent, { wish, ...(run === null ? {} : { run }) })) };
 }
