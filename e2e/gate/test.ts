@@ -4,6 +4,7 @@ import { installClients, installServers } from "../servers/install.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
 import { add, type Counts, type Report, readPlaywright, readVitest, unsteadyOf } from "./count.ts";
+import { installDebian } from "./install-debian.ts";
 import { installChromium } from "./install-chromium.ts";
 import { runStep, tell } from "./run-step.ts";
 
@@ -54,7 +55,7 @@ async function suite(title: string, run: SuiteRun): Promise<void> {
  */
 const triesOf = (project: string) => (ci && project !== "conformance" ? ["--retry=1"] : []);
 
-const vitest = (project: string) => {
+const vitest = (project: string, env: Record<string, string> = {}) => {
   const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
   return suite(project, {
     command: [
@@ -68,7 +69,7 @@ const vitest = (project: string) => {
       "--reporter=./e2e/gate/report-unsteady.ts",
       ...triesOf(project),
     ],
-    env: { UNSTEADY_FILE: unsteadyOf(report) },
+    env: { UNSTEADY_FILE: unsteadyOf(report), ...env },
     read: () => readVitest(report),
   });
 };
@@ -78,8 +79,11 @@ const installed = attempt("install the S3 servers and the clients to compare wit
   await installServers({ ci });
   await installClients({ ci });
 });
+const debian = installDebian();
 total = add(total, await check());
 await installed;
+const plain = await debian;
+if ("missing" in plain) console.log(`     the single executable is not tried in Debian 12: ${plain.missing}`);
 const built = await attempt("build", build);
 const browser = async () => {
   if (!(await attempt("install Chromium", () => installChromium({ ci })))) return;
@@ -91,7 +95,7 @@ const browser = async () => {
   });
 };
 await vitest("conformance");
-if (built) await vitest("process");
+if (built) await vitest("process", "folder" in plain ? { PLAIN_ROOTS: plain.folder } : {});
 if (built) await vitest("faults");
 // Last, beside no other suite: a page can be without news for so long that it says so.
 if (built) await browser();

@@ -1,13 +1,12 @@
 import { execFileSync, spawn } from "node:child_process";
 import { constants, copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import type { Outcome } from "../stage/run-once.ts";
 
 /**
  * A root folder in which there is nothing but one program and the libraries it is linked with: no Node, no shell, no
- * /proc, no certificates. `TIDEMARK_PLAIN_ROOT` names another to take instead, a whole Debian for example:
- *   debootstrap --variant=minbase bookworm /tmp/debian12
+ * /proc, no certificates. Or another one, a whole Debian for example, which stays as it is but for the program and `/tmp`.
  */
 export interface PlainRoot {
   /** The folder, seen from outside. */
@@ -25,9 +24,17 @@ function librariesOf(program: string): string[] {
   return [...said.matchAll(/(?:=>\s*|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path]) => path ?? "");
 }
 
-/** @throws Error where there is no chroot */
-export function makePlainRoot(program: string): PlainRoot {
-  const named = process.env.TIDEMARK_PLAIN_ROOT;
+/** The roots that the tests run in: the bare one, and those whose folders `PLAIN_ROOTS` names (`debootstrap` makes such). */
+export const plainRoots = (): { title: string; folder: string | null }[] => [
+  { title: "a root with its libraries alone", folder: null },
+  ...(process.env.PLAIN_ROOTS ?? "")
+    .split(delimiter)
+    .filter((folder) => folder !== "")
+    .map((folder) => ({ title: basename(folder), folder })),
+];
+
+/** `named`: a folder to take as the root; null: a bare one is made. @throws Error where there is no chroot */
+export function makePlainRoot(program: string, named: string | null): PlainRoot {
   const folder = named ?? mkdtempSync(join(tmpdir(), "tidemark-root-"));
   const put = (from: string, to: string) => {
     mkdirSync(join(folder, dirname(to)), { recursive: true });
@@ -35,7 +42,7 @@ export function makePlainRoot(program: string): PlainRoot {
   };
   const inside = join("/usr/local/bin", basename(program));
   put(program, inside);
-  if (named === undefined) {
+  if (named === null) {
     for (const library of librariesOf(program)) put(library, library);
     mkdirSync(join(folder, "tmp"));
   }
@@ -59,7 +66,7 @@ export function makePlainRoot(program: string): PlainRoot {
         child.on("close", (code) => resolve({ code, ...out }));
       }),
     remove: () => {
-      if (named === undefined) rmSync(folder, { recursive: true, force: true });
+      if (named === null) rmSync(folder, { recursive: true, force: true });
     },
   };
 }

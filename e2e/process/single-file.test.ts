@@ -11,7 +11,7 @@ import { keysInEnv } from "../stage/keys-in-env.ts";
 import type { Outcome } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
-import { makePlainRoot, type PlainRoot } from "./plain-root.ts";
+import { makePlainRoot, type PlainRoot, plainRoots } from "./plain-root.ts";
 
 /** `dist/tidemark`, copied alone into a place without Node, without a shell and without an environment. */
 
@@ -21,13 +21,11 @@ let store: RunningStore;
 let dir: string;
 beforeAll(async () => {
   await build("dist/tidemark.mjs");
-  root = makePlainRoot(program);
   dir = mkdtempSync(join(tmpdir(), "tidemark-single-"));
   store = await startStore({ dataDir: join(dir, "store") });
 });
 afterAll(async () => {
   await store.stop();
-  root.remove();
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -43,7 +41,12 @@ const typesOf = ({ stdout }: Outcome): unknown[] =>
     .split("\n")
     .map((line) => JSON.parse(line).type);
 
-describe("the single file, alone in a plain root", () => {
+describe.each(plainRoots())("the single file in $title", ({ folder }) => {
+  beforeAll(() => {
+    root = makePlainRoot(program, folder);
+  });
+  afterAll(() => root.remove());
+
   test("says its version and the help of a command, and nothing else", async () => {
     expect(await root.run(["version"])).toEqual({ code: 0, stdout: `${PRODUCT_VERSION}\n`, stderr: "" });
     const help = await root.run(["help", "cp"]);
