@@ -97,7 +97,7 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
               `${away === nodes.length ? (away === 1 ? "It is" : "All are") : `${formatCount(away)} are`} not online: an order waits an hour for its node.`}
           </span>
           <span className="flex-1" />
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{choice?.kind === "cancel-uploads" ? "Keep them" : "Cancel"}</Button>
           <Button look={choice?.effect === "hard" ? "danger" : "main"} disabled={send.busy} onClick={press}>
             {send.busy ? "Sending" : (choice?.title ?? "Send")}
           </Button>

@@ -65,7 +65,7 @@ export const ORDERS: readonly OrderChoice[] = [
     kind: "cancel-uploads",
     title: "Cancel uploads",
     about:
-      "What is not safe at this moment never will be. The files of the program stay; later checkpoints are uploaded.",
+      "Lets go of every upload that is not safe yet. The program's own files stay, and later checkpoints are uploaded.",
     fields: ["run"],
     effect: "hard",
   },
