@@ -127,6 +127,17 @@ describe("a store that throttles", () => {
     }
   });
 
+  test("is not asked one by one for long after it refused everything for a while", () => {
+    // A minute in which every answer is a refusal: nothing moves, and each second says so again.
+    const throttledAt = Array.from({ length: 60 }, (_, index) => 3_000 + index * 1_000);
+    const rateOf = (width: number, at: number) => (at >= 3_000 && at <= 62_000 ? 0 : Math.min(width, 20) * MIB);
+    const { widths } = simulate({ seconds: 72, rateOf, throttledAt });
+    const widthAt = (ms: number) => widths[ms / 50 - 1];
+    expect(widthAt(62_000)).toBe(1);
+    expect(widthAt(65_100)).toBeGreaterThanOrEqual(4);
+    expect(widthAt(70_100)).toBeGreaterThanOrEqual(8);
+  });
+
   test("never leaves none", () => {
     const throttledAt = Array.from({ length: 30 }, (_, index) => index * 1_100);
     expect(simulate({ seconds: 35, rateOf: () => MIB, throttledAt }).last).toBeGreaterThanOrEqual(1);

@@ -147,12 +147,15 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
 }
 
 function throttled(state: GovernorState, sample: GovernorSample): GovernorState {
+  // Refused again before a window has passed in peace, it refuses everything: that says nothing about this width.
+  const isSameStorm = state.phase === "recover" && state.windowAt === state.throttledAt;
   return {
     ...state,
     phase: "recover",
     width: Math.max(1, Math.floor(state.width / 2)),
-    ceiling: Math.max(1, Math.floor(state.width * 0.9)),
-    ceilingUntil: sample.at + CEILING_MS,
+    ...(isSameStorm
+      ? {}
+      : { ceiling: Math.max(1, Math.floor(state.width * 0.9)), ceilingUntil: sample.at + CEILING_MS }),
     throttledAt: sample.at,
     windowAt: sample.at,
     windowBytes: sample.bytes,
