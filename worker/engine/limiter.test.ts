@@ -216,3 +216,18 @@ test("without a limit nothing is cut and nothing waits; with one, a piece is ref
   await clock.pass(25);
   expect(await waiting).toBe(1_000);
 });
+
+test("tells whether it is what bounds the rate", async () => {
+  const clock = createFakeClock();
+  const limiter = createLimiter(clock, 0);
+  const lane = limiter.lane();
+  lane.tryTake(1_000_000);
+  expect(limiter.isHolding).toBe(false);
+  limiter.setRate(100_000);
+  expect(limiter.isHolding).toBe(false);
+  const passed = lane.take(30_000, signal);
+  expect(limiter.isHolding).toBe(true);
+  await clock.pass(1_000);
+  await passed;
+  expect(limiter.isHolding).toBe(false);
+});

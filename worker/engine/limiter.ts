@@ -17,6 +17,8 @@ export interface Limiter {
   setRate(bytesPerSecond: number): void;
   /** Present rate; 0 is no limit. */
   readonly bytesPerSecond: number;
+  /** The limit is what bounds the rate just now, not the link: somebody waits, or all that may pass has passed. */
+  readonly isHolding: boolean;
 }
 
 export interface Lane {
@@ -124,6 +126,12 @@ export function createLimiter(clock: Clock, bytesPerSecond: number): Limiter {
   return {
     get bytesPerSecond() {
       return rate;
+    },
+    get isHolding() {
+      if (rate <= 0) return false;
+      if (waiting.length > 0) return true;
+      refill();
+      return tokens < 0;
     },
     lane: ({ isOpen } = { isOpen: false }) => {
       const place = places++;

@@ -101,6 +101,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
             width: engine.gate.width,
             now,
             rttMs: engine.wire.rttMs() ?? 0,
+            isHeld: engine.limiter.isHolding,
           });
           if (span === null) return null;
           await signed.of(span.of.piece);

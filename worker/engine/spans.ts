@@ -5,6 +5,8 @@ import { combineCrc32 } from "#storage/combine-crc32.ts";
  * by one connection. Spans are handed out when a connection is free: large ones while there is much left, smaller ones
  * towards the end, so that all connections end at about the same time. When nothing is left to hand out, half of what
  * the slowest connection still has to do is given to an idle one, or all of it when that connection has fallen silent.
+ * Where a bandwidth limit is what holds them all (`isHeld`), that would bring nothing sooner, and throw away what is in
+ * the buffers of the connection that is cut short: bytes that the limited link carries twice.
  *
  * What is fetched in steps (`stepBytes` of a piece) is cut between two of them, and counts as received step by step.
  *
@@ -37,7 +39,7 @@ export interface PieceSpans<P> {
 
 export interface SpanQueue<P> {
   /** The next span to fetch; null when there is none just now. */
-  take(about: { width: number; now: number; rttMs: number }): Span<P> | null;
+  take(about: { width: number; now: number; rttMs: number; isHeld: boolean }): Span<P> | null;
   /** It was received to its end. True when it was the last one of its piece. */
   finish(span: Span<P>): boolean;
   /** Everything of the piece has to come again. Returns the bytes that counted as received. */
@@ -147,7 +149,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     get isDone() {
       return open.size === 0;
     },
-    take: (about) => hand(about) ?? split(about),
+    take: (about) => hand(about) ?? (about.isHeld ? null : split(about)),
     finish: (span) => {
       active.delete(span);
       const { of } = span;
