@@ -43,6 +43,8 @@ const LENT_KEYS = {
   shapes: ["one"],
   uncounted: true,
   flags: slowly,
+  // One after another: with all requests under way at once, nothing would be asked for with keys that are gone.
+  concurrency: 1,
   env: asTemporary,
   arm: (scene) => grant(scene, HOUR_MS),
   mend: (scene) => grant(scene, HOUR_MS),
