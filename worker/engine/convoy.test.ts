@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createConvoy, type Convoy, type Place } from "./convoy.ts";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setImmediate", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -52,15 +52,12 @@ async function sail(line: Line, windows: readonly number[]): Promise<{ ends: num
   const load = (ship: (typeof ships)[number]) => {
     while (!ship.isAsking && ship.given < PART_BYTES && ship.given - ship.gone < BUFFER_BYTES) {
       const wanted = Math.min(64 * 1024, PART_BYTES - ship.given);
-      const count = ship.place.tryTake(wanted);
+      const count = ship.place.take(wanted, () => {
+        ship.isAsking = false;
+        load(ship);
+      });
       if (count > 0 || isFree) give(ship, count || wanted);
-      else {
-        ship.isAsking = true;
-        void ship.place.take(wanted).then((bytes) => {
-          ship.isAsking = false;
-          give(ship, bytes);
-        });
-      }
+      else ship.isAsking = true;
     }
   };
   let longestRttMs = 0;
@@ -116,25 +113,35 @@ test("connections that losses hold back get no less than they can take, and the 
   expect(Math.max(...together.ends)).toBeLessThanOrEqual(Math.max(...alone.ends) * 1.01);
 });
 
-test("who leaves while it waits is told so", async () => {
+test("who has to wait is called when there is something for it, and not any more when it has left", async () => {
   const convoy = createConvoy({
     clock,
     wire: { rttMs: () => 100, measureRtt: () => Promise.resolve(300) },
     isLast: () => true,
   });
   const places: Place[] = Array.from({ length: 10 }, () => convoy.join(100_000_000));
-  const [first] = places;
-  let refused = 1;
-  for (let step = 0; step < 400 && refused !== 0; step++) {
-    for (const place of places) {
-      const count = place.tryTake(32 * 1024);
+  const calls = places.map(() => 0);
+  /** Takes until there is nothing more. */
+  const empty = (place: Place, index: number) => {
+    const goOn = () => {
+      calls[index] = (calls[index] ?? 0) + 1;
+      empty(place, index);
+    };
+    for (let count = 1, most = 4; count > 0 && most > 0; most--) {
+      count = place.take(32 * 1024, goOn);
       place.moved(count);
-      if (place === first) refused = count;
+      if (count === 0) waits.add(index);
     }
+  };
+  const waits = new Set<number>();
+  for (let step = 0; step < 400 && waits.size < places.length; step++) {
+    for (const [index, place] of places.entries()) if (!waits.has(index)) empty(place, index);
     await vi.advanceTimersByTimeAsync(25);
   }
-  expect(refused).toBe(0);
-  const waiting = first?.take(32 * 1024);
-  first?.leave();
-  expect(await waiting).toBe(0);
+  const [left] = places;
+  left?.leave();
+  const before = [...calls];
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(calls[0]).toBe(before[0]);
+  expect(calls[1]).toBeGreaterThan((before[1] ?? 0) + 5);
 });

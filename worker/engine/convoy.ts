@@ -9,10 +9,11 @@ export interface Convoy {
 }
 
 export interface Place {
-  /** How many of `bytes` may go now; 0: wait for them. */
-  tryTake(bytes: number): number;
-  /** How many of `bytes` may go, as soon as it is one; 0: it has left. */
-  take(bytes: number): Promise<number>;
+  /**
+   * How many of `bytes` may go now. 0: none yet; then `goOn` is called, once, when it may ask again and will get some. Who
+   * has left is not called any more.
+   */
+  take(bytes: number, goOn: () => void): number;
   /** The system has them; negative when they come again. */
   moved(bytes: number): void;
   leave(): void;
@@ -30,6 +31,11 @@ const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
 /** Given at a time: small enough that what many take at once does not overflow the queue of a link. */
 const GRANT_BYTES = 32 * 1024;
+/**
+ * What a paced one gets at a tick, near by. Most of it goes out as the store acknowledges what went before, so that it neither
+ * bursts nor keeps us busy; who gets so much waits longer for its next turn.
+ */
+const PIECE_BYTES = 96 * 1024;
 /** Below this a rate is guessed from too little. */
 const WINDOW_GRANTS = 4;
 
@@ -39,7 +45,7 @@ const gather = (bytes: number, { rate, passedMs }: { rate: number; passedMs: num
 const within = ({ roundTrips, leastMs, mostMs }: typeof REVIEW, rttMs: number): number =>
   Math.min(mostMs, Math.max(leastMs, roundTrips * rttMs));
 /** Where the store is further away, more at a time and not as often: a piece costs the same CPU whatever its size. */
-const pieceBytes = (rttMs: number): number => Math.floor((GRANT_BYTES * within(TICK, rttMs)) / TICK.leastMs);
+const pieceBytes = (rttMs: number): number => Math.floor((PIECE_BYTES * within(TICK, rttMs)) / TICK.leastMs);
 
 interface Member {
   lengthBytes: number;
@@ -49,7 +55,9 @@ interface Member {
   pace: number;
   tokens: number;
   wasHeld: boolean;
-  waiting: { bytes: number; go(bytes: number): void } | null;
+  /** Given, and not asked for again yet. */
+  granted: number;
+  waiting: { bytes: number; goOn(): void } | null;
 }
 
 /** `isLast`: nothing waits for one of these parts to end. */
@@ -77,9 +85,10 @@ export function createConvoy(parts: {
   const serve = (one: Member, most: number): number => {
     if (one.waiting === null) return 0;
     const bytes = Math.min(one.waiting.bytes, most);
-    const { go } = one.waiting;
+    const { goOn } = one.waiting;
     one.waiting = null;
-    go(bytes);
+    one.granted = bytes;
+    goOn();
     return bytes;
   };
   const probe = () => {
@@ -146,12 +155,18 @@ export function createConvoy(parts: {
       timer = null;
       return;
     }
-    if (now - reviewedAt >= within(REVIEW, wire.rttMs() ?? 0)) {
+    const isToReview = now - reviewedAt >= within(REVIEW, wire.rttMs() ?? 0);
+    if (isToReview) {
       reviewedAt = now;
       review(now);
     }
     const passedMs = now - tickedAt;
     tickedAt = now;
+    // A handshake shall not wait behind what is given now: it would see a queue that is gone until the next tick.
+    if (isToReview) setImmediate(() => give(passedMs));
+    else give(passedMs);
+  };
+  const give = (passedMs: number) => {
     let together = 0;
     for (const one of members) {
       if (one.pace === Infinity) {
@@ -170,7 +185,9 @@ export function createConvoy(parts: {
     const piece = pieceBytes(wire.rttMs() ?? 0);
     for (const one of due.toSorted((a, b) => b.tokens - a.tokens)) {
       if (budget <= 0) return;
-      const bytes = serve(one, Math.max(piece, Math.floor(one.tokens)));
+      // Small ones at the end, so that it comes for all at the same time.
+      const most = Math.max(GRANT_BYTES, Math.min(piece, Math.floor((one.lengthBytes - one.movedBytes) / 4)));
+      const bytes = serve(one, Math.max(most, Math.floor(one.tokens)));
       one.tokens -= bytes;
       budget -= bytes;
     }
@@ -184,6 +201,7 @@ export function createConvoy(parts: {
         pace: Infinity,
         tokens: 0,
         wasHeld: false,
+        granted: 0,
         waiting: null,
       };
       members.add(me);
@@ -194,17 +212,18 @@ export function createConvoy(parts: {
         timer = setInterval(tick, within(TICK, wire.rttMs() ?? 0)).unref();
       }
       return {
-        tryTake: (bytes) => Math.min(bytes, freeFor(me)),
-        take: (bytes) =>
-          new Promise((resolve) => {
-            me.waiting = { bytes, go: resolve };
-          }),
+        take: (bytes, goOn) => {
+          const free = Math.min(bytes, Math.max(me.granted, freeFor(me)));
+          me.granted = 0;
+          if (free === 0) me.waiting = { bytes, goOn };
+          return free;
+        },
         moved: (bytes) => {
           me.movedBytes += bytes;
         },
         leave: () => {
           members.delete(me);
-          me.waiting?.go(0);
+          me.waiting = null;
         },
       };
     },

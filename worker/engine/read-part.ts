@@ -92,7 +92,7 @@ export function createPartReader(slice: PartSlice, crc32Hex: string | null): Par
   };
 }
 
-const SUM_BYTES = 64 * 1024;
+const SUM_BYTES = 128 * 1024;
 /** Summing this much takes about a millisecond; then others have their turn. */
 const SUM_AT_A_TIME_BYTES = 2 * 1024 * 1024;
 const spare: Buffer[] = [];

@@ -186,6 +186,7 @@ async function attemptPart(engine: Engine, job: SendJob, about: PartAttempt): Pr
       : { etag: readPart(answer, subject).etag, isSure: false };
   try {
     const said = await callSummed(engine, make, read).catch((error: unknown) => arrivedBefore(engine, job, error));
+    await under.flow?.assertSummed();
     under.flow?.arrived();
     return { ...said, crc32: under.sums.crc32 };
   } catch (error) {
@@ -215,25 +216,23 @@ function meteredBody(
 ) {
   const { part, source, crc32, checksum, lane, signal, isHedge, onMoved } = flow;
   const { length } = part;
-  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over.
-  const reader = source.reader(part, engine.store.compares(checksum) ? null : crc32);
+  // A store that is told the sum compares it; otherwise the bytes are summed again while they are handed over. Of a store that
+  // nobody knows its answer will tell: only an object that is there at once with its bytes cannot wait for that.
+  const mayCompare = checksum === "crc32" && job.plan.parts.length > 1;
+  const isSummed = !mayCompare && !engine.store.compares(checksum);
+  const reader = source.reader(part, isSummed ? crc32 : null);
   let moved = 0;
   const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
-  const pay = (into: Buffer, at: number, wanted: number): number | Promise<number> => {
-    const allowed = lane.tryTake(wanted);
-    if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
-    return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
-  };
   const body: UploadBody = {
     lengthBytes: length,
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
       const wanted = Math.min(into.length, length - at);
-      const granted = place === null ? wanted : place.tryTake(wanted);
-      if (granted > 0 || place === null) return pay(into, at, granted);
-      // Nothing is read for who has left meanwhile.
-      return place.take(wanted).then((later) => (later === 0 ? 0 : pay(into, at, later)));
+      const allowed = lane.tryTake(wanted);
+      if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
+      return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
     },
+    ...(place !== null && { allow: (bytes: number, goOn: () => void) => place.take(bytes, goOn) }),
     sent: (bytes) => {
       if (bytes > 0) engine.meter.add(bytes);
       moved += bytes;
@@ -248,6 +247,14 @@ function meteredBody(
       place?.leave();
       if (!isHedge) job.watch.onMoved(-moved);
       moved = 0;
+    },
+    /** Where nobody else has compared what was sent with its sum. Faults: SOURCE_CHANGED, READ_FAILED. */
+    assertSummed: async () => {
+      if (isSummed || engine.store.compares(checksum)) return;
+      const again = await source.sum(part, "crc32");
+      if (again.crc32 !== crc32) {
+        throw new Fault("SOURCE_CHANGED", { op: "read", subject: job.path, detail: "its bytes changed" });
+      }
     },
     /** The first try's bytes were taken back when it was dropped in favour of this one. */
     arrived: () => {

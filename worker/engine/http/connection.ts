@@ -3,6 +3,7 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
 import type { UploadBody } from "./exchange.ts";
 import { Flow } from "./flow.ts";
+import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import { openSocket, type Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving } from "./receiving.ts";
@@ -33,6 +34,8 @@ export class Connection {
   readonly #owner: Owner;
   readonly #socket: Socket;
   readonly #silence: Silence;
+  /** Null with TLS, and before it is connected. */
+  #direct: DirectSocket | null = null;
   #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
   #task: Task | null = null;
   #receiving: Receiving | null = null;
@@ -77,6 +80,7 @@ export class Connection {
   #ready(): void {
     if (this.#state !== "connecting") return;
     this.#state = "idle";
+    if (!this.origin.isTls) this.#direct = directSocketOf(this.#socket);
     this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
     this.#socket.unref();
     this.#owner.onReady(this);
@@ -124,6 +128,7 @@ export class Connection {
     try {
       this.#sending = new Sending({
         socket: this.#socket,
+        direct: this.#direct,
         head,
         body,
         buffers,

@@ -22,6 +22,11 @@ export interface UploadBody {
    * that the wire may start over on another connection. Time spent here is not silence of the network.
    */
   read(into: Buffer, at: number): number | Promise<number>;
+  /**
+   * How many of `bytes` may be read now, where that is not always all of them. 0: none yet; then `goOn` is called, once, when it
+   * is worth to ask again. Time until then is not silence of the network either.
+   */
+  allow?(bytes: number, goOn: () => void): number;
   /** Bytes now in the kernel's hands; negative when the wire starts over. */
   sent(bytes: number): void;
   /** Present rate of one connection, to judge how long the last bytes may stay in the kernel's buffers. */

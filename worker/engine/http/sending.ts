@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { Fault } from "#protocol/fault.ts";
 import type { Buffers } from "./buffers.ts";
 import type { UploadBody } from "./exchange.ts";
+import type { DirectSocket } from "./move-directly.ts";
 
 /**
  * One request with a body on its way out: a buffer is filled, given to the kernel, and filled again when the kernel has
@@ -9,7 +10,9 @@ import type { UploadBody } from "./exchange.ts";
  * seconds show that bytes move.
  */
 export interface SendingOptions {
-  socket: Socket;
+  socket: Pick<Socket, "write">;
+  /** Null: only the socket itself can write. */
+  direct: DirectSocket | null;
   head: string;
   body: UploadBody;
   buffers: Buffers;
@@ -48,6 +51,8 @@ export class Sending {
   #inARow = 0;
   #isWriting = false;
   #reading: Promise<void> | null = null;
+  /** The body allows nothing to be read now. */
+  #isWaiting = false;
   #isStopped = false;
 
   constructor(options: SendingOptions) {
@@ -82,9 +87,15 @@ export class Sending {
   next(): void {
     if (this.#isStopped || this.#buffer === null) return;
     const from = this.#headBytes;
-    const most = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
-    if (most === 0) {
+    const wanted = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
+    if (wanted === 0) {
       this.#write(0);
+      return;
+    }
+    const most = this.#body.allow?.(wanted, this.#goOn) ?? wanted;
+    if (most === 0) {
+      this.#isWaiting = true;
+      this.#options.onHold();
       return;
     }
     let count: number | Promise<number>;
@@ -97,6 +108,13 @@ export class Sending {
     if (typeof count === "number") this.#checked(count, most);
     else this.#wait(count, most);
   }
+
+  readonly #goOn = (): void => {
+    if (!this.#isWaiting || this.#isStopped) return;
+    this.#isWaiting = false;
+    this.#options.onGoOn();
+    this.next();
+  };
 
   #wait(pending: Promise<number>, most: number): void {
     this.#options.onHold();
@@ -124,13 +142,20 @@ export class Sending {
 
   #write(count: number): void {
     if (this.#buffer === null) return;
-    const { socket, now } = this.#options;
+    const { socket, direct, now } = this.#options;
     const startedAt = now();
     this.#isWriting = true;
     this.#given += count;
     const chunk = this.#buffer.subarray(0, this.#headBytes + count);
     this.#headBytes = 0;
-    socket.write(chunk, (error) => {
+    const took = direct?.write(chunk) ?? 0;
+    if (took === chunk.length) {
+      this.#isWriting = false;
+      this.#written(count, 0);
+      return;
+    }
+    // What the kernel has no room for goes when it has.
+    socket.write(took === 0 ? chunk : chunk.subarray(took), (error) => {
       this.#isWriting = false;
       if (this.#isStopped) this.release();
       // A failed write is told by the socket's own error.
@@ -162,7 +187,7 @@ export class Sending {
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
-    if (this.#reading !== null) this.#options.onGoOn();
+    if (this.#reading !== null || this.#isWaiting) this.#options.onGoOn();
   }
 
   /** The socket is gone, and with it what it still had to write. */
