@@ -185,9 +185,7 @@ export function createConvoy(parts: {
     const piece = pieceBytes(wire.rttMs() ?? 0);
     for (const one of due.toSorted((a, b) => b.tokens - a.tokens)) {
       if (budget <= 0) return;
-      // Small ones at the end, so that it comes for all at the same time.
-      const most = Math.max(GRANT_BYTES, Math.min(piece, Math.floor((one.lengthBytes - one.movedBytes) / 4)));
-      const bytes = serve(one, Math.max(most, Math.floor(one.tokens)));
+      const bytes = serve(one, Math.max(piece, Math.floor(one.tokens)));
       one.tokens -= bytes;
       budget -= bytes;
     }

@@ -26,6 +26,10 @@ export interface Owner {
 
 /** One that never had a request: servers give it longer. */
 const UNUSED_REST_MS = 15_000;
+/** What a plain socket reads by itself: its copy costs nothing beside the call, and the rest is read to where it belongs. */
+const FIRST_BYTES = 16 * 1024;
+/** So many buffers are filled one after the other before other connections have their turn. */
+const MOST_IN_A_ROW = 4;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
 export class Connection {
@@ -56,10 +60,15 @@ export class Connection {
     this.#owner = owner;
     this.#silence = createSilence({ now, quietMs: connectMs });
     let attemptedAt = now();
-    const onread = {
-      buffer: () => this.#receiving?.room() ?? scratch,
-      callback: (count: number) => this.#read(count),
-    };
+    // The buffer for what comes next is asked for long before it comes. Where others read in between, it must be one that
+    // nothing is meant to stay in.
+    const first = scratch.subarray(0, FIRST_BYTES);
+    const onread = origin.isTls
+      ? {
+          buffer: () => this.#receiving?.room() ?? scratch,
+          callback: (count: number) => this.#read(count, null),
+        }
+      : { buffer: () => first, callback: (count: number) => this.#readFirst(first, count) };
     this.#socket = openSocket(origin, onread, tls)
       .on("connectionAttempt", () => (attemptedAt = now()))
       .on("connect", () => {
@@ -116,7 +125,8 @@ export class Connection {
     this.#receiving = receiving;
     const onFault = (error: unknown) => this.#failed(error);
     const broughtBytes = this.#broughtBytes;
-    this.#flow = new Flow({ socket: this.#socket, receiving, pacer, pace, trips, now, broughtBytes, onFault });
+    const readNow = this.#direct === null ? null : () => this.#readDirectly(receiving);
+    this.#flow = new Flow({ socket: this.#socket, readNow, receiving, pacer, pace, trips, now, broughtBytes, onFault });
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
       this.#socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
@@ -152,8 +162,18 @@ export class Connection {
     if (this.#isOverWhenSent) this.#over();
   }
 
-  /** Bytes came. Returns that reading goes on, for `onread`; what stops it is a pause of the socket. */
-  #read(count: number): true {
+  /** What woke us; when it was as much as there was room for, there is more. */
+  #readFirst(first: Buffer, count: number): true {
+    this.#read(count, first);
+    if (count === first.length && this.#receiving !== null) this.#readDirectly(this.#receiving);
+    return true;
+  }
+
+  /**
+   * Bytes came, into the room given last or into `first`. Returns that reading goes on, for `onread`; what stops it is a pause
+   * of the socket.
+   */
+  #read(count: number, first: Buffer | null): true {
     const [receiving, flow] = [this.#receiving, this.#flow];
     if (this.#state !== "busy" || receiving === null || flow === null) {
       // Nothing was asked for.
@@ -166,7 +186,8 @@ export class Connection {
     }
     flow.came(count);
     try {
-      receiving.take(count);
+      if (first === null) receiving.take(count);
+      else receiving.takeCopy(first.subarray(0, count));
     } catch (error) {
       this.#failed(error);
       return true;
@@ -174,6 +195,22 @@ export class Connection {
     // After the sink, whose time is not the network's.
     this.#silence.touch();
     return true;
+  }
+
+  /** All that is there of one body, while the socket itself is paused. */
+  #readDirectly(receiving: Receiving): void {
+    try {
+      for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isFlowing; most--) {
+        const room = receiving.room();
+        const count = this.#direct?.read(room) ?? null;
+        if (count === null) return;
+        if (count === 0) this.#ended();
+        else this.#read(count, null);
+        if (count < room.length) return;
+      }
+    } catch (error) {
+      this.#broken(error);
+    }
   }
 
   /** An answer while the request is still going out: the rest is not sent. */

@@ -13,7 +13,7 @@ afterEach(() => {
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 64 * 1024 };
 
 /** A body of which much is still to come, on a link of 120 ms. */
-function createTrial(broughtBytes: number) {
+function createTrial(broughtBytes: number, readNow: (() => void) | null = null) {
   const now = () => performance.now();
   const calls: string[] = [];
   const socket = { pause: () => calls.push("pause"), resume: () => calls.push("resume") };
@@ -30,12 +30,12 @@ function createTrial(broughtBytes: number) {
     throw error;
   };
   const pacer = createPacer(now);
-  const flow = new Flow({ socket, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
+  const flow = new Flow({ socket, readNow, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
   const come = async (bytes: number) => {
     flow.came(bytes);
     await vi.advanceTimersByTimeAsync(1);
   };
-  return { flow, come, calls };
+  return { flow, come, calls, receiving, trips };
 }
 
 test("a connection that brings little rests, and is read from again when its time has come", async () => {
@@ -59,4 +59,56 @@ test("a young one is read from at once, until it has brought enough for its wind
   await come(5_000);
   expect(calls).toEqual(["pause"]);
   expect(flow.broughtBytes).toBeGreaterThanOrEqual(PACE.growBytes);
+});
+
+/** As `createTrial`, read from directly: each visit finds what lies in `ready`. */
+function createTicking(broughtBytes: number, rttMs: number) {
+  const ready: number[] = [];
+  let reads = 0;
+  const trial = createTrial(broughtBytes, () => {
+    reads++;
+    const bytes = ready.shift();
+    if (bytes !== undefined) trial.flow.came(bytes);
+  });
+  trial.trips.add(rttMs);
+  return { ...trial, ready, readsOf: () => reads };
+}
+
+test("where it can be read directly its socket stays paused, and each tick reads, also when there was nothing", async () => {
+  const { come, calls, ready, readsOf } = createTicking(PACE.growBytes, 120);
+  await come(5_000);
+  for (let tick = 0; tick < 5; tick++) ready.push(5_000, 0);
+  await vi.advanceTimersByTimeAsync(20 * PACE.mostMs);
+  expect(readsOf()).toBeGreaterThan(10);
+  expect(calls).toEqual(["pause"]);
+});
+
+test("when a tick brings far too much the socket reads by itself again", async () => {
+  const { come, calls, ready } = createTicking(PACE.growBytes, 120);
+  await come(5_000);
+  ready.push(5 * PACE.aimBytes);
+  await vi.advanceTimersByTimeAsync(PACE.mostMs);
+  expect(calls).toEqual(["pause", "resume"]);
+});
+
+test("while the sink is busy it is not read, and the socket goes on when the sink can take more", async () => {
+  const { flow, come, calls, receiving, readsOf } = createTicking(PACE.growBytes, 120);
+  await come(5_000);
+  receiving.isHeld = true;
+  receiving.isFlowing = false;
+  await vi.advanceTimersByTimeAsync(5 * PACE.mostMs);
+  expect(readsOf()).toBe(0);
+  receiving.isHeld = false;
+  receiving.isFlowing = true;
+  flow.wake();
+  expect(calls).toEqual(["pause", "resume"]);
+});
+
+test("far away a young one is read at short ticks; near by it is read at once", async () => {
+  const far = createTicking(0, 120);
+  await far.come(5_000);
+  expect(far.calls).toEqual(["pause"]);
+  const near = createTicking(0, 20);
+  await near.come(5_000);
+  expect(near.calls).toEqual([]);
 });

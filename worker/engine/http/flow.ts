@@ -8,6 +8,11 @@ import type { Trips } from "./trips.ts";
  */
 export interface FlowOptions {
   socket: { pause(): unknown; resume(): unknown };
+  /**
+   * Reads what has come since, past the socket, which stays paused: a third of the CPU of letting it read for a moment. Null:
+   * only the socket itself can read.
+   */
+  readNow: (() => void) | null;
   receiving: Pick<Receiving, "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
   pace: Pace;
@@ -20,6 +25,12 @@ export interface FlowOptions {
 
 /** What has gathered is handed on after this time even if it is little. */
 const MOST_WAIT_MS = 50;
+/** At ticks one rest may bring so many times as much; what brings more cannot be left alone. */
+const FAR_TOO_MUCH = 4;
+/** From the end of a body, in what a rest should bring. */
+const LONG = 4;
+/** A rest is nothing beside a round trip of so many. */
+const FAR = 12;
 
 export class Flow implements Paced {
   readonly #options: FlowOptions;
@@ -28,7 +39,12 @@ export class Flow implements Paced {
   #bytesSinceRest = 0;
   #restedAt: number;
   #isResting = false;
+  /** Read at ticks, and not by the socket. */
+  #isAtTicks = false;
+  #isReadingAtTick = false;
   #isStopped = false;
+  /** The present one. */
+  #restMs = 0;
   dueAt = 0;
 
   constructor(options: FlowOptions) {
@@ -44,33 +60,55 @@ export class Flow implements Paced {
 
   /** Bytes of an answer were read. */
   came(count: number): void {
-    if (this.#burstBytes === 0) this.#options.pacer.seen(this);
+    if (this.#burstBytes === 0 && !this.#isReadingAtTick) this.#options.pacer.seen(this);
     this.#burstBytes += count;
     this.#broughtBytes += count;
   }
 
   settle(): void {
-    const { receiving, pace, pacer, socket, trips, now } = this.#options;
+    if (this.#decide()) this.#options.pacer.rest(this);
+  }
+
+  /** True: it is to be visited at `dueAt`. */
+  #decide(): boolean {
+    const { receiving, pace, socket, readNow, trips, now } = this.#options;
     const burst = this.#burstBytes;
     this.#burstBytes = 0;
-    if (this.#isStopped || !receiving.isFlowing) return;
+    if (this.#isStopped) return false;
+    if (!receiving.isFlowing) {
+      // The sink is busy, or this was the end: the socket goes on by itself when it may.
+      this.#isAtTicks = false;
+      return false;
+    }
     this.#bytesSinceRest += burst;
     const nowMs = now();
     let restMs = 0;
-    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end.
-    const hasGrown = this.#broughtBytes >= pace.growBytes;
-    if (pace.tickMs > 0 && hasGrown && burst < pace.aimBytes && receiving.leftBytes > 4 * pace.aimBytes) {
+    // Near its end a body is read as it comes: the next request waits for it, and a small object is all end. A young connection
+    // is too, because of its window. Both may wait for the shortest tick where that is nothing beside a round trip.
+    const isOld = this.#broughtBytes >= pace.growBytes;
+    const isLong = receiving.leftBytes > LONG * pace.aimBytes;
+    const roundTripMs = trips.leastMs() ?? 0;
+    const mayTick = readNow !== null && roundTripMs >= FAR * pace.tickMs && (isLong || this.#isAtTicks);
+    const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
+    if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
-      const roundTripMs = trips.leastMs() ?? 0;
-      restMs = restFor(pace, Math.min(pace.aimBytes / bytesPerMs, roundTripMs / 3));
+      const aimBytes = readNow === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
+      restMs = restFor(pace, isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR);
       this.#isResting = true;
-      socket.pause();
-    } else if (receiving.waitingSince === Infinity) return;
+      if (!this.#isAtTicks) socket.pause();
+      this.#isAtTicks = readNow !== null;
+    } else {
+      if (this.#isAtTicks) {
+        this.#isAtTicks = false;
+        this.wake();
+      }
+      if (receiving.waitingSince === Infinity) return false;
+    }
     this.#bytesSinceRest = 0;
     this.#restedAt = nowMs;
-    // Rests of the same length end together.
-    this.dueAt = restMs === 0 ? nowMs + MOST_WAIT_MS : (Math.floor(nowMs / restMs) + 1) * restMs;
-    pacer.rest(this);
+    this.#restMs = restMs;
+    this.dueAt = restMs === 0 ? nowMs + MOST_WAIT_MS : nextOf(restMs, nowMs);
+    return true;
   }
 
   visit(nowMs: number): boolean {
@@ -83,16 +121,32 @@ export class Flow implements Paced {
       return false;
     }
     this.#isResting = false;
+    if (this.#isAtTicks) return this.#readAtTick(nowMs);
     this.wake();
     if (receiving.waitingSince === Infinity) return false;
     this.dueAt = receiving.waitingSince + MOST_WAIT_MS;
     return true;
   }
 
+  #readAtTick(nowMs: number): boolean {
+    const { receiving, readNow } = this.#options;
+    if (receiving.isHeld) {
+      this.#isAtTicks = false;
+      return false;
+    }
+    this.#isReadingAtTick = true;
+    readNow?.();
+    this.#isReadingAtTick = false;
+    if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
+    this.#isResting = true;
+    this.dueAt = nextOf(this.#restMs, nowMs);
+    return true;
+  }
+
   /** Reads on, unless this is the time to rest or the sink is busy. */
   wake(): void {
     const { socket, receiving } = this.#options;
-    if (!this.#isResting && !receiving.isHeld && !this.#isStopped) socket.resume();
+    if (!this.#isResting && !this.#isAtTicks && !receiving.isHeld && !this.#isStopped) socket.resume();
   }
 
   stop(): void {
@@ -100,6 +154,9 @@ export class Flow implements Paced {
     this.#options.pacer.forget(this);
   }
 }
+
+/** Rests of the same length end together. */
+const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;
 
 /** One, two, four, ... ticks: the longest that is not longer than wished or allowed. */
 function restFor(pace: Pace, wishedMs: number): number {

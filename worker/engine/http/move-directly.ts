@@ -43,11 +43,16 @@ export function directSocketOf(socket: Socket): DirectSocket | null {
     read: (into) => {
       const fd = descriptor();
       if (fd < 0) return null;
+      // "Nothing yet" comes as an error, a thousand times a second: it need not tell where it was made.
+      const { stackTraceLimit } = Error;
+      Error.stackTraceLimit = 0;
       try {
         return readSync(fd, into);
       } catch (error) {
         if (isForLater(error)) return null;
         throw error;
+      } finally {
+        Error.stackTraceLimit = stackTraceLimit;
       }
     },
   };

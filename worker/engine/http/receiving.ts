@@ -48,6 +48,8 @@ export class Receiving {
   #isEnded = false;
   #isStopped = false;
   #given: Buffer;
+  /** It was not given by `room`. */
+  #isGivenForNow = false;
   /** Nothing came after the end of the answer. */
   isClean = true;
 
@@ -107,10 +109,21 @@ export class Receiving {
     return this.#given;
   }
 
+  /** Bytes came that stand in `bytes` only until the next ones do. */
+  takeCopy(bytes: Buffer): void {
+    this.#given = bytes;
+    this.#isGivenForNow = true;
+    try {
+      this.take(bytes.length);
+    } finally {
+      this.#isGivenForNow = false;
+    }
+  }
+
   /** `count` bytes came into the room given last. */
   take(count: number): void {
     if (this.#isStopped) return;
-    if (this.#framing.kind === "length" && this.#given !== this.#options.scratch && count <= this.#left) {
+    if (this.#framing.kind === "length" && !this.#isForNow && count <= this.#left) {
       // Nothing to parse, as for nearly all bytes there are.
       this.#left -= count;
       this.#isEnded = this.#left === 0;
@@ -137,7 +150,7 @@ export class Receiving {
     }
     const kept = this.#unframe(bytes);
     if (!this.#isSinking()) this.#collect(bytes.subarray(0, kept));
-    else if (this.#given === this.#options.scratch) this.#handOver(bytes.subarray(0, kept));
+    else if (this.#isForNow) this.#gatherCopy(bytes.subarray(0, kept));
     else this.#gather(kept);
     if (this.#isEnded) this.#finish();
   }
@@ -174,6 +187,19 @@ export class Receiving {
     this.#collectedBytes += bytes.length;
     if (this.#collectedBytes > MOST_ANSWER_BYTES) throw malformed("the answer is far too long");
     this.#collected.push(Buffer.from(bytes));
+  }
+
+  get #isForNow(): boolean {
+    return this.#isGivenForNow || this.#given === this.#options.scratch;
+  }
+
+  #gatherCopy(bytes: Buffer): void {
+    for (let copied = 0; copied < bytes.length;) {
+      const count = bytes.copy(this.#gathered.room(), 0, copied);
+      copied += count;
+      this.#gather(count);
+      if (count === 0) return;
+    }
   }
 
   #gather(count: number): void {
