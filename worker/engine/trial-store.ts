@@ -42,9 +42,16 @@ const counters = z.object({
 });
 const credential = TEST_CREDENTIAL;
 
-export async function openTrialStore(): Promise<TrialStore> {
+/** `quirks`: as the embedded store's `--quirks`. */
+export async function openTrialStore(quirks: readonly string[] = []): Promise<TrialStore> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-trial-"));
-  const spawned = await spawnStore(join(folder, "store"), ["--bucket", "trial", "--control", CONTROL]);
+  const spawned = await spawnStore(join(folder, "store"), [
+    "--bucket",
+    "trial",
+    "--control",
+    CONTROL,
+    ...quirks.flatMap((quirk) => ["--quirks", quirk]),
+  ]);
   const { endpoint, control } = spawned;
   const traits = { ...PRESETS.minio.traits, minPartBytes: 5 * 1024 * 1024, conditionalWrites: true };
   const access: StoreAccess = { endpoint, region: "us-east-1", bucket: "trial", addressing: "path", traits };
