@@ -230,6 +230,10 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
   };
   let operation: Operation = "Unknown";
   let scene: FaultScene | undefined;
+  const answered: { isRecorded: boolean; record(): void } = { isRecorded: false, record: () => undefined };
+  response.once("finish", () => {
+    if (!answered.isRecorded) answered.record = traffic.answered();
+  });
   const body = bodyReader(runtime, wire, (bytes) => {
     receivedBytes += bytes;
   });
@@ -276,6 +280,8 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
       headerNames: [...head.headers.keys()],
       risky: riskyPartsOf(head),
     });
+    answered.isRecorded = true;
+    answered.record();
   }
 }
 

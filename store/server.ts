@@ -56,6 +56,8 @@ async function serveControl(parts: ControlParts, request: IncomingMessage, respo
     sizeBytes += chunk.length;
     if (sizeBytes <= MAX_CONTROL_BODY_BYTES) chunks.push(chunk);
   }
+  // Who has its answer and asks at once what was counted shall find itself among it.
+  await parts.traffic.recorded();
   const [path = "", query = ""] = (request.url ?? "").split("?");
   const answer = answerControl(parts, {
     method: request.method ?? "GET",

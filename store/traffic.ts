@@ -53,6 +53,10 @@ export type Traffic = {
   readonly connectionOpened: () => number;
   readonly connectionClosed: () => void;
   readonly requestBegan: () => number;
+  /** The client may have its whole answer; the request is recorded soon, by `requestEnded`. Returns that it was. */
+  readonly answered: () => () => void;
+  /** Resolves when every request is recorded whose client may have its whole answer. */
+  readonly recorded: () => Promise<void>;
   readonly requestEnded: (record: Omit<RequestRecord, "sequence">) => void;
   readonly totals: () => TrafficTotals;
   readonly targets: () => readonly TargetCount[];
@@ -77,6 +81,8 @@ export function openTraffic(detail: "on" | "off"): Traffic {
   let connections = 0;
   let connectionsOpen = 0;
   let sequence = 0;
+  let unrecorded = 0;
+  let waiting: (() => void)[] = [];
 
   const countTarget = (record: Omit<RequestRecord, "sequence">): void => {
     const { operation, bucket, key, partNumber } = record;
@@ -109,6 +115,16 @@ export function openTraffic(detail: "on" | "off"): Traffic {
       counts = { ...counts, maxInFlight: Math.max(counts.maxInFlight, inFlight) };
       return inFlight;
     },
+    answered: () => {
+      unrecorded += 1;
+      return () => {
+        unrecorded -= 1;
+        if (unrecorded > 0) return;
+        for (const go of waiting) go();
+        waiting = [];
+      };
+    },
+    recorded: () => (unrecorded === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     requestEnded: (record) => {
       inFlight -= 1;
       sequence += 1;
