@@ -197,7 +197,7 @@ export class Connection {
     return true;
   }
 
-  /** All that is there of one body, while the socket itself is paused. */
+  /** What is there of one body, as far as others need not wait for it. */
   #readDirectly(receiving: Receiving): void {
     try {
       for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isFlowing; most--) {

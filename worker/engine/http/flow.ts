@@ -9,8 +9,8 @@ import type { Trips } from "./trips.ts";
 export interface FlowOptions {
   socket: { pause(): unknown; resume(): unknown };
   /**
-   * Reads what has come since, past the socket, which stays paused: a third of the CPU of letting it read for a moment. Null:
-   * only the socket itself can read.
+   * Reads what has come since, past the socket, which stays paused, so that nothing watches it meanwhile. Null: only the
+   * socket itself can read.
    */
   readNow: (() => void) | null;
   receiving: Pick<Receiving, "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;

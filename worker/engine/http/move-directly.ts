@@ -1,10 +1,11 @@
 import { readSync, writeSync } from "node:fs";
 import type { Socket } from "node:net";
+import { codeOf } from "../disk-fault.ts";
 
 /**
- * Bytes between our buffers and a TCP socket by one system call each, past the streams of Node: a write costs a third of the
- * CPU then, and a socket that is read at ticks need not be watched in between. The socket stays Node's: whoever reads or
- * writes here has stopped it from reading by itself, and has nothing waiting in its queue of writes.
+ * Bytes between our buffers and a TCP socket by one system call each, past the streams of Node: a socket
+ * that is read at ticks need not be watched in between. The socket stays Node's, and may go on reading by itself as long as it
+ * does so into a buffer that nobody keeps; nothing is written here while writes of its own wait.
  */
 export interface DirectSocket {
   /**
@@ -21,8 +22,6 @@ export interface DirectSocket {
 
 const hasDescriptor = (handle: unknown): handle is { fd: number } =>
   typeof handle === "object" && handle !== null && "fd" in handle && typeof handle.fd === "number";
-
-const isForLater = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "EAGAIN";
 
 /** Null where a socket has no descriptor to show. Not for TLS: what its descriptor carries is not what it means. */
 export function directSocketOf(socket: Socket): DirectSocket | null {
@@ -49,7 +48,7 @@ export function directSocketOf(socket: Socket): DirectSocket | null {
       try {
         return readSync(fd, into);
       } catch (error) {
-        if (isForLater(error)) return null;
+        if (codeOf(error) === "EAGAIN") return null;
         throw error;
       } finally {
         Error.stackTraceLimit = stackTraceLimit;
