@@ -1,7 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "./fault.ts";
-import { formatBytes, formatDuration, formatEta, formatRate } from "./units.ts";
+import { formatBytes, formatCount, formatDuration, formatEta, formatRate } from "./units.ts";
 import { parseDuration, parseRate, parseSize } from "./read-units.ts";
+
+test.each([
+  [0, "0"],
+  [999, "999"],
+  [4_500, "4,500"],
+  [-12_345_678, "-12,345,678"],
+  [1_234.5678, "1,234.568"],
+])("the count %s is written %s", (count, text) => {
+  expect(formatCount(count)).toBe(text);
+  expect(text).toBe(new Intl.NumberFormat("en-US").format(count));
+});
 
 describe("sizes", () => {
   test.each([

@@ -23,8 +23,11 @@ const streams: Streams = {
   columns: process.stderr.columns ?? 0,
 };
 
-/** V8 lets the space for young objects grow to 48 MB before it looks through it. Ours stays small at the same speed. */
-setFlagsFromString("--semi-space-growth-factor=1");
+/**
+ * V8 lets the space for young objects grow to 48 MB before it looks through it. Ours stays small at the same speed. Said
+ * when the modules are loaded: those of Node that come later are compiled anew, because their compiled form is for other flags.
+ */
+const keepYoungSmall = (): void => setFlagsFromString("--semi-space-growth-factor=1");
 
 /**
  * For what runs for days beside a program that needs the memory: garbage is looked for whenever the heap has grown by a fifth.
@@ -132,7 +135,11 @@ async function run(invocation: Invocation): Promise<number> {
       });
     default: {
       const verb = VERBS[command];
-      return runStoppable(invocation, terminal, async (input) => (await verb())(input));
+      return runStoppable(invocation, terminal, async (input) => {
+        const perform = await verb();
+        keepYoungSmall();
+        return perform(input);
+      });
     }
   }
 }

@@ -1,19 +1,23 @@
 import { hash } from "node:crypto";
-import { mkdir, rename, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
+import { renameFile } from "../engine/at-once.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
-import { syncFolder } from "../engine/journal.ts";
+import { createFolderSyncs } from "../engine/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { createTally, type PartState, type Tally } from "../engine/tally.ts";
 import { assertRoom } from "../restore/room.ts";
+import type { EarlyFetches } from "./fetch-early.ts";
+import { isFetchable } from "./fetch-small.ts";
 import { createPlanner, type AskObject, type Expected, type Planner } from "./facts.ts";
+import { receiveSmall } from "./receive-small.ts";
 import { receiveVerified } from "./receive-verified.ts";
 
 export interface FileToDownload {
@@ -37,6 +41,8 @@ export interface DownloadJob {
   copyId: string;
   partBytes: number | null;
   ask: AskObject;
+  /** What was begun while they were listed. */
+  early?: Pick<EarlyFetches, "take">;
   /** MD5 is computed of objects up to this size; left out, of small ones. */
   mostMd5Bytes?: number;
   signal: AbortSignal;
@@ -88,16 +94,17 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
   );
   const memory = await openReceiveJournal(job.journalPath);
   try {
+    const folders = createFolders();
     const first = planned[0];
     if (first !== undefined) {
-      await makeFolder(dirname(first.path));
+      await folders.make(dirname(first.path));
       await assertRoom(dirname(first.path), tally.bytesTotal - staged(job, planned, memory));
     }
     job.onStart(tally);
     const isSmall = ([, { pieces }]: [number, Planned]) => pieces.length <= 1;
     await forEachFile([...planned.entries()], isSmall, ([fileIndex, file]) =>
       orElse(file, async () => {
-        tally.fileDone(await downloadOne(engine, { job, planner, file, fileIndex, memory, patience, tally }));
+        tally.fileDone(await downloadOne(engine, { job, planner, folders, file, fileIndex, memory, patience, tally }));
       }),
     );
   } catch (error) {
@@ -157,6 +164,7 @@ async function downloadOne(
   about: {
     job: DownloadJob;
     planner: Planner;
+    folders: Folders;
     file: Planned;
     fileIndex: number;
     memory: ReceiveMemory;
@@ -164,43 +172,66 @@ async function downloadOne(
     tally: Tally;
   },
 ): Promise<"verified" | "unverified"> {
-  const { job, planner, file, fileIndex, memory, patience, tally } = about;
-  const folder = dirname(file.path);
-  await makeFolder(folder);
-  const temporary = temporaryOf(job, file.path);
-  const target = { path: temporary, sizeBytes: file.sizeBytes, pieces: file.pieces };
-  const indexOf = new Map(file.pieces.map((piece, index) => [piece, index]));
+  const { job, planner, folders, file, fileIndex, memory, patience, tally } = about;
+  const { key, path, expected, sizeBytes, pieces } = file;
+  const folder = dirname(path);
+  await folders.make(folder);
+  const temporary = temporaryOf(job, path);
+  const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
+  const watch = {
+    signal: job.signal,
+    patience,
+    onMoved: tally.moved,
+    onPiece: (piece: Piece, state: PartState) =>
+      tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+    onRetry: tally.retried,
+  };
+  const [piece] = pieces;
+  if (pieces.length === 1 && piece !== undefined && isFetchable(piece) && memory.sumOf(temporary, piece) === null) {
+    const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
+    const { sync: syncFolder } = folders;
+    const verdict = await receiveSmall(engine, { piece, expected, temporary, path, early, watch, syncFolder });
+    if (verdict !== null) return verdict;
+  }
   const verdict = await receiveVerified(engine, {
-    key: file.key,
-    target,
-    expected: file.expected,
+    key,
+    target: { path: temporary, sizeBytes, pieces },
+    expected,
     memory,
     ask: job.ask,
     onNoMd5: planner.distrustMd5,
-    watch: {
-      signal: job.signal,
-      patience,
-      onMoved: tally.moved,
-      onPiece: (piece, state) =>
-        tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
-      onRetry: tally.retried,
-    },
+    watch,
   });
   try {
-    await rename(temporary, file.path);
-    await syncFolder(folder);
+    await renameFile(temporary, path);
+    await folders.sync(folder);
   } catch (error) {
-    throw diskFault(error, { op: "rename", subject: file.path, otherwise: "WRITE_FAILED" });
+    throw diskFault(error, { op: "rename", subject: path, otherwise: "WRITE_FAILED" });
   }
   return verdict;
 }
 
-async function makeFolder(path: string): Promise<void> {
-  try {
-    await mkdir(path, { recursive: true });
-  } catch (error) {
-    throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
-  }
+/** The folders of many files: each is made once, and synced for many at a time. */
+interface Folders {
+  /** Faults: FOLDER_UNWRITABLE, NO_SPACE. */
+  make(path: string): Promise<void>;
+  sync(path: string): Promise<void>;
+}
+
+function createFolders(): Folders {
+  const made = new Map<string, Promise<unknown>>();
+  return {
+    make: async (path) => {
+      const making = made.get(path) ?? mkdir(path, { recursive: true });
+      made.set(path, making);
+      try {
+        await making;
+      } catch (error) {
+        throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
+      }
+    },
+    sync: createFolderSyncs(),
+  };
 }
 
 /** Whether the path is an existing folder. */

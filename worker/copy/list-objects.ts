@@ -38,10 +38,14 @@ interface From {
 
 const OP = "ListObjectsV2";
 
-/** Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED. */
+/**
+ * `firstKeys`: how many keys the first page has; each page after it has twice as many, as a new connection carries twice as
+ * much with each round trip.
+ * Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED.
+ */
 export async function* listPages(
   from: From,
-  about: { prefix: string; delimiter?: "/"; signal: AbortSignal },
+  about: { prefix: string; delimiter?: "/"; firstKeys?: number; signal: AbortSignal },
 ): AsyncGenerator<ListedPage> {
   const { engine } = from;
   const { signal, prefix, delimiter } = about;
@@ -49,12 +53,14 @@ export async function* listPages(
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let token: string | null = null;
+  let keys = about.firstKeys ?? MOST_KEYS;
   do {
     const query: QueryPairs = [
       ["list-type", "2"],
       // XML cannot carry every character that a key may have.
       ["encoding-type", "url"],
       ["prefix", prefix],
+      ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
       ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
       ...(token === null ? [] : [["continuation-token", token] as const]),
     ];
@@ -73,6 +79,7 @@ export async function* listPages(
     token = page.next;
     if (token !== null && seen.has(token)) throw unexpected(subject, "a page that leads in a circle");
     if (token !== null) seen.add(token);
+    keys *= 2;
   } while (token !== null);
 }
 
@@ -82,6 +89,40 @@ export async function listObjects(from: From, about: { prefix: string; signal: A
   for await (const { objects } of listPages(from, about)) found.push(...objects);
   return found;
 }
+
+/**
+ * The same, for who can begin before the list is whole: `onPage` is shown all objects as they come, and some of the first ones
+ * twice. A whole page takes several round trips over a long link; a short one that is asked for beside it takes one.
+ */
+export async function listEarly(
+  from: From,
+  about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedObject[]) => void },
+): Promise<ListedObject[]> {
+  const { onPage } = about;
+  const found: ListedObject[] = [];
+  const peek = async () => {
+    for await (const { objects } of listPages(from, { ...about, firstKeys: PEEKED_KEYS })) {
+      if (found.length > 0) return;
+      onPage(objects);
+    }
+  };
+  const list = async () => {
+    for await (const { objects } of listPages(from, about)) {
+      found.push(...objects);
+      onPage(objects);
+    }
+    return found;
+  };
+  const listed = list();
+  // What goes wrong there the list itself will tell.
+  void peek().catch(() => undefined);
+  return listed;
+}
+
+/** Fit into the first packets of an answer. */
+const PEEKED_KEYS = 30;
+/** What a page has when nobody says how many. */
+const MOST_KEYS = 1000;
 
 const LIFETIME_MS = 600_000;
 

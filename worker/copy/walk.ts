@@ -1,6 +1,8 @@
+import { statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Fault } from "#protocol/fault.ts";
+import { atOnce } from "../engine/at-once.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 
@@ -33,7 +35,10 @@ export async function walkFolder(folder: string): Promise<Walked> {
   const look = async (relative: string) => {
     try {
       const path = join(folder, relative);
-      const stats = await stat(path, { bigint: true });
+      const stats = await atOnce(
+        () => statSync(path, { bigint: true }),
+        () => stat(path, { bigint: true }),
+      );
       if (stats.isFile()) walked.files.push({ relative, path, identity: identityOf(stats) });
     } catch (error) {
       failed(relative, error);

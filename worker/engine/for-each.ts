@@ -15,11 +15,13 @@ export async function forEachFile<T>(
   const small = files.filter(isSmall);
   const large = files.filter((file) => !isSmall(file));
   const both = await Promise.allSettled([
-    forEachOf(small, MOST_LANES, work),
+    forEachOf(small, SMALL_FILES_AT_A_TIME, work),
     forEachOf(large, LARGE_FILES_AT_A_TIME, work),
   ]);
   for (const one of both) if (one.status === "rejected") throw one.reason;
 }
 
+/** More than may move: some of them are being written down or put in place meanwhile. */
+const SMALL_FILES_AT_A_TIME = 128;
 /** Files of two or three parts have to fill a wide gate too. */
 const LARGE_FILES_AT_A_TIME = 32;

@@ -14,6 +14,8 @@ export interface Gate {
   readonly held: number;
   readonly waiting: number;
   readonly waitingSmall: number;
+  /** Nothing but small files moves or waits. */
+  readonly isAllSmall: boolean;
 }
 
 export interface Wants {
@@ -91,6 +93,9 @@ export function createGate(initial: number): Gate {
     },
     get waitingSmall() {
       return small.waiting.size;
+    },
+    get isAllSmall() {
+      return small.held + small.waiting.size > 0 && large.held + large.waiting.size === 0;
     },
     setWidth: (next) => {
       width = Math.max(1, next);

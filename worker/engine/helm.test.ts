@@ -20,7 +20,7 @@ function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBy
     gate,
     meter,
     wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.presentRttMs ?? link.rttMs) },
-    limits: { first: 10, ramp: 24, most: 96 },
+    limits: { first: 10, ramp: 24, smallRamp: 64, most: 96 },
     partBytes: () => link.partBytes ?? null,
     onWidth: () => undefined,
     onTooMany: (width) => void shed.push(width),
@@ -60,13 +60,13 @@ test("connections for what comes next are opened as soon as the first round trip
   helm.stop();
 });
 
-test("for many small files that come next there are as many as there may be", async () => {
+test("for many small files that come next there are more than for parts", async () => {
   const { gate, helm } = createTrial({ rttMs: 120 });
   const opened: number[] = [];
   helm.expect({ count: 2_000, size: "small" }, (width) => void opened.push(width));
   await vi.advanceTimersByTimeAsync(60);
-  expect(opened.at(-1)).toBe(96);
-  expect(gate.width).toBe(96);
+  expect(opened.at(-1)).toBe(64);
+  expect(gate.width).toBe(64);
   helm.stop();
 });
 
@@ -78,11 +78,11 @@ test("a few requests are no reason to open more connections than they need", asy
   helm.stop();
 });
 
-test("many small files are worth as many connections as there may be", async () => {
+test("many small files are worth more connections than parts are", async () => {
   const { gate, helm, wait } = createTrial({ rttMs: 120 });
   wait(96, "small");
   await vi.advanceTimersByTimeAsync(50);
-  expect(gate.width).toBe(96);
+  expect(gate.width).toBe(64);
   helm.stop();
 });
 

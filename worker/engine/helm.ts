@@ -9,7 +9,10 @@ import type { Meter } from "./meter.ts";
 export interface Helm {
   /** Something wants to move: look at it from now on. */
   wake(): void;
-  /** So many requests come next. Opens connections for them, at once and whenever the width changes until they come. */
+  /**
+   * So many requests come next. Opens connections for them, at once and whenever the width changes until they come; as many
+   * as the link is worth where that is known.
+   */
   expect(next: { count: number; size: Wants["size"] }, open: (width: number) => void): void;
   /** A round trip was measured. */
   roundTrip(): void;
@@ -29,7 +32,8 @@ export function createHelm(parts: {
   gate: Gate;
   meter: Meter;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
-  limits: GovernorLimits;
+  /** `smallRamp`: the `ramp` of small files. */
+  limits: GovernorLimits & { smallRamp: number };
   /** Length of the parts that would have to go again from their start; null when there are none. */
   partBytes(): number | null;
   onWidth(width: number): void;
@@ -76,8 +80,8 @@ export function createHelm(parts: {
     };
     isThrottled = false;
     // A small file is mostly a round trip: what fills the link with parts leaves it idle with files.
-    const isAllSmall = gate.waitingSmall >= gate.width || expected?.size === "small";
-    const ramp = isAllSmall ? limits.most : limits.ramp;
+    const isSmall = gate.isAllSmall || gate.waitingSmall >= gate.width || expected?.size === "small";
+    const ramp = isSmall ? limits.smallRamp : limits.ramp;
     const mostBefore = load.most;
     const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
     load = weigh(load, { ...sample, width: gate.held, partBytes: parts.partBytes(), presentRttMs: answered });
@@ -111,6 +115,7 @@ export function createHelm(parts: {
       expected = { ...next, open };
       open(gate.width);
       wake();
+      if (parts.wire.rttMs() !== null) look();
     },
     roundTrip: () => {
       if (expected !== null) look();

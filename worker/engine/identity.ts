@@ -1,7 +1,8 @@
 import type { BigIntStats } from "node:fs";
-import { stat, type FileHandle } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
+import { statFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 
 /** Which file it is and whether it was touched: device and inode, size, time of the last change. Text, because the numbers exceed 2^53. */
@@ -28,8 +29,8 @@ export const isSameFile = (a: FileIdentity, b: FileIdentity): boolean =>
   a.dev === b.dev && a.ino === b.ino && a.sizeBytes === b.sizeBytes && a.mtimeNs === b.mtimeNs;
 
 /** @throws Fault SOURCE_CHANGED when the open file is no longer what it was. */
-export async function assertUnchanged(handle: FileHandle, expected: FileIdentity, path: string): Promise<void> {
-  const now = identityOf(await handle.stat({ bigint: true }));
+export async function assertUnchanged({ fd }: { fd: number }, expected: FileIdentity, path: string): Promise<void> {
+  const now = identityOf(await statFile(fd));
   if (isSameFile(now, expected)) return;
   const detail =
     now.sizeBytes === expected.sizeBytes

@@ -2,9 +2,9 @@ import { appendFile, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import * as z from "zod";
-import { openJournal } from "./journal.ts";
+import { createFolderSyncs, openJournal } from "./journal.ts";
 
 const record = z.object({ n: z.number() });
 let folder: string;
@@ -108,4 +108,28 @@ test("compaction keeps what it is told and everything appended after it was aske
   await journal.append({ n: 5 });
   await journal.close();
   expect(await read()).toEqual([3, 4, 5]);
+});
+
+test("a folder that many files come to is synced for many at a time, after all of them have come", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const sync = vi.fn((_folder: string) => released);
+  const syncs = createFolderSyncs(sync);
+  const first = syncs("a");
+  const beside = [syncs("a"), syncs("a"), syncs("a")];
+  expect(sync.mock.calls).toEqual([["a"]]);
+  void syncs("b");
+  expect(sync.mock.calls).toEqual([["a"], ["b"]]);
+  release();
+  await Promise.all([first, ...beside]);
+  expect(sync.mock.calls).toEqual([["a"], ["b"], ["a"]]);
+});
+
+test("a sync that failed fails for those who asked for it, and the next one is another try", async () => {
+  const sync = vi.fn((_folder: string) => Promise.resolve());
+  sync.mockRejectedValueOnce(new Error("no such disk"));
+  const syncs = createFolderSyncs(sync);
+  const [first, second] = [syncs("a"), syncs("a")];
+  await expect(first).rejects.toThrow("no such disk");
+  await second;
+  expect(sync).toHaveBeenCalledTimes(2);
 });

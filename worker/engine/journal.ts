@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
+import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
 import { crc32Hex } from "#storage/crc32.ts";
@@ -9,7 +10,8 @@ import { diskFault } from "./disk-fault.ts";
  * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk.
  * Every line carries the CRC32 of its JSON. Reading stops at the first line that is cut short or damaged; what follows
  * can only be the torn tail of the last write, and is cut off before anything new is appended. So is what a failed write
- * (a full disk) left, or everything acknowledged after it would be lost. Several appends at once share one fsync.
+ * (a full disk) left, or everything acknowledged after it would be lost. Several appends at once share one fsync; where
+ * one follows the other they wait for each other a moment, so that thousands of small files do not cost as many.
  */
 export interface Journal<T> {
   /** What the file held when it was opened, in order; let go of by the first `compact`, which knows better. */
@@ -24,6 +26,8 @@ export interface Journal<T> {
   compact(kept: () => readonly T[]): Promise<void>;
   close(): Promise<void>;
 }
+
+const SYNC_EVERY_MS = 20;
 
 const lineOf = (record: unknown): string => {
   const json = JSON.stringify(record);
@@ -95,8 +99,11 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
   let isTorn = false;
   let waiting: { line: string; settle: (error: unknown) => void }[] = [];
   let chain: Promise<void> = Promise.resolve();
+  let syncedAt = -Infinity;
 
   const flush = async () => {
+    const earlyMs = syncedAt + SYNC_EVERY_MS - performance.now();
+    if (earlyMs > 0) await rest(earlyMs);
     const batch = waiting;
     waiting = [];
     if (batch.length === 0) return;
@@ -113,6 +120,7 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
       const fault = diskFault(error, { op: "journal", subject: path, otherwise: "WRITE_FAILED" });
       for (const entry of batch) entry.settle(fault);
     }
+    syncedAt = performance.now();
   };
   const replace = async (kept: readonly T[]) => {
     records.length = 0;
@@ -173,4 +181,29 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close();
   }
+}
+
+/**
+ * As `syncFolder`, for many files of a few folders: those that come while a folder is being synced, or a moment after, share
+ * the next time.
+ */
+export function createFolderSyncs(
+  sync: (folder: string) => Promise<void> = syncFolder,
+): (folder: string) => Promise<void> {
+  const next = new Map<string, Promise<void>>();
+  const last = new Map<string, Promise<void>>();
+  return (folder) => {
+    const waiting = next.get(folder);
+    if (waiting !== undefined) return waiting;
+    const before = last.get(folder);
+    const one = async () => {
+      if (before !== undefined) await before.catch(() => undefined).then(() => rest(SYNC_EVERY_MS));
+      next.delete(folder);
+      await sync(folder);
+    };
+    const mine = one();
+    if (before !== undefined) next.set(folder, mine);
+    last.set(folder, mine);
+    return mine;
+  };
 }

@@ -3,6 +3,7 @@ import { read as readLater, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreChecksum } from "#protocol/operations.ts";
+import { atOnce } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 
 /**
@@ -17,22 +18,18 @@ export interface PartSlice {
   length: number;
 }
 
-/** A read that takes longer than this came from a slow disk; nothing else may wait for the next ones. */
-const SLOW_READ_MS = 3;
-const READS_LATER = 64;
-let readsToDoLater = 0;
+/** Fills `into` from the file at `position`, in the manner of `atOnce`. Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter). */
+export const readFully = (
+  slice: Pick<PartSlice, "fd" | "path">,
+  into: Buffer,
+  position: number,
+): void | Promise<void> =>
+  atOnce<void>(
+    () => readFullyNow(slice, into, position),
+    () => readFullyLater(slice, into, position),
+  );
 
-/**
- * Fills `into` from the file at `position`. At once while reads come from memory, which costs a tenth of a hand-over to
- * another thread; in another thread for a while after one had to wait for a disk.
- * Faults: READ_FAILED, SOURCE_CHANGED (the file is shorter).
- */
-export function readFully(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, position: number): void | Promise<void> {
-  if (readsToDoLater > 0) {
-    readsToDoLater--;
-    return readFullyLater(slice, into, position);
-  }
-  const startedAt = performance.now();
+function readFullyNow(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, position: number): void {
   try {
     for (let filled = 0; filled < into.length;) {
       const bytesRead = readSync(slice.fd, into, filled, into.length - filled, position + filled);
@@ -42,7 +39,6 @@ export function readFully(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, p
   } catch (error) {
     throw diskFault(error, { op: "read", subject: slice.path, otherwise: "READ_FAILED" });
   }
-  if (performance.now() - startedAt > SLOW_READ_MS) readsToDoLater = READS_LATER;
 }
 
 async function readFullyLater(slice: Pick<PartSlice, "fd" | "path">, into: Buffer, position: number): Promise<void> {

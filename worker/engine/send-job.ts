@@ -48,7 +48,8 @@ export interface SendMemory {
   acknowledge(partNumber: number, part: SentPart): Promise<void>;
   /** ETag of the object once it was verified: nothing is left to do. */
   sentEtag: string | null;
-  finish(etag: string): Promise<void>;
+  /** `crc32`: of the only part, where nobody has acknowledged it. */
+  finish(etag: string, crc32?: string): Promise<void>;
 }
 
 export interface BegunUpload {

@@ -62,6 +62,14 @@ describe("an upload that nobody will go on with", () => {
   });
 });
 
+test("a file that went in one request needs no line of its part", async () => {
+  const { memory } = await (await life()).file(file);
+  await memory.finish('"e"', "01020304");
+  const after = await (await life()).file(file);
+  expect(after.memory.sentEtag).toBe('"e"');
+  expect(after.memory.parts.get(1)).toEqual({ etag: '"e"', crc32: "01020304" });
+});
+
 describe("uploads that may have been begun without our hearing of it", () => {
   test("are none when the first Create was answered", async () => {
     const { memory } = await (await life()).file(file);

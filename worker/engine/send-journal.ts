@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
@@ -26,7 +26,8 @@ const record = z.discriminatedUnion("t", [
     lostWithinMs: z.number().optional(),
   }),
   z.object({ t: z.literal("part"), key: z.string(), n: z.number(), etag, crc32: crc32Hex }),
-  z.object({ t: z.literal("sent"), key: z.string(), etag }),
+  /** `crc32`: of the only part, which has no line of its own. */
+  z.object({ t: z.literal("sent"), key: z.string(), etag, crc32: crc32Hex.optional() }),
 ]);
 
 interface Remembered {
@@ -100,7 +101,7 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
       file.isFresh = true;
     },
     acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
-    finish: (sentEtag) => write({ t: "sent", key, etag: sentEtag }),
+    finish: (sentEtag, crc32) => write({ t: "sent", key, etag: sentEtag, ...(crc32 === undefined ? {} : { crc32 }) }),
   });
   return {
     file: async ({ key, identity, partBytes, abandon }) => {
@@ -113,7 +114,7 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
           key,
           identity,
           partBytes,
-          nonce: randomBytes(16).toString("hex"),
+          nonce: randomUUID().replaceAll("-", ""),
           at: Date.now(),
         });
       }
@@ -161,5 +162,6 @@ function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): vo
     file.parts.set(line.n, { etag: line.etag, crc32: line.crc32 });
   } else {
     file.sentEtag = line.etag;
+    if (line.crc32 !== undefined) file.parts.set(1, { etag: line.etag, crc32: line.crc32 });
   }
 }

@@ -117,12 +117,16 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
   if (engine.store.wantsEtag()) await learnEtags(engine, about, sent.etag);
-  // The connection goes on with the next part while this one is being written down.
-  await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
+  // The connection goes on with the next part while this one is being written down; what is done is written down as that.
+  if (!isDone(job, sent)) await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();
   job.watch.onPart(part, "done");
   return sent;
 }
+
+/** Nothing follows: the object is there, and the store has said all that there is to say. */
+export const isDone = (job: Pick<SendJob, "plan">, { isSure }: Pick<Sent, "isSure">): boolean =>
+  isSure && job.plan.parts.length === 1;
 
 /** Most stores take the MD5 as the ETag of what came in one request; of one that nobody knows the first answer tells. */
 async function learnEtags(engine: Engine, { source, part }: PartToSend, etag: string): Promise<void> {

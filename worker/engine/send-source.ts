@@ -1,6 +1,7 @@
-import { open } from "node:fs/promises";
+import { constants } from "node:fs";
 import type { StoreChecksum } from "#protocol/operations.ts";
 import type { PlannedPart } from "#storage/plan.ts";
+import { closeFile, openFile } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 import { assertUnchanged, type FileIdentity } from "./identity.ts";
 import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
@@ -20,19 +21,19 @@ export interface SendSource {
 export async function openFileSource(file: { path: string; identity: FileIdentity }): Promise<SendSource> {
   const { path, identity } = file;
   try {
-    const handle = await open(path, "r");
-    const sliceOf = ({ offset, length }: PlannedPart) => ({ fd: handle.fd, path, offset, length });
+    const fd = await openFile(path, constants.O_RDONLY);
+    const sliceOf = ({ offset, length }: PlannedPart) => ({ fd, path, offset, length });
     try {
-      await assertUnchanged(handle, identity, path);
+      await assertUnchanged({ fd }, identity, path);
     } catch (error) {
-      await handle.close();
+      await closeFile(fd);
       throw error;
     }
     return {
-      assertUnchanged: () => assertUnchanged(handle, identity, path),
+      assertUnchanged: () => assertUnchanged({ fd }, identity, path),
       reader: (part, crc32Hex) => createPartReader(sliceOf(part), crc32Hex),
       sum: (part, checksum) => sumSlice(sliceOf(part), checksum),
-      close: () => handle.close(),
+      close: () => closeFile(fd),
     };
   } catch (error) {
     throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });

@@ -10,7 +10,7 @@ import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendJob } from "./send-job.ts";
-import { sendPart, sumAhead } from "./send-part.ts";
+import { isDone, sendPart, sumAhead } from "./send-part.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
 /**
@@ -36,9 +36,11 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
   const source = await (job.open ?? (() => openFileSource(job)))();
   try {
     const whole = job.plan.parts.length === 1;
-    const etag = whole ? await sendWhole(engine, job, source) : await sendParts(engine, job, source);
+    const { etag, crc32 } = whole
+      ? await sendWhole(engine, job, source)
+      : { etag: await sendParts(engine, job, source), crc32: undefined };
     await source.assertUnchanged();
-    await job.memory.finish(etag);
+    await job.memory.finish(etag, crc32);
     engine.signatures.forget({ op: "head", key: job.key });
     return extentsOf(job, etag);
   } finally {
@@ -57,17 +59,23 @@ function extentsOf(job: SendJob, etag: string): Extent[] {
 
 const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
 
-async function sendWhole(engine: Engine, job: SendJob, source: SendSource): Promise<string> {
+/** `crc32` of what has not been written down. */
+async function sendWhole(
+  engine: Engine,
+  job: SendJob,
+  source: SendSource,
+): Promise<{ etag: string; crc32: string | undefined }> {
   const part = job.plan.parts[0];
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
   const wasSent = job.memory.parts.has(part.partNumber);
   if (wasSent) {
     const etag = await lookForOurs(engine, job);
-    if (etag !== null) return etag;
+    if (etag !== null) return { etag, crc32: undefined };
     job.watch.onPart(part, "waiting");
   }
-  const { etag, isSure } = await sendPart(engine, job, { part, source, ahead: NOTHING_AHEAD });
-  return isSure && !wasSent ? etag : verifySent(engine, job);
+  const sent = await sendPart(engine, job, { part, source, ahead: NOTHING_AHEAD });
+  const crc32 = isDone(job, sent) ? sent.crc32 : undefined;
+  return { etag: sent.isSure && !wasSent ? sent.etag : await verifySent(engine, job), crc32 };
 }
 
 async function sendParts(engine: Engine, job: SendJob, source: SendSource): Promise<string> {

@@ -5,6 +5,7 @@ import { formatBytes } from "#protocol/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
+import { createEarlyFetches } from "../copy/fetch-early.ts";
 import { readIdentity } from "../engine/identity.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
@@ -65,15 +66,21 @@ function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promi
   const filter = readFilter(verb.config, Date.now());
   return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
     warmAll(bench);
-    const found = await findSources(bench, { from, filter, signal: verb.signal });
-    const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
-    const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
-    if (isDry(verb))
-      return sayPlan(
-        verb,
-        found.entries.map((entry) => [entry, pathOf(entry)] as const),
-      );
-    return fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf });
+    const early = createEarlyFetches(bench.engine, verb.signal);
+    try {
+      const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
+      const found = await findSources(bench, { from, filter, signal: verb.signal, ...onTaken });
+      const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
+      const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
+      if (isDry(verb))
+        return sayPlan(
+          verb,
+          found.entries.map((entry) => [entry, pathOf(entry)] as const),
+        );
+      return await fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf, early });
+    } finally {
+      early.drop();
+    }
   });
 }
 
@@ -106,9 +113,9 @@ function copyInside(verb: Verb, ends: { from: StorePlace; to: StorePlace }): Pro
 /** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
 async function findSources(
   bench: Bench,
-  about: { from: StorePlace; filter: Filter; signal: AbortSignal },
+  about: { from: StorePlace; filter: Filter; signal: AbortSignal; onTaken?: (entries: ObjectEntry[]) => void },
 ): Promise<{ isOne: boolean; entries: ObjectEntry[] }> {
-  const { from, filter, signal } = about;
+  const { from, signal, ...rest } = about;
   const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
   if (head !== null) {
     const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
@@ -124,7 +131,7 @@ async function findSources(
     };
     return { isOne: true, entries: [entry] };
   }
-  const { taken, all } = await readObjects(bench, { prefix: prefixForFolder(from), filter, signal });
+  const { taken, all } = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
   if (taken.length > 0) return { isOne: false, entries: taken };
   const detail = all.size === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });

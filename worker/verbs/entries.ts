@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
-import { listObjects } from "../copy/list-objects.ts";
+import { listEarly, listObjects, type ListedObject } from "../copy/list-objects.ts";
 import { walkFolder } from "../copy/walk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { FileIdentity } from "../engine/identity.ts";
@@ -79,17 +79,24 @@ export const entryOfFile = (file: { relative: string; path: string; identity: Fi
   modifiedAtMs: Number(BigInt(file.identity.mtimeNs) / 1_000_000n),
 });
 
-/** The objects below a prefix, without the marks of empty folders. Faults: those of the listing. */
+/**
+ * The objects below a prefix, without the marks of empty folders. `onTaken` is shown those that the filter takes, as they
+ * come, some of them twice. Faults: those of the listing.
+ */
 export async function readObjects(
   bench: Bench,
-  about: { prefix: string; filter: Filter; signal: AbortSignal },
+  about: { prefix: string; filter: Filter; signal: AbortSignal; onTaken?: (entries: ObjectEntry[]) => void },
 ): Promise<Side<ObjectEntry>> {
-  const { prefix, filter, signal } = about;
-  const listed = await listObjects(bench, { prefix, signal });
-  const entries = listed
-    .filter(({ key }) => !key.endsWith("/") && key !== prefix)
-    .map((object): ObjectEntry => ({ at: "store", relative: object.key.slice(prefix.length), ...object }));
-  return sideOf(entries, { filter, failures: [] });
+  const { prefix, filter, signal, onTaken } = about;
+  const entriesOf = (objects: readonly ListedObject[]) =>
+    objects
+      .filter(({ key }) => !key.endsWith("/") && key !== prefix)
+      .map((object): ObjectEntry => ({ at: "store", relative: object.key.slice(prefix.length), ...object }));
+  const onPage = (page: ListedObject[]) => onTaken?.(entriesOf(page).filter(filter));
+  const listed = await (onTaken === undefined
+    ? listObjects(bench, { prefix, signal })
+    : listEarly(bench, { prefix, signal, onPage }));
+  return sideOf(entriesOf(listed), { filter, failures: [] });
 }
 
 /** The place of an entry below a folder. @throws Fault HOSTILE_NAME when it would lie elsewhere. */

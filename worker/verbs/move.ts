@@ -1,10 +1,12 @@
-import { realpath, utimes } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { dirname, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { findCollision } from "#protocol/names.ts";
 import { assertSafePath, prefixForFolder } from "../copy/address.ts";
 import { downloadFiles, type FileToDownload } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
+import type { EarlyFetches } from "../copy/fetch-early.ts";
+import { setFileDate } from "../engine/at-once.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import { createAskObject } from "./ask-object.ts";
 import type { Bench } from "./bench.ts";
@@ -101,7 +103,11 @@ function withParents(folder: string): string[] {
 export async function fetchEntries(
   verb: Verb,
   bench: Bench,
-  job: Ends<StorePlace, LocalPlace> & { entries: readonly ObjectEntry[]; pathOf: (entry: ObjectEntry) => string },
+  job: Ends<StorePlace, LocalPlace> & {
+    entries: readonly ObjectEntry[];
+    pathOf: (entry: ObjectEntry) => string;
+    early?: Pick<EarlyFetches, "take">;
+  },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
   const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
@@ -123,6 +129,7 @@ export async function fetchEntries(
         ...journal,
         partBytes: verb.config.size("part-size"),
         ask: createAskObject(bench, verb.signal),
+        ...(job.early === undefined ? {} : { early: job.early }),
         ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
         signal: verb.signal,
         onStart,
@@ -134,9 +141,8 @@ export async function fetchEntries(
       for (const entry of entries) {
         const path = job.pathOf(entry);
         if (entry.modifiedAtMs === null || failed.has(path)) continue;
-        const date = new Date(entry.modifiedAtMs);
         // A disk that keeps no dates has the file all the same.
-        await utimes(path, date, date).catch(() => undefined);
+        await setFileDate(path, new Date(entry.modifiedAtMs)).catch(() => undefined);
       }
       return tally;
     }),

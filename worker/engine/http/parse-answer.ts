@@ -92,11 +92,12 @@ function parseHead(text: string): AnswerHead {
 function trimBlanks(text: string): string {
   let from = 0;
   let to = text.length;
-  const isBlank = (at: number) => text[at] === " " || text[at] === "\t";
-  while (from < to && isBlank(from)) from++;
-  while (to > from && isBlank(to - 1)) to--;
+  while (from < to && isBlank(text.charCodeAt(from))) from++;
+  while (to > from && isBlank(text.charCodeAt(to - 1))) to--;
   return text.slice(from, to);
 }
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09;
 
 /** How the body after `head` ends. Faults: UNEXPECTED_ANSWER when it could end in two ways or in an unknown one. */
 export function framingOf(head: AnswerHead, method: string): Framing {

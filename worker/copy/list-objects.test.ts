@@ -1,0 +1,60 @@
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { readPut } from "#storage/answers.ts";
+import { callStore } from "../engine/engine.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { listEarly, listObjects, listPages } from "./list-objects.ts";
+
+const { signal } = new AbortController();
+const names = Array.from({ length: 100 }, (_, index) => `p/${String(index).padStart(3, "0")}`);
+let store: TrialStore;
+beforeAll(async () => {
+  store = await openTrialStore();
+  const engine = store.engine();
+  for (const key of names) {
+    const operation = { op: "put", key, sizeBytes: 1, crc32: "e8b7be43", nonce: "n" } as const;
+    await callStore(engine, { operation, signal, body: Buffer.from("a") }, readPut);
+  }
+});
+afterEach(() => store.disarm());
+afterAll(() => store.close());
+
+const from = () => ({ engine: store.engine(), access: store.access, credential: store.credential, now: Date.now });
+const keysOf = (objects: readonly { key: string }[]) => objects.map(({ key }) => key);
+
+test("pages grow where the first one shall be short", async () => {
+  const lengths: number[] = [];
+  const keys: string[] = [];
+  for await (const { objects } of listPages(from(), { prefix: "p/", firstKeys: 10, signal })) {
+    lengths.push(objects.length);
+    keys.push(...keysOf(objects));
+  }
+  expect(lengths).toEqual([10, 20, 40, 30]);
+  expect(keys).toEqual(names);
+});
+
+test("the first names are shown before the whole list has come, and the list is whole", async () => {
+  await store.arm({ op: "ListObjectsV2", times: 1, action: { kind: "delay", ms: 1_500 } });
+  const shown: string[][] = [];
+  const listed = listEarly(from(), { prefix: "p/", signal, onPage: (objects) => void shown.push(keysOf(objects)) });
+  await expect.poll(() => shown.length).toBeGreaterThan(0);
+  expect([30, 60, 100]).toContain(shown[0]?.length);
+  expect(keysOf(await listed)).toEqual(names);
+  expect(shown.flat()).toEqual(expect.arrayContaining(names));
+});
+
+test("what fails beside the list does not fail the list", async () => {
+  const failures = async () =>
+    (await store.count("ListObjectsV2")).reduce((sum, { requests, succeeded }) => sum + requests - succeeded, 0);
+  const refused = { kind: "error", status: 403, code: "AccessDenied" };
+  await store.arm({ op: "ListObjectsV2", attempt: 2, action: refused });
+  expect(keysOf(await listEarly(from(), { prefix: "p/", signal, onPage: () => undefined }))).toEqual(names);
+  await expect.poll(failures).toBe(1);
+});
+
+test("a list that is refused is a fault", async () => {
+  await store.arm({ op: "ListObjectsV2", action: { kind: "error", status: 403, code: "AccessDenied" } });
+  await expect(listEarly(from(), { prefix: "p/", signal, onPage: () => undefined })).rejects.toMatchObject({
+    code: "ACCESS_DENIED",
+  });
+  await expect(listObjects(from(), { prefix: "p/", signal })).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+});

@@ -1,0 +1,108 @@
+import { hash } from "node:crypto";
+import { constants, fdatasync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { compositeCrc32 } from "#storage/crc32.ts";
+import { closeFile, openFile, renameFile, statFile } from "../engine/at-once.ts";
+import type { Engine } from "../engine/engine.ts";
+import type { ReceiveWatch } from "../engine/receive-file.ts";
+import type { Piece } from "../engine/receive.ts";
+import { fetchSmall, type Fetched } from "./fetch-small.ts";
+import type { Expected } from "./facts.ts";
+
+/**
+ * A small file: fetched into memory, compared there, and only then written, synced and renamed. What goes wrong on that
+ * way is left to the long way, which tries again, waits for room, and looks for wrong bytes.
+ */
+export interface SmallFile {
+  piece: Piece;
+  expected: Expected;
+  /** Beside `path`, in a folder that is there. */
+  temporary: string;
+  path: string;
+  /** What was asked for before; null when nothing was, or it came to nothing. */
+  early: Promise<Fetched | null> | null;
+  watch: ReceiveWatch;
+  /** Makes names in a folder durable. */
+  syncFolder(folder: string): Promise<void>;
+}
+
+/** Null: it has to take the long way. Faults: those of the store that will not change, CANCELLED. */
+export async function receiveSmall(engine: Engine, file: SmallFile): Promise<"verified" | "unverified" | null> {
+  const { piece, expected, watch } = file;
+  if (engine.retrier.breaker.isDown) return null;
+  const fetched = await fetchCounted(engine, file);
+  if (fetched === null) return null;
+  if (!isRight(fetched, piece, expected)) {
+    watch.onMoved(-piece.length);
+    watch.onRetry(new Fault("CHECKSUM_MISMATCH", { op: "cp", subject: piece.key }));
+    return null;
+  }
+  try {
+    await land(file, fetched.bytes);
+  } catch {
+    watch.onMoved(-piece.length);
+    return null;
+  }
+  watch.patience.progressed();
+  watch.onPiece(piece, "done");
+  return expected.kind === "nothing" ? "unverified" : "verified";
+}
+
+async function fetchCounted(engine: Engine, { piece, early, watch }: SmallFile): Promise<Fetched | null> {
+  watch.onPiece(piece, "moving");
+  const ready = await early;
+  if (ready !== null) {
+    watch.onMoved(piece.length);
+    return ready;
+  }
+  let moved = 0;
+  const onMoved = (bytes: number) => {
+    moved += bytes;
+    watch.onMoved(bytes);
+    watch.patience.progressed();
+  };
+  try {
+    return await fetchSmall(engine, piece, { signal: watch.signal, onMoved });
+  } catch (error) {
+    watch.onMoved(-moved);
+    watch.onPiece(piece, watch.signal.aborted ? "waiting" : "again");
+    if (watch.signal.aborted || !isFault(error) || error.retry === "never") throw error;
+    watch.onRetry(error);
+    engine.retrier.onTrouble?.(error);
+    return null;
+  }
+}
+
+function isRight({ bytes, crc32 }: Fetched, piece: Piece, expected: Expected): boolean {
+  if (piece.crc32 !== null && piece.crc32 !== crc32) return false;
+  switch (expected.kind) {
+    case "whole":
+      return crc32 === expected.crc32;
+    case "parts":
+      return compositeCrc32([crc32]) === expected.crc32;
+    case "md5":
+      return hash("md5", bytes) === expected.md5;
+    case "md5-parts":
+      return hash("md5", hash("md5", bytes, "buffer")) === expected.md5;
+    case "nothing":
+      return true;
+  }
+}
+
+const sync = promisify(fdatasync);
+const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+
+async function land({ temporary, path, syncFolder }: SmallFile, bytes: Buffer): Promise<void> {
+  const fd = await openFile(temporary, FLAGS);
+  try {
+    if (!(await statFile(fd)).isFile()) throw new Error("it is not a plain file");
+    for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
+    await sync(fd);
+  } finally {
+    await closeFile(fd);
+  }
+  await renameFile(temporary, path);
+  await syncFolder(dirname(path));
+}
