@@ -70,6 +70,8 @@ function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: 
 
 async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
+  // What runs for days may take its time to start.
+  if (!(command in VERBS)) keepYoungSmall();
   const terminal = createTerminal(streams, terminalWishes(process.env, flags));
   if (flags.has("help")) {
     const { commandHelp } = await import("./help.ts");
@@ -217,6 +219,7 @@ async function runStoppable(
 /** A Tidemark that measures started this one: what it is to do comes in on stdin. */
 async function serveAsEngine(): Promise<number> {
   const { serveErrand } = await import("./drivers/serve-errand.ts");
+  keepYoungSmall();
   const say = (line: string) => output(Buffer.from(`${line}\n`));
   const answer = await serveErrand(process.stdin, say);
   await say(JSON.stringify(answer));

@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, rename, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
-import { renameFile } from "../engine/at-once.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
@@ -187,11 +186,15 @@ async function downloadOne(
     onRetry: tally.retried,
   };
   const [piece] = pieces;
-  if (pieces.length === 1 && piece !== undefined && isFetchable(piece) && memory.sumOf(temporary, piece) === null) {
+  if (pieces.length === 1 && piece !== undefined && isFetchable(engine, piece) && memory.sumOf(temporary, piece) === null) {
     const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
     const { sync: syncFolder } = folders;
-    const verdict = await receiveSmall(engine, { piece, expected, temporary, path, early, watch, syncFolder });
+    const small = { piece, expected, temporary, path, early, memory, watch, syncFolder };
+    const verdict = await receiveSmall(engine, small);
     if (verdict !== null) return verdict;
+    // It may have been taken away since.
+    folders.forget(folder);
+    await folders.make(folder);
   }
   const verdict = await receiveVerified(engine, {
     key,
@@ -203,7 +206,7 @@ async function downloadOne(
     watch,
   });
   try {
-    await renameFile(temporary, path);
+    await rename(temporary, path);
     await folders.sync(folder);
   } catch (error) {
     throw diskFault(error, { op: "rename", subject: path, otherwise: "WRITE_FAILED" });
@@ -215,6 +218,8 @@ async function downloadOne(
 interface Folders {
   /** Faults: FOLDER_UNWRITABLE, NO_SPACE. */
   make(path: string): Promise<void>;
+  /** The next one is to look whether it is there. */
+  forget(path: string): void;
   sync(path: string): Promise<void>;
 }
 
@@ -227,9 +232,11 @@ function createFolders(): Folders {
       try {
         await making;
       } catch (error) {
+        made.delete(path);
         throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });
       }
     },
+    forget: (path) => void made.delete(path),
     sync: createFolderSyncs(),
   };
 }

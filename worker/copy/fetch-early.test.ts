@@ -31,17 +31,31 @@ afterAll(() => store.close());
 const begun = async () => (await store.count("GetObject")).map(({ key }) => key).sort();
 const meant = (object: ListedObject | undefined) => ({ key: "", sizeBytes: 0, ...object, etag: object?.etag ?? "" });
 
-test("small objects are fetched as they are listed, each for one taker, as far as memory goes", async () => {
-  const early = createEarlyFetches({ ...store.engine(), memoryBytes: 6 * 250_000 }, signal);
-  early.offer(listed);
+test("small objects are fetched as they are listed, each for one taker", async () => {
+  const early = createEarlyFetches(store.engine(), signal);
+  early.offer(listed.slice(0, 2));
+  early.offer(listed.slice(1, 2));
   const [a, b, c] = listed;
-  const fetched = await early.take(meant(a));
-  expect(fetched?.bytes.equals(content)).toBe(true);
-  expect(fetched?.crc32).toBe(crc32Hex(content));
+  expect(await early.take(meant(a))).toEqual({ bytes: content, crc32: crc32Hex(content) });
   expect(early.take(meant(a))).toBeNull();
   expect(early.take({ ...meant(b), etag: '"another"' })).toBeNull();
   expect(early.take(meant(c))).toBeNull();
   await expect.poll(begun).toEqual(["a", "b"]);
+});
+
+test("no more of them than memory has room for", async () => {
+  const early = createEarlyFetches({ ...store.engine(), memoryBytes: 1_200_000 }, signal);
+  const many = Array.from({ length: 100 }, (_, index) => ({
+    ...meant(listed[0]),
+    key: `none-${index}`,
+    sizeBytes: 1_000,
+    modifiedAtMs: null,
+  }));
+  early.offer(many);
+  const taken = many.filter((object) => early.take(object) !== null);
+  expect(taken.length).toBeGreaterThan(30);
+  expect(taken.length * 1_000).toBeLessThan(1_200_000 / 6);
+  early.drop();
 });
 
 test("what is large, or has no ETag to be held to, is left for later", () => {
@@ -55,15 +69,21 @@ test("what is large, or has no ETag to be held to, is left for later", () => {
   expect(early.take(meant(b))).toBeNull();
 });
 
-test("what fails comes to nothing, and so does what is dropped", async () => {
+test("what fails says why, and nothing more is begun; what is dropped was cancelled", async () => {
   await store.arm({ op: "GetObject", times: 1, action: { kind: "error" } });
   const early = createEarlyFetches(store.engine(), signal);
   const [a, b] = listed;
   early.offer(listed.slice(0, 1));
-  expect(await early.take(meant(a))).toBeNull();
-  await store.arm({ op: "GetObject", times: 1, action: { kind: "delay", ms: 60_000 } });
+  expect(await early.take(meant(a))).toMatchObject({ code: "THROTTLED" });
   early.offer(listed.slice(1, 2));
-  const waiting = early.take(meant(b));
-  early.drop();
-  expect(await waiting).toBeNull();
+  expect(early.take(meant(b))).toBeNull();
+  const other = createEarlyFetches(store.engine(), signal);
+  await store.arm({ op: "GetObject", times: 1, action: { kind: "delay", ms: 60_000 } });
+  const asked = async () => (await store.count("GetObject")).find(({ key }) => key === "b")?.requests ?? 0;
+  const before = await asked();
+  other.offer(listed.slice(1, 2));
+  await expect.poll(asked).toBe(before + 1);
+  const waiting = other.take(meant(b));
+  other.drop();
+  expect(await waiting).toMatchObject({ code: "CANCELLED" });
 });

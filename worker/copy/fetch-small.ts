@@ -17,21 +17,26 @@ export interface Fetched {
   crc32: string;
 }
 
-/** So much of an object fits into memory beside all others that are on their way. */
-export const MOST_FETCHED_BYTES = 128 * 1024;
+const MOST_BYTES = 128 * 1024;
+/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way. */
+const FIT_INTO_MEMORY = 1024;
 
 /** Whether an object can be fetched so: all of it is one piece, and small. */
-export const isFetchable = ({ length, sealed }: Piece): boolean =>
-  length > 0 && length <= MOST_FETCHED_BYTES && sealed === undefined;
+export const isFetchable = ({ memoryBytes }: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
+  length > 0 && length <= Math.min(MOST_BYTES, memoryBytes / FIT_INTO_MEMORY) && sealed === undefined;
 
-/** `onMoved` is told of every byte. Faults: those of the store, OBJECT_CHANGED, UNEXPECTED_ANSWER, TRUNCATED, CANCELLED. */
+/**
+ * `onMoved` is told of every byte; null when its turn came and it was not wanted any more.
+ * Faults: those of the store, OBJECT_CHANGED, UNEXPECTED_ANSWER, TRUNCATED, CANCELLED.
+ */
 export function fetchSmall(
   engine: Engine,
   piece: Piece,
-  about: { signal: AbortSignal; onMoved(bytes: number): void },
-): Promise<Fetched> {
+  about: { signal: AbortSignal; onMoved(bytes: number): void; isWanted?(): boolean },
+): Promise<Fetched | null> {
   const { signal } = about;
   return engine.gate.run({ signal, size: "small" }, async () => {
+    if (about.isWanted?.() === false) return null;
     const { key, objectOffset: offset, length } = piece;
     const operation = operationOf(engine, piece);
     const lane = engine.limiter.lane({ isOpen: true });

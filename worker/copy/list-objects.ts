@@ -100,16 +100,22 @@ export async function listEarly(
 ): Promise<ListedObject[]> {
   const { onPage } = about;
   const found: ListedObject[] = [];
+  const enough = new AbortController();
   const peek = async () => {
-    for await (const { objects } of listPages(from, { ...about, firstKeys: PEEKED_KEYS })) {
-      if (found.length > 0) return;
-      onPage(objects);
+    const signal = AbortSignal.any([about.signal, enough.signal]);
+    for await (const { objects } of listPages(from, { ...about, signal, firstKeys: PEEKED_KEYS })) {
+      if (!enough.signal.aborted) onPage(objects);
     }
   };
   const list = async () => {
-    for await (const { objects } of listPages(from, about)) {
-      found.push(...objects);
-      onPage(objects);
+    try {
+      for await (const { objects } of listPages(from, about)) {
+        enough.abort();
+        found.push(...objects);
+        onPage(objects);
+      }
+    } finally {
+      enough.abort();
     }
     return found;
   };

@@ -4,6 +4,7 @@ import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { readPut } from "#storage/answers.ts";
+import { Fault } from "#protocol/fault.ts";
 import { compositeCrc32, crc32Hex } from "#storage/crc32.ts";
 import { systemClock } from "../engine/clock.ts";
 import { callStore } from "../engine/engine.ts";
@@ -38,7 +39,7 @@ afterAll(() => store.close());
 const requests = async () => (await store.count("GetObject")).reduce((sum, one) => sum + one.requests, 0);
 
 async function received(
-  about: { expected?: Expected; key?: string; early?: Promise<Fetched | null>; taken?: "temporary" } = {},
+  about: { expected?: Expected; key?: string; early?: Promise<Fetched | Fault | null>; taken?: "temporary" } = {},
 ) {
   const folder = join(store.folder, `small-${++serial}`);
   const [path, temporary] = [join(folder, "file"), join(folder, ".file.part")];
@@ -51,7 +52,7 @@ async function received(
     crc32: null,
     etag,
   };
-  const told = { moved: 0, retries: [] as string[], states: [] as string[] };
+  const told = { moved: 0, retries: [] as string[], states: [] as string[], kept: [] as string[] };
   const verdict = await receiveSmall(store.engine(), {
     piece,
     expected: about.expected ?? expected,
@@ -59,6 +60,12 @@ async function received(
     path,
     early: about.early ?? null,
     syncFolder,
+    memory: {
+      done: async (at, _, sum) => {
+        expect([at, crc32Hex(await readFile(at))]).toEqual([temporary, sum]);
+        told.kept.push(sum);
+      },
+    },
     watch: {
       signal: new AbortController().signal,
       patience: createPatience(systemClock),
@@ -93,9 +100,22 @@ test("what was fetched before is not fetched again", async () => {
   expect(await requests()).toBe(before);
 });
 
-test("what came to nothing before is fetched now", async () => {
+test("what was not fetched before is fetched now", async () => {
   const { verdict } = await received({ early: Promise.resolve(null) });
   expect(verdict).toBe("verified");
+});
+
+test("what failed before is left to the long way", async () => {
+  const before = await requests();
+  const { verdict, told } = await received({ early: Promise.resolve(new Fault("STORE_UNAVAILABLE")) });
+  expect([verdict, told.moved, told.retries]).toEqual([null, 0, ["STORE_UNAVAILABLE"]]);
+  expect(await requests()).toBe(before);
+});
+
+test("bytes that are not as the ETag says are kept for the long way, which finds out whether it is an MD5", async () => {
+  const { verdict, told, path } = await received({ expected: { kind: "md5", md5: "0".repeat(32) } });
+  expect([verdict, told.moved, told.retries, told.kept]).toEqual([null, 0, [], [crc32]]);
+  expect(existsSync(path)).toBe(false);
 });
 
 test.each<[string, Record<string, unknown>, string]>([
@@ -104,7 +124,7 @@ test.each<[string, Record<string, unknown>, string]>([
   ["a busy store", { kind: "error" }, "THROTTLED"],
 ])("%s is left to the long way, and nothing is put in place", async (_, action, code) => {
   await store.arm({ op: "GetObject", times: 1, action });
-  const { verdict, told, path } = await received();
+  const { verdict, told, path } = await received({ expected: { kind: "whole", crc32 } });
   expect([verdict, told.moved, told.retries]).toEqual([null, 0, [code]]);
   expect(existsSync(path)).toBe(false);
 });

@@ -189,16 +189,18 @@ async function byParts(engine: Engine, job: Verified, parts: readonly PartSum[])
     at += length;
   }
   const handle = await open(target.path, "r");
+  const written: Promise<void>[] = [];
   try {
     for (const piece of pieces) {
       const { fileOffset: offset, length, crc32 } = piece;
       const sum = await checksumSlice({ fd: handle.fd, path: target.path, offset, length });
-      if (sum === crc32) await memory.done(target.path, piece, sum);
-      else await memory.forget(target.path, piece);
+      written.push(sum === crc32 ? memory.done(target.path, piece, sum) : memory.forget(target.path, piece));
     }
   } finally {
+    await Promise.allSettled(written);
     await handle.close();
   }
+  await Promise.all(written);
   await receiveFile(engine, { ...target, pieces }, { memory, watch });
   return "verified";
 }
@@ -209,7 +211,7 @@ async function readAgain(engine: Engine, job: Verified, first: string[]): Promis
   let suspects: readonly Piece[] = target.pieces;
   let before = first;
   for (let readings = 0; readings < MOST_READINGS_AGAIN; readings++) {
-    for (const piece of suspects) await memory.forget(target.path, piece);
+    await Promise.all(suspects.map((piece) => memory.forget(target.path, piece)));
     const sums = await receiveFile(engine, target, { memory, watch });
     if (await isRight(target, { expected, sums, signal: watch.signal })) return "verified";
     suspects = target.pieces.filter((_, index) => sums[index] !== before[index]);
@@ -217,7 +219,7 @@ async function readAgain(engine: Engine, job: Verified, first: string[]): Promis
     if (suspects.length === 0 && (await isInDoubt(job))) return "unverified";
     if (suspects.length === 0) break;
   }
-  for (const piece of target.pieces) await memory.forget(target.path, piece);
+  await Promise.all(target.pieces.map((piece) => memory.forget(target.path, piece)));
   await rm(target.path, { force: true });
   throw mismatch(job);
 }

@@ -18,6 +18,11 @@ test("calls are made at once, handed over for a while after one that was slow, a
   expect(atOnce(taking(1), later)).toBe("now");
 });
 
+test("of many calls in a row one is handed over, so that others have their turn", async () => {
+  const calls = await Promise.all(Array.from({ length: 512 }, async () => atOnce(taking(0), later)));
+  expect(calls.filter((how) => how === "later")).toHaveLength(2);
+});
+
 test("what fails is thrown", () => {
   expect(() =>
     atOnce<string>(() => {

@@ -3,13 +3,14 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { Operation } from "#protocol/operations.ts";
+import type { PlannedPart } from "#storage/plan.ts";
 import { completeBody, readAbort, readComplete, readCreate, readListParts } from "#storage/answers.ts";
 import { callSummed } from "./call-summed.ts";
 import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
-import { attempting, type SendJob } from "./send-job.ts";
+import { attempting, type SendJob, type SentPart } from "./send-job.ts";
 import { isDone, sendPart, sumAhead } from "./send-part.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
@@ -145,20 +146,25 @@ async function ensureUpload(engine: Engine, job: SendJob): Promise<void> {
   }
   if (job.memory.isFresh || job.memory.parts.size === job.plan.parts.length) return;
   const planned = new Map(job.plan.parts.map((part) => [part.partNumber, part]));
+  const adopt = async (part: PlannedPart, sent: SentPart) => {
+    await job.memory.acknowledge(part.partNumber, sent);
+    job.watch.onPart(part, "kept");
+  };
   for (let after: number | null = 0; after !== null;) {
     const operation: Operation = { op: "parts", key: job.key, uploadId, after };
     const page: ReturnType<typeof readListParts> = await withRetry(engine.retrier, attempting(job), () =>
       callStore(engine, { operation, signal: job.watch.signal }, readListParts),
     );
+    const adopted: Promise<void>[] = [];
     for (const listed of page.parts) {
       const part = planned.get(listed.partNumber);
       if (part === undefined || job.memory.parts.has(listed.partNumber) || listed.sizeBytes !== part.length) continue;
       const sums = job.knownSums(part);
       // Without a checksum on both sides nothing says that these are our bytes.
       if (sums === null || listed.crc32 !== sums.crc32) continue;
-      await job.memory.acknowledge(listed.partNumber, { etag: listed.etag, crc32: sums.crc32 });
-      job.watch.onPart(part, "kept");
+      adopted.push(adopt(part, { etag: listed.etag, crc32: sums.crc32 }));
     }
+    await Promise.all(adopted);
     after = page.nextAfter;
   }
 }
