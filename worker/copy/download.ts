@@ -186,7 +186,12 @@ async function downloadOne(
     onRetry: tally.retried,
   };
   const [piece] = pieces;
-  if (pieces.length === 1 && piece !== undefined && isFetchable(engine, piece) && memory.sumOf(temporary, piece) === null) {
+  if (
+    pieces.length === 1 &&
+    piece !== undefined &&
+    isFetchable(engine, piece) &&
+    memory.sumOf(temporary, piece) === null
+  ) {
     const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
     const { sync: syncFolder } = folders;
     const small = { piece, expected, temporary, path, early, memory, watch, syncFolder };
