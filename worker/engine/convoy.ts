@@ -19,8 +19,10 @@ export interface Place {
   leave(): void;
 }
 
-/** In round trips: what was given at once goes out within one, and then the link would stand empty. */
-const TICK = { roundTrips: 0.5, leastMs: 25, mostMs: 75 };
+/** In round trips. What is given at a tick goes out at once, so all of it together must be small beside the queue of a link. */
+const TICK = { roundTrips: 0.25, leastMs: 8, mostMs: 75 };
+/** After which one is given bytes again. */
+const TURN = { roundTrips: 0.5, leastMs: 25, mostMs: 75 };
 /** Fewer have next to nothing to gain. */
 const LEAST_MEMBERS = 8;
 /** Nearer stores are reached before anything could be learned. */
@@ -40,12 +42,14 @@ const PIECE_BYTES = 96 * 1024;
 const WINDOW_GRANTS = 4;
 
 /** What may be given grows with time, and is never more than two ticks' worth and a piece. */
-const gather = (bytes: number, { rate, passedMs }: { rate: number; passedMs: number }): number =>
-  Math.min(bytes + (rate * passedMs) / 1000, GRANT_BYTES + (rate * TICK.mostMs * 2) / 1000);
+const gather = (
+  bytes: number,
+  { rate, passedMs, tickMs }: { rate: number; passedMs: number; tickMs: number },
+): number => Math.min(bytes + (rate * passedMs) / 1000, GRANT_BYTES + (rate * tickMs * 2) / 1000);
 const within = ({ roundTrips, leastMs, mostMs }: typeof REVIEW, rttMs: number): number =>
   Math.min(mostMs, Math.max(leastMs, roundTrips * rttMs));
 /** Where the store is further away, more at a time and not as often: a piece costs the same CPU whatever its size. */
-const pieceBytes = (rttMs: number): number => Math.floor((PIECE_BYTES * within(TICK, rttMs)) / TICK.leastMs);
+const pieceBytes = (rttMs: number): number => Math.floor((PIECE_BYTES * within(TURN, rttMs)) / TURN.leastMs);
 
 interface Member {
   lengthBytes: number;
@@ -176,10 +180,10 @@ export function createConvoy(parts: {
         continue;
       }
       one.wasHeld ||= one.waiting !== null;
-      one.tokens = gather(one.tokens, { rate: one.pace, passedMs });
+      one.tokens = gather(one.tokens, { rate: one.pace, passedMs, tickMs: TICK.mostMs });
       together += one.pace;
     }
-    budget = gather(budget, { rate: together, passedMs });
+    budget = gather(budget, { rate: together, passedMs, tickMs: within(TICK, wire.rttMs() ?? 0) });
     // Who lags most goes first, and all together get no more at once than the link carries until the next tick.
     const due = [...members].filter((one) => one.pace < Infinity && one.waiting !== null && one.tokens > 0);
     const piece = pieceBytes(wire.rttMs() ?? 0);
