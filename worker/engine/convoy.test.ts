@@ -26,9 +26,12 @@ interface Line {
 
 /**
  * Connections over one link with one queue, as fluids: each has so much under way as its window allows, and the queue makes
- * all round trips longer. Returns when each of them was through, in ms.
+ * all round trips longer. Returns when each of them was through, in ms, and the most bytes that were given in one moment.
  */
-async function sail(line: Line, windows: readonly number[]): Promise<{ ends: number[]; longestRttMs: number }> {
+async function sail(
+  line: Line,
+  windows: readonly number[],
+): Promise<{ ends: number[]; longestRttMs: number; mostAtOnce: number }> {
   const { carries, leastRttMs, isLast = true, isFree = false } = line;
   let queue = 0;
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
@@ -61,6 +64,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<{ ends: num
     }
   };
   let longestRttMs = 0;
+  let mostAtOnce = 0;
   const startedAt = performance.now();
   while (ships.some(({ endMs }) => endMs === 0)) {
     let into = 0;
@@ -75,10 +79,15 @@ async function sail(line: Line, windows: readonly number[]): Promise<{ ends: num
       }
     }
     queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
-    if (performance.now() - startedAt > 7_000) longestRttMs = Math.max(longestRttMs, rttMs());
+    const before = ships.reduce((sum, { given }) => sum + given, 0);
     await vi.advanceTimersByTimeAsync(STEP_MS);
+    const given = ships.reduce((sum, ship) => sum + ship.given, 0) - before;
+    if (performance.now() - startedAt > 7_000) {
+      longestRttMs = Math.max(longestRttMs, rttMs());
+      mostAtOnce = Math.max(mostAtOnce, given);
+    }
   }
-  return { ends: ships.map(({ endMs }) => endMs), longestRttMs };
+  return { ends: ships.map(({ endMs }) => endMs), longestRttMs, mostAtOnce };
 }
 
 /** As a lost packet in the first second leaves them. */
@@ -94,6 +103,12 @@ test("parts that began together end together, and sooner, over a link whose queu
   expect(Math.max(...together.ends)).toBeLessThan(Math.max(...alone.ends));
   expect(alone.longestRttMs).toBeGreaterThan(210);
   expect(together.longestRttMs).toBeLessThan(180);
+});
+
+test("no more is given in one moment than a link carries in half a round trip", async () => {
+  const { mostAtOnce } = await sail(LINE, UNEQUAL);
+  expect(mostAtOnce).toBeGreaterThan(0);
+  expect(mostAtOnce).toBeLessThan(LINE.carries * 0.05);
 });
 
 test.each([
