@@ -1,6 +1,6 @@
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
+import { crc32Hex } from "#storage/crc32.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { callStore, type Engine } from "../engine/engine.ts";
 import { createPins } from "../engine/pins.ts";
@@ -69,6 +69,6 @@ export function fetchSmall(
     });
     if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
     engine.signatures.forget(operation);
-    return { bytes, crc32: crc32(bytes).toString(16).padStart(8, "0") };
+    return { bytes, crc32: crc32Hex(bytes) };
   });
 }

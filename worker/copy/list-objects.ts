@@ -83,10 +83,16 @@ export async function* listPages(
   } while (token !== null);
 }
 
-/** All objects under a prefix. Faults: those of `listPages`. */
-export async function listObjects(from: From, about: { prefix: string; signal: AbortSignal }): Promise<ListedObject[]> {
+/** All objects under a prefix. `onPage` is shown those of each page as they come. Faults: those of `listPages`. */
+export async function listObjects(
+  from: From,
+  about: { prefix: string; signal: AbortSignal; onPage?: (objects: ListedObject[]) => void },
+): Promise<ListedObject[]> {
   const found: ListedObject[] = [];
-  for await (const { objects } of listPages(from, about)) found.push(...objects);
+  for await (const { objects } of listPages(from, about)) {
+    found.push(...objects);
+    about.onPage?.(objects);
+  }
   return found;
 }
 
@@ -99,7 +105,6 @@ export async function listEarly(
   about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedObject[]) => void },
 ): Promise<ListedObject[]> {
   const { onPage } = about;
-  const found: ListedObject[] = [];
   const enough = new AbortController();
   const peek = async () => {
     const signal = AbortSignal.any([about.signal, enough.signal]);
@@ -107,22 +112,16 @@ export async function listEarly(
       if (!enough.signal.aborted) onPage(objects);
     }
   };
-  const list = async () => {
-    try {
-      for await (const { objects } of listPages(from, about)) {
-        enough.abort();
-        found.push(...objects);
-        onPage(objects);
-      }
-    } finally {
+  const listed = listObjects(from, {
+    ...about,
+    onPage: (objects) => {
       enough.abort();
-    }
-    return found;
-  };
-  const listed = list();
+      onPage(objects);
+    },
+  });
   // What goes wrong there the list itself will tell.
   void peek().catch(() => undefined);
-  return listed;
+  return listed.finally(() => enough.abort());
 }
 
 /** Fit into the first packets of an answer. */

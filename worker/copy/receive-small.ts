@@ -36,29 +36,42 @@ export async function receiveSmall(engine: Engine, file: SmallFile): Promise<"ve
   if (engine.retrier.breaker.isDown) return null;
   const fetched = await fetchCounted(engine, file);
   if (fetched === null) return null;
-  const { bytes, crc32 } = fetched;
-  try {
-    if (!isRight(fetched, piece, expected)) {
-      watch.onMoved(-piece.length);
-      if (expected.kind !== "md5" && expected.kind !== "md5-parts") {
-        watch.onRetry(new Fault("CHECKSUM_MISMATCH", { op: "cp", subject: piece.key }));
-        return null;
-      }
-      // An ETag may be no MD5. Who finds that out does not need the bytes again.
-      await write(file, bytes);
-      await file.memory.done(file.temporary, piece, crc32);
-      return null;
-    }
-    await write(file, bytes);
-    await renameFile(file.temporary, file.path);
-    await file.syncFolder(dirname(file.path));
-  } catch {
-    if (isRight(fetched, piece, expected)) watch.onMoved(-piece.length);
+  const isAsExpected = isRight(fetched, piece, expected);
+  if (!isAsExpected) await leaveToLongWay(file, fetched);
+  if (!isAsExpected || !(await didWork(() => land(file, fetched)))) {
+    watch.onMoved(-piece.length);
     return null;
   }
   watch.patience.progressed();
   watch.onPiece(piece, "done");
   return expected.kind === "nothing" ? "unverified" : "verified";
+}
+
+/** What the disk refuses it refuses on the long way too, which says why. */
+async function didWork(work: () => Promise<void>): Promise<boolean> {
+  try {
+    await work();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function land(file: SmallFile, { bytes }: Fetched): Promise<void> {
+  await write(file, bytes);
+  await renameFile(file.temporary, file.path);
+  await file.syncFolder(dirname(file.path));
+}
+
+/** An ETag may be no MD5: who finds that out does not need the bytes again. */
+async function leaveToLongWay(file: SmallFile, { bytes, crc32 }: Fetched): Promise<void> {
+  const { piece, expected, watch, memory, temporary } = file;
+  if (expected.kind === "md5" || expected.kind === "md5-parts") {
+    await didWork(async () => {
+      await write(file, bytes);
+      await memory.done(temporary, piece, crc32);
+    });
+  } else watch.onRetry(new Fault("CHECKSUM_MISMATCH", { op: "cp", subject: piece.key }));
 }
 
 async function fetchCounted(engine: Engine, { piece, early, watch }: SmallFile): Promise<Fetched | null> {

@@ -67,9 +67,9 @@ export const renameFile = async (from: string, to: string): Promise<void> =>
     () => renameLater(from, to),
   );
 
-/** Date of the last change, and of the last reading. */
-export const setFileDate = async (path: string, date: Date): Promise<void> =>
+/** Date of the last change, and of the last reading: seconds since 1970. */
+export const setFileDate = async (path: string, seconds: number): Promise<void> =>
   atOnce(
-    () => utimesSync(path, date, date),
-    () => setDateLater(path, date, date),
+    () => utimesSync(path, seconds, seconds),
+    () => setDateLater(path, seconds, seconds),
   );

@@ -1,5 +1,6 @@
-import { lstat, open, readdir, rename, rm, utimes } from "node:fs/promises";
+import { lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { setFileDate } from "../engine/at-once.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
 
@@ -57,9 +58,9 @@ export async function clearPlaces(places: Places): Promise<void> {
   await rm(places.parts, { recursive: true, force: true });
 }
 
-/** Gives a file the date it had. */
+/** Gives a file the date it had. A disk that keeps no dates has the file all the same. */
 export async function setDate(path: string, mtimeMs: number): Promise<void> {
-  await utimes(path, mtimeMs / 1000, mtimeMs / 1000).catch(() => undefined);
+  await setFileDate(path, mtimeMs / 1000).catch(() => undefined);
 }
 
 async function moveAway(target: string, aside: string): Promise<boolean> {

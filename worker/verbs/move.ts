@@ -6,8 +6,8 @@ import { assertSafePath, prefixForFolder } from "../copy/address.ts";
 import { downloadFiles, type FileToDownload } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { EarlyFetches } from "../copy/fetch-early.ts";
-import { setFileDate } from "../engine/at-once.ts";
 import { codeOf } from "../engine/disk-fault.ts";
+import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";
 import type { Bench } from "./bench.ts";
 import { copyObjects } from "./copy-within.ts";
@@ -141,8 +141,7 @@ export async function fetchEntries(
       for (const entry of entries) {
         const path = job.pathOf(entry);
         if (entry.modifiedAtMs === null || failed.has(path)) continue;
-        // A disk that keeps no dates has the file all the same.
-        await setFileDate(path, new Date(entry.modifiedAtMs)).catch(() => undefined);
+        await setDate(path, entry.modifiedAtMs);
       }
       return tally;
     }),
