@@ -1,8 +1,10 @@
 import { build, type BuildOptions, type Plugin } from "esbuild";
+import { createRequire } from "node:module";
 import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/units.ts";
+import { KOFFI_ASSET } from "./engine/http/load-koffi.ts";
 import { buildSingleFile } from "./single-file/build-single-file.ts";
 
 /**
@@ -27,6 +29,8 @@ const options = {
   keepNames: true,
   sourcemap: false,
   legalComments: "none",
+  // The bundle knows no place of its own; what asks for one finds nothing there.
+  define: { "import.meta.filename": '""' },
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
@@ -129,6 +133,8 @@ await mkdir(dist, { recursive: true });
 await writeFile(join(dist, "tidemark.mjs"), `${banner}\n${script}`);
 await tell("tidemark.mjs");
 if (process.platform === "linux") {
-  await buildSingleFile({ script, outfile: join(dist, "tidemark") });
+  const koffi = createRequire(import.meta.filename).resolve(`@koromix/koffi-linux-${process.arch}`);
+  const assets = { [KOFFI_ASSET]: join(dirname(koffi), `linux_${process.arch}`, "koffi.node") };
+  await buildSingleFile({ script, outfile: join(dist, "tidemark"), assets });
   await tell("tidemark");
 } else process.stdout.write("dist/tidemark, which runs without Node, is made on Linux only\n");

@@ -41,7 +41,7 @@ test("where nobody can take more, nobody is held", () => {
 });
 
 const RATE = 18 * MB;
-const start = () => startLinkRate({ at: 0, rate: RATE, count: 40, rttMs: 100 });
+const start = () => startLinkRate({ at: 0, rate: RATE, counted: 40, rttMs: 100 });
 
 /** As long as the looks say: what each of them gives. */
 function follow(state: LinkRate, looks: readonly Partial<LinkSample>[]) {

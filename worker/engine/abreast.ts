@@ -18,7 +18,7 @@ export interface Sailing {
 /** None is slowed down below this share of the mean. */
 const LEAST_SHARE = 0.4;
 /** Nearer to its share than this is as good as there. */
-const ABLE_SHARE = 0.9;
+export const ABLE_SHARE = 0.9;
 
 /**
  * Bytes per second for each; Infinity: as many as it can. Who cannot take its share leaves the rest of it to the others, unless
@@ -84,12 +84,12 @@ const FOREIGN_MS = 4_000;
 /** What the system takes from a program for a connection before it has gone out. */
 const BUFFER_BYTES = 256 * 1024;
 
-/** `rate`: as fast as `count` connections went by themselves. */
-export const startLinkRate = (about: { at: number; rate: number; count: number; rttMs: number }): LinkRate => ({
+/** `rate`: as fast as connections went by themselves. `counted`: how many of them have their bytes counted out. */
+export const startLinkRate = (about: { at: number; rate: number; counted: number; rttMs: number }): LinkRate => ({
   phase: "draining",
   carries: about.rate,
   first: about.rate,
-  buffered: about.count * BUFFER_BYTES + (about.rate * about.rttMs) / 1000,
+  buffered: about.counted * BUFFER_BYTES + (about.rate * about.rttMs) / 1000,
   queuedAt: null,
   at: about.at,
 });

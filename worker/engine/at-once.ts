@@ -38,6 +38,22 @@ export function atOnce<T>(now: () => T, later: () => Promise<T>): T | Promise<T>
   return done;
 }
 
+/** For calls that read from the disk and do more than that, so that only a long time says that it was the disk. */
+export interface DiskSense {
+  /** They may be made at once. */
+  isQuick(): boolean;
+  /** One took so long. */
+  took(ms: number): void;
+}
+
+const SLOW_WITH_MORE_MS = 12;
+export const diskSense: DiskSense = {
+  isQuick: () => toHandOver === 0,
+  took: (ms) => {
+    if (ms > SLOW_WITH_MORE_MS) toHandOver = HANDED_OVER;
+  },
+};
+
 const [openLater, closeLater, statLater] = [promisify(open), promisify(close), promisify(fstat)];
 const [renameLater, setDateLater] = [promisify(rename), promisify(utimes)];
 

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createConvoy, type Convoy, type Place } from "./convoy.ts";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setImmediate", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -22,6 +22,8 @@ interface Line {
   isLast?: boolean;
   /** The convoy is asked, but what it says is not done. */
   isFree?: boolean;
+  /** The sockets keep to a pace by themselves, and tell. */
+  isPaced?: boolean;
 }
 
 /**
@@ -31,23 +33,43 @@ interface Line {
 async function sail(
   line: Line,
   windows: readonly number[],
-): Promise<{ ends: number[]; longestRttMs: number; mostAtOnce: number }> {
-  const { carries, leastRttMs, isLast = true, isFree = false } = line;
+): Promise<{ ends: number[]; paces: number[]; longestRttMs: number; mostAtOnce: number; handshakes: number }> {
+  const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false } = line;
   let queue = 0;
+  let handshakes = 0;
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
   const convoy: Convoy = createConvoy({
     clock,
-    wire: { rttMs: () => leastRttMs, measureRtt: () => Promise.resolve(rttMs()) },
+    wire: {
+      rttMs: () => leastRttMs,
+      measureRtt: () => {
+        handshakes++;
+        return Promise.resolve(rttMs());
+      },
+    },
     isLast: () => isLast,
   });
-  const ships = windows.map((window) => ({
+  const ships = windows.map((window, at) => ({
     window,
     given: 0,
     gone: 0,
+    pace: Infinity,
+    /** Of a request that the same connection carried before. */
+    goneBefore: at * 1_000,
     isAsking: false,
     endMs: 0,
     place: convoy.join(PART_BYTES),
   }));
+  if (isPaced) {
+    for (const ship of ships) {
+      ship.place.begins({
+        pace: (bytesPerSecond) => {
+          ship.pace = isFree ? Infinity : bytesPerSecond;
+        },
+        told: () => ({ ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs() }),
+      });
+    }
+  }
   const give = (ship: (typeof ships)[number], bytes: number) => {
     ship.given += bytes;
     ship.place.moved(bytes);
@@ -70,7 +92,8 @@ async function sail(
     let into = 0;
     for (const ship of ships) {
       load(ship);
-      const out = Math.min(ship.given - ship.gone, (ship.window * STEP_MS) / rttMs());
+      const able = Math.min((ship.window * STEP_MS) / rttMs(), (ship.pace * STEP_MS) / 1000);
+      const out = Math.min(ship.given - ship.gone, able);
       ship.gone += out;
       into += out;
       if (ship.gone >= PART_BYTES && ship.endMs === 0) {
@@ -87,7 +110,8 @@ async function sail(
       mostAtOnce = Math.max(mostAtOnce, given);
     }
   }
-  return { ends: ships.map(({ endMs }) => endMs), longestRttMs, mostAtOnce };
+  const [ends, paces] = [ships.map(({ endMs }) => endMs), ships.map(({ pace }) => pace)];
+  return { ends, paces, longestRttMs, mostAtOnce, handshakes };
 }
 
 /** As a lost packet in the first second leaves them. */
@@ -95,14 +119,24 @@ const UNEQUAL = Array.from({ length: 40 }, (_, at) => (at % 4 === 0 ? 45_000 : 9
 const spread = (ends: readonly number[]) => Math.max(...ends) - Math.min(...ends);
 const LINE: Line = { carries: 12_000_000, leastRttMs: 100 };
 
-test("parts that began together end together, and sooner, over a link whose queue is drained", async () => {
-  const alone = await sail({ ...LINE, isFree: true }, UNEQUAL);
-  const together = await sail(LINE, UNEQUAL);
+test.each([
+  ["bytes are counted out", LINE],
+  ["sockets are told a pace", { ...LINE, isPaced: true }],
+])("parts that began together end together, and sooner, over a link whose queue is drained: %s", async (_, line) => {
+  const alone = await sail({ ...line, isFree: true }, UNEQUAL);
+  const together = await sail(line, UNEQUAL);
   expect(spread(alone.ends)).toBeGreaterThan(3_000);
   expect(spread(together.ends)).toBeLessThan(spread(alone.ends) / 4);
   expect(Math.max(...together.ends)).toBeLessThan(Math.max(...alone.ends));
   expect(alone.longestRttMs).toBeGreaterThan(210);
   expect(together.longestRttMs).toBeLessThan(180);
+});
+
+test("sockets that tell spare the handshakes, and are as free as before when they have carried their part", async () => {
+  const { handshakes, paces } = await sail({ ...LINE, isPaced: true }, UNEQUAL);
+  expect(handshakes).toBe(0);
+  expect(paces.every((pace) => pace === Infinity)).toBe(true);
+  expect((await sail(LINE, UNEQUAL)).handshakes).toBeGreaterThan(0);
 });
 
 test("no more is given in one moment than a link carries in half a round trip", async () => {
@@ -115,37 +149,49 @@ test.each([
   ["others wait for a place", { ...LINE, isLast: false }, UNEQUAL],
   ["the store is near", { carries: 12_000_000, leastRttMs: 4 }, UNEQUAL.map((window) => window / 25)],
   ["there are few of them", { carries: 1_200_000, leastRttMs: 100 }, [45_000, 90_000, 90_000]],
+  ["others wait for a place, paced or not", { ...LINE, isLast: false, isPaced: true }, UNEQUAL],
 ] as const)("nobody waits where %s", async (_, line, windows) => {
   const free = await sail({ ...line, isFree: true }, windows);
   expect(await sail(line, windows)).toEqual(free);
 });
 
-test("connections that losses hold back get no less than they can take, and the others the rest", async () => {
-  const windows = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 8_000 : 14_000));
-  const line: Line = { carries: 100_000_000, leastRttMs: 100 };
-  const alone = await sail({ ...line, isFree: true }, windows);
-  const together = await sail(line, windows);
-  expect(Math.max(...together.ends)).toBeLessThanOrEqual(Math.max(...alone.ends) * 1.01);
-});
+test.each([
+  ["bytes are counted out", false],
+  ["sockets are told a pace", true],
+])(
+  "connections that losses hold back get no less than they can take, and the others the rest: %s",
+  async (_, isPaced) => {
+    const windows = Array.from({ length: 40 }, (_, at) => (at % 2 === 0 ? 8_000 : 14_000));
+    const line: Line = { carries: 100_000_000, leastRttMs: 100, isPaced };
+    const alone = await sail({ ...line, isFree: true }, windows);
+    const together = await sail(line, windows);
+    expect(Math.max(...together.ends)).toBeLessThanOrEqual(Math.max(...alone.ends) * 1.01);
+  },
+);
 
-test("who has to wait is called when there is something for it, and not any more when it has left", async () => {
+/** Ten that take what they get until each of them has to wait. */
+async function waiting(presentRttMs: number) {
   const convoy = createConvoy({
     clock,
-    wire: { rttMs: () => 100, measureRtt: () => Promise.resolve(300) },
+    wire: { rttMs: () => 100, measureRtt: () => Promise.resolve(presentRttMs) },
     isLast: () => true,
   });
   const places: Place[] = Array.from({ length: 10 }, () => convoy.join(100_000_000));
   const calls = places.map(() => 0);
+  const asleep = new Set<number>();
   /** Takes until there is nothing more. */
   const empty = (place: Place, index: number) => {
     const goOn = () => {
       calls[index] = (calls[index] ?? 0) + 1;
+      asleep.delete(index);
       empty(place, index);
     };
     for (let count = 1, most = 4; count > 0 && most > 0; most--) {
       count = place.take(32 * 1024, goOn);
       place.moved(count);
-      if (count === 0) waits.add(index);
+      if (count > 0) continue;
+      waits.add(index);
+      asleep.add(index);
     }
   };
   const waits = new Set<number>();
@@ -153,10 +199,25 @@ test("who has to wait is called when there is something for it, and not any more
     for (const [index, place] of places.entries()) if (!waits.has(index)) empty(place, index);
     await vi.advanceTimersByTimeAsync(25);
   }
+  expect(waits.size).toBe(places.length);
+  return { places, calls, asleep };
+}
+
+test("who has to wait is called when there is something for it, and not any more when it has left", async () => {
+  const { places, calls } = await waiting(300);
   const [left] = places;
   left?.leave();
   const before = [...calls];
   await vi.advanceTimersByTimeAsync(5_000);
   expect(calls[0]).toBe(before[0]);
   expect(calls[1]).toBeGreaterThan((before[1] ?? 0) + 5);
+});
+
+test("who waits among too few is called, and held back no more", async () => {
+  const { places, asleep } = await waiting(100);
+  expect(asleep.has(0)).toBe(true);
+  for (const place of places.slice(3)) place.leave();
+  await vi.advanceTimersByTimeAsync(1_000);
+  for (const index of [0, 1, 2]) expect(asleep.has(index)).toBe(false);
+  expect(places[0]?.take(10_000_000, () => undefined)).toBe(10_000_000);
 });

@@ -1,6 +1,6 @@
-import { pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
+import { ABLE_SHARE, pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
 import type { Clock } from "./clock.ts";
-import type { Wire } from "./http/wire.ts";
+import type { PacedSocket, Wire } from "./http/wire.ts";
 
 /** Gives the parts of the last round of an upload their bytes so that they arrive together: see `abreast.ts`. */
 export interface Convoy {
@@ -14,6 +14,8 @@ export interface Place {
    * has left is not called any more.
    */
   take(bytes: number, goOn: () => void): number;
+  /** It goes out by this socket, which keeps to a rate by itself: then all may always go. */
+  begins(socket: PacedSocket): void;
   /** The system has them; negative when they come again. */
   moved(bytes: number): void;
   leave(): void;
@@ -38,6 +40,8 @@ const GRANT_BYTES = 32 * 1024;
  * bursts nor keeps us busy; who gets so much waits longer for its next turn.
  */
 const PIECE_BYTES = 96 * 1024;
+/** A socket is told of nothing less. */
+const LEAST_CHANGE = 0.03;
 /** Below this a rate is guessed from too little. */
 const WINDOW_GRANTS = 4;
 
@@ -53,6 +57,10 @@ const pieceBytes = (rttMs: number): number => Math.floor((PIECE_BYTES * within(T
 
 interface Member {
   lengthBytes: number;
+  /** Null: its bytes are counted out. */
+  socket: PacedSocket | null;
+  /** By this socket, before it began. */
+  ackedBefore: number;
   movedBytes: number;
   /** Moved bytes at the last reviews. */
   seen: { at: number; bytes: number }[];
@@ -85,7 +93,8 @@ export function createConvoy(parts: {
   let probes: readonly [number | null, number | null] = [null, null];
 
   /** Whose bytes are counted gets them at the ticks only. */
-  const freeFor = (one: Member): number => (!isClose ? Infinity : one.pace === Infinity ? GRANT_BYTES : 0);
+  const freeFor = (one: Member): number =>
+    !isClose || one.socket !== null ? Infinity : one.pace === Infinity ? GRANT_BYTES : 0;
   const serve = (one: Member, most: number): number => {
     if (one.waiting === null) return 0;
     const bytes = Math.min(one.waiting.bytes, most);
@@ -107,14 +116,33 @@ export function createConvoy(parts: {
     const [first] = seen;
     return first === undefined || first.at >= now ? 0 : ((movedBytes - first.bytes) * 1000) / (now - first.at);
   };
+  const setPace = (one: Member, pace: number) => {
+    const isNew =
+      Math.abs(pace - one.pace) > one.pace * LEAST_CHANGE || (pace === Infinity) !== (one.pace === Infinity);
+    if (one.socket !== null && !isNew) return;
+    one.pace = pace;
+    one.socket?.pace(pace);
+  };
   const release = () => {
     link = null;
-    for (const one of members) one.pace = Infinity;
+    for (const one of members) setPace(one, Infinity);
+  };
+  /** What sockets tell: how far each is, and the shortest of their round trips; null when none tells. */
+  const ask = (): number | null => {
+    let least: number | null = null;
+    for (const one of members) {
+      const told = one.socket?.told() ?? null;
+      if (told === null) continue;
+      one.movedBytes = told.ackedBytes - one.ackedBefore;
+      if (told.rttMs > 0) least = Math.min(least ?? Infinity, told.rttMs);
+    }
+    return least;
   };
   const review = (now: number) => {
     const rttMs = wire.rttMs() ?? 0;
     isClose = parts.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
     const windowMs = within(WINDOW, rttMs);
+    const toldRttMs = ask();
     if (!isClose || now - joinedAt < within(SETTLE, rttMs)) {
       for (const one of members) one.seen = [];
       release();
@@ -130,35 +158,33 @@ export function createConvoy(parts: {
       spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
       one.seen.push({ at: now, bytes: one.movedBytes });
     }
-    probe();
+    if (toldRttMs === null) probe();
+    const counted = [...members].filter(({ socket }) => socket === null).length;
     if (link === null) {
       const isEnough =
         spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= members.size * WINDOW_GRANTS * GRANT_BYTES;
-      if (isEnough) link = startLinkRate({ at: now, rate, count: members.size, rttMs });
+      if (isEnough) link = startLinkRate({ at: now, rate, counted, rttMs });
       return;
     }
     const told = probes.filter((ms) => ms !== null);
-    const presentRttMs = told.length === 0 ? null : Math.min(...told);
+    const presentRttMs = toldRttMs ?? (told.length === 0 ? null : Math.min(...told));
     const { state, bytesPerSecond, isQueued } = steer(link, { at: now, rate, presentRttMs, rttMs });
     link = state;
-    const sailing = [...members].map((one) => ({
-      leftBytes: Math.max(0, one.lengthBytes - one.movedBytes),
-      rate: rateOf(one, now),
-      wasHeld: one.wasHeld,
-    }));
+    const sailing = [...members].map((one) => {
+      const oneRate = rateOf(one, now);
+      const wasHeld = one.socket === null ? one.wasHeld : oneRate >= one.pace * ABLE_SHARE;
+      return { leftBytes: Math.max(0, one.lengthBytes - one.movedBytes), rate: oneRate, wasHeld };
+    });
     const paces = bytesPerSecond === Infinity ? [] : pacesFor(sailing, { bytesPerSecond, isQueued });
     for (const [index, one] of [...members].entries()) {
-      one.pace = paces[index] ?? Infinity;
+      setPace(one, paces[index] ?? Infinity);
       one.wasHeld = false;
     }
   };
   const tick = () => {
     const now = clock.now();
-    if (members.size === 0 && timer !== null) {
-      clearInterval(timer);
-      timer = null;
-      return;
-    }
+    timer = null;
+    if (members.size === 0) return;
     const isToReview = now - reviewedAt >= within(REVIEW, wire.rttMs() ?? 0);
     if (isToReview) {
       reviewedAt = now;
@@ -166,13 +192,19 @@ export function createConvoy(parts: {
     }
     const passedMs = now - tickedAt;
     tickedAt = now;
+    sleep();
     // A handshake shall not wait behind what is given now: it would see a queue that is gone until the next tick.
     if (isToReview) setImmediate(() => give(passedMs));
     else give(passedMs);
   };
+  const isCounting = () => isClose && [...members].some(({ socket }) => socket === null);
+  const sleep = () => {
+    timer = setTimeout(tick, within(isCounting() ? TICK : REVIEW, wire.rttMs() ?? 0)).unref();
+  };
   const give = (passedMs: number) => {
     let together = 0;
     for (const one of members) {
+      if (one.socket !== null) continue;
       if (one.pace === Infinity) {
         // Different for each, or all of them would be due in the same tick.
         one.tokens = clock.random() * GRANT_BYTES;
@@ -198,6 +230,8 @@ export function createConvoy(parts: {
     join: (lengthBytes) => {
       const me: Member = {
         lengthBytes,
+        socket: null,
+        ackedBefore: 0,
         movedBytes: 0,
         seen: [],
         pace: Infinity,
@@ -211,7 +245,7 @@ export function createConvoy(parts: {
       if (timer === null) {
         tickedAt = joinedAt;
         reviewedAt = joinedAt;
-        timer = setInterval(tick, within(TICK, wire.rttMs() ?? 0)).unref();
+        sleep();
       }
       return {
         take: (bytes, goOn) => {
@@ -220,10 +254,18 @@ export function createConvoy(parts: {
           if (free === 0) me.waiting = { bytes, goOn };
           return free;
         },
+        begins: (socket) => {
+          me.socket = socket;
+          me.ackedBefore = socket.told()?.ackedBytes ?? 0;
+          me.movedBytes = 0;
+          me.seen = [];
+          me.pace = Infinity;
+        },
         moved: (bytes) => {
-          me.movedBytes += bytes;
+          if (me.socket === null) me.movedBytes += bytes;
         },
         leave: () => {
+          if (me.socket !== null) setPace(me, Infinity);
           members.delete(me);
           me.waiting = null;
         },

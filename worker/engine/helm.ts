@@ -24,6 +24,8 @@ export interface Helm {
 }
 
 const LOOK_EVERY_MS = 50;
+/** As long as nobody waits: then there is nothing to decide. */
+const REST_EVERY_MS = 250;
 /** Ends its own timer after so many looks at nothing. */
 const MOST_EMPTY_LOOKS = 20;
 
@@ -43,6 +45,7 @@ export function createHelm(parts: {
   const { clock, gate, meter, limits } = parts;
   let state = startGovernor(limits, clock.now());
   let timer: NodeJS.Timeout | null = null;
+  let everyMs = LOOK_EVERY_MS;
   let load = startLoad(clock.now());
   let emptyLooks = 0;
   let isThrottled = false;
@@ -54,6 +57,12 @@ export function createHelm(parts: {
   const stop = () => {
     if (timer !== null) clearInterval(timer);
     timer = null;
+  };
+  const lookEvery = (ms: number) => {
+    if (timer !== null && ms === everyMs) return;
+    stop();
+    everyMs = ms;
+    timer = setInterval(look, ms).unref();
   };
   const measure = () => {
     if (isMeasuring || presentRttMs !== null) return;
@@ -92,6 +101,8 @@ export function createHelm(parts: {
     );
     if (answered !== null) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
+    const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
+    lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
     if (state.width === gate.width) return;
     // Connections first: who is let in wants one.
     parts.onWidth(state.width);
@@ -101,8 +112,9 @@ export function createHelm(parts: {
   };
   const wake = () => {
     emptyLooks = 0;
-    if (timer !== null) return;
-    timer = setInterval(look, LOOK_EVERY_MS).unref();
+    const isAwake = timer !== null;
+    lookEvery(LOOK_EVERY_MS);
+    if (isAwake) return;
     // Those that wait for the first places are in line in a moment.
     setImmediate(look);
   };

@@ -227,8 +227,12 @@ function meteredBody(
   const reader = source.reader(part, isSummed ? crc32 : null);
   let moved = 0;
   const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
+  // What is summed again has to come by here.
+  const lies = isSummed ? null : source.placeOf(part);
+  const pass = (bytes: number): number | Promise<number> => lane.tryTake(bytes) || lane.takeSome(bytes, signal);
   const body: UploadBody = {
     lengthBytes: length,
+    ...(lies !== null && { file: { ...lies, pass } }),
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
       const wanted = Math.min(into.length, length - at);
@@ -236,7 +240,10 @@ function meteredBody(
       if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
       return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
     },
-    ...(place !== null && { allow: (bytes: number, goOn: () => void) => place.take(bytes, goOn) }),
+    ...(place !== null && {
+      allow: (bytes: number, goOn: () => void) => place.take(bytes, goOn),
+      begins: place.begins,
+    }),
     sent: (bytes) => {
       if (bytes > 0) engine.meter.add(bytes);
       moved += bytes;

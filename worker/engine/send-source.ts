@@ -12,6 +12,8 @@ export interface SendSource {
   assertUnchanged(): Promise<void>;
   /** `crc32Hex` as that of `createPartReader`. */
   reader(part: PlannedPart, crc32Hex: string | null): PartReader;
+  /** Where the bytes of a part lie as they are sent; null when they lie nowhere so. */
+  placeOf(part: PlannedPart): { fd: number; offset: number } | null;
   /** Faults: READ_FAILED, SOURCE_CHANGED. */
   sum(part: PlannedPart, checksum: StoreChecksum): Promise<PartSums>;
   close(): Promise<void>;
@@ -32,6 +34,7 @@ export async function openFileSource(file: { path: string; identity: FileIdentit
     return {
       assertUnchanged: () => assertUnchanged({ fd }, identity, path),
       reader: (part, crc32Hex) => createPartReader(sliceOf(part), crc32Hex),
+      placeOf: ({ offset }) => ({ fd, offset }),
       sum: (part, checksum) => sumSlice(sliceOf(part), checksum),
       close: () => closeFile(fd),
     };

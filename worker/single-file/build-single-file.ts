@@ -9,16 +9,23 @@ import { appendNote } from "./append-note.ts";
 const NOTE = "NODE_SEA_BLOB";
 const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2:";
 
+export interface SingleFile {
+  script: string;
+  outfile: string;
+  /** Files that it carries, by the names it asks for them. */
+  assets: Record<string, string>;
+}
+
 /**
  * Makes one executable of a CommonJS text and the Node that runs this: for Linux, on Linux. The same text makes the same
  * file, byte for byte. The text lies in it compiled, which takes a third off the time to start.
  * @throws Error when this Node cannot be made into one
  */
-export async function buildSingleFile({ script, outfile }: { script: string; outfile: string }): Promise<void> {
+export async function buildSingleFile({ script, outfile, assets }: SingleFile): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-single-file-"));
   try {
     await writeFile(join(folder, "tidemark.cjs"), script);
-    await writeFile(join(folder, "config.json"), JSON.stringify(CONFIG));
+    await writeFile(join(folder, "config.json"), JSON.stringify({ ...CONFIG, assets }));
     // Compiled code holds numbers that V8 draws by chance.
     const args = ["--random-seed=1", "--experimental-sea-config", "config.json"];
     await promisify(execFile)(process.execPath, args, { cwd: folder, env: { NODE_ENV: "production" } });

@@ -101,6 +101,7 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
   return {
     assertUnchanged: () => Promise.resolve(),
     reader,
+    placeOf: () => null,
     sum: async (part, checksum) => {
       const { read } = reader(part, null);
       const buffer = Buffer.allocUnsafe(SUM_BYTES);

@@ -89,6 +89,7 @@ const sourceOf = (
   assertUnchanged: about.assertUnchanged,
   close: about.close,
   reader: (part, sum) => readerOf(part, pieces(), { crc32Hex: sum, path: about.path }),
+  placeOf: () => null,
   sum: (part, checksum) => sumPart(readerOf(part, pieces(), { crc32Hex: null, path: about.path }), part, checksum),
 });
 

@@ -8,6 +8,8 @@ import type { Failure } from "./entries.ts";
 import { EXIT, shownName, type Verb } from "./verb.ts";
 
 const TICK_MS = 100;
+/** Where nothing is drawn: for milestones, and for a line a second. */
+const UNSEEN_TICK_MS = 250;
 /** The screen shows this many failures; `--json` has them all. */
 const MOST_SHOWN = 50;
 
@@ -72,7 +74,7 @@ function watch({ terminal }: Verb, tally: Tally, moving: () => Moving): NodeJS.T
       terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
     }
     quarters = now;
-  }, TICK_MS);
+  }, terminal.isLive ? TICK_MS : UNSEEN_TICK_MS);
 }
 
 function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {

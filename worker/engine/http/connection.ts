@@ -89,7 +89,7 @@ export class Connection {
   #ready(): void {
     if (this.#state !== "connecting") return;
     this.#state = "idle";
-    if (!this.origin.isTls) this.#direct = directSocketOf(this.#socket);
+    if (!this.origin.isTls) this.#direct = directSocketOf(this.#socket, this.#shared.straight);
     this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
     this.#socket.unref();
     this.#owner.onReady(this);
@@ -134,11 +134,12 @@ export class Connection {
   }
 
   #send(head: string, body: UploadBody): void {
-    const { buffers, now } = this.#shared;
+    const { buffers, disk, now } = this.#shared;
     try {
       this.#sending = new Sending({
         socket: this.#socket,
         direct: this.#direct,
+        disk,
         head,
         body,
         buffers,

@@ -1,6 +1,7 @@
 import type { SignedRequest } from "#protocol/operations.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
+import type { Told } from "./system-calls.ts";
 
 /** One request and what becomes of its answer, as the callers of the wire describe it. */
 export interface Exchange {
@@ -27,10 +28,30 @@ export interface UploadBody {
    * is worth to ask again. Time until then is not silence of the network either.
    */
   allow?(bytes: number, goOn: () => void): number;
+  /** Where the bytes lie as they are sent, when they do: then they may go from there to the socket, and not be read. */
+  file?: FileBody;
+  /** It begins to go out by this one; again when it starts over. Not called where sockets cannot be told how fast. */
+  begins?(socket: PacedSocket): void;
   /** Bytes now in the kernel's hands; negative when the wire starts over. */
   sent(bytes: number): void;
   /** Present rate of one connection, to judge how long the last bytes may stay in the kernel's buffers. */
   bytesPerSecond(): number;
+}
+
+/** A socket that can be told how fast to send, and asked what has become of it. */
+export interface PacedSocket {
+  /** Until told otherwise. Infinity: as fast as it can. */
+  pace(bytesPerSecond: number): void;
+  /** Null when it cannot be told any more. */
+  told(): Told | null;
+}
+
+export interface FileBody {
+  fd: number;
+  /** Of the body's first byte. */
+  offset: number;
+  /** How many of `bytes` may go; at least one. What `read` waits for, too. */
+  pass(bytes: number): number | Promise<number>;
 }
 
 export interface Sink {

@@ -23,7 +23,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
     () => near.destroy(),
     () => far.destroy(),
   );
-  const direct = directSocketOf(near);
+  const direct = directSocketOf(near, () => null);
   if (direct === null) throw new Error("a TCP socket has a descriptor");
   return { near, far, direct };
 }

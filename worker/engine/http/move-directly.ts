@@ -1,6 +1,9 @@
 import { readSync, writeSync } from "node:fs";
 import type { Socket } from "node:net";
 import { codeOf } from "../disk-fault.ts";
+import type { RoomWatch } from "./room-watch.ts";
+import type { PacedSocket } from "./exchange.ts";
+import type { FileSlice, SystemCalls } from "./system-calls.ts";
 
 /**
  * Bytes between our buffers and a TCP socket by one system call each, past the streams of Node: a socket
@@ -18,13 +21,30 @@ export interface DirectSocket {
    * when the connection is broken.
    */
   read(into: Buffer): number | null;
+  /**
+   * Bytes of an open file. `took`: how many the kernel had room for. "full": none now; "failed": this way does not go, or not
+   * now.
+   */
+  sendFile(from: FileSlice): number | "full" | "failed";
+  /** `goOn` is called once, when there is room again. False: nobody can tell. */
+  whenRoom(goOn: () => void): boolean;
+  /** It is not called any more. */
+  forgetRoom(goOn: () => void): void;
+  /** Null where the system cannot do that. */
+  paced(): PacedSocket | null;
+}
+
+/** What goes straight from files to sockets, and who looks when sockets have room again. */
+export interface Straight {
+  calls: SystemCalls;
+  rooms: RoomWatch;
 }
 
 const hasDescriptor = (handle: unknown): handle is { fd: number } =>
   typeof handle === "object" && handle !== null && "fd" in handle && typeof handle.fd === "number";
 
 /** Null where a socket has no descriptor to show. Not for TLS: what its descriptor carries is not what it means. */
-export function directSocketOf(socket: Socket): DirectSocket | null {
+export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
   const handle: unknown = Reflect.get(socket, "_handle");
   if (!hasDescriptor(handle)) return null;
   /** Asked each time: the number of a closed one may belong to another file by now. */
@@ -53,6 +73,27 @@ export function directSocketOf(socket: Socket): DirectSocket | null {
       } finally {
         Error.stackTraceLimit = stackTraceLimit;
       }
+    },
+    sendFile: (from) => {
+      const fd = descriptor();
+      if (fd < 0 || socket.writableLength > 0) return "failed";
+      return straight()?.calls.sendFile(fd, from) ?? "failed";
+    },
+    whenRoom: (goOn) => straight()?.rooms.wait(descriptor(), goOn) ?? false,
+    forgetRoom: (goOn) => straight()?.rooms.forget(goOn),
+    paced: () => {
+      const calls = straight()?.calls;
+      if (calls === undefined) return null;
+      return {
+        pace: (bytesPerSecond) => {
+          const fd = descriptor();
+          if (fd >= 0) calls.pace(fd, bytesPerSecond);
+        },
+        told: () => {
+          const fd = descriptor();
+          return fd < 0 ? null : calls.told(fd);
+        },
+      };
     },
   };
 }

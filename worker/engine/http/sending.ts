@@ -1,7 +1,8 @@
 import type { Socket } from "node:net";
 import { Fault } from "#protocol/fault.ts";
+import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
-import type { UploadBody } from "./exchange.ts";
+import type { FileBody, UploadBody } from "./exchange.ts";
 import type { DirectSocket } from "./move-directly.ts";
 
 /**
@@ -13,6 +14,7 @@ export interface SendingOptions {
   socket: Pick<Socket, "write">;
   /** Null: only the socket itself can write. */
   direct: DirectSocket | null;
+  disk: DiskSense;
   head: string;
   body: UploadBody;
   buffers: Buffers;
@@ -27,6 +29,9 @@ export interface SendingOptions {
   onFault(error: unknown): void;
 }
 
+const MOST_HEAD_BYTES = 32 * 1024;
+/** What is asked for at a time where no buffer has to hold it. */
+const STRAIGHT_BYTES = 512 * 1024;
 const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
 /** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */
@@ -39,14 +44,21 @@ const MOST_IN_A_ROW = 4;
 const KERNEL_BUFFER_BYTES = 4 * 1024 * 1024;
 const MOST_ANSWER_WAIT_MS = 120_000;
 
+const NOTHING = Buffer.alloc(0);
+
 export class Sending {
   readonly #options: SendingOptions;
   readonly #body: UploadBody;
-  #buffer: Buffer | null;
+  /** Where the bytes lie, when they may go straight from there. */
+  readonly #file: FileBody | null;
+  #buffer: Buffer | null = null;
+  /** What of the head is not given yet. */
+  #head: Buffer;
   /** Bytes of the body that were given to the socket, and those the kernel has taken. */
   #given = 0;
   #taken = 0;
-  #headBytes: number;
+  /** Bytes that may go straight from the file, and did not yet. */
+  #allowed = 0;
   #chunkBytes = FIRST_CHUNK_BYTES;
   #inARow = 0;
   #isWriting = false;
@@ -58,10 +70,11 @@ export class Sending {
   constructor(options: SendingOptions) {
     this.#options = options;
     this.#body = options.body;
-    this.#buffer = options.buffers.take();
-    this.#headBytes = this.#buffer.write(options.head, "latin1");
-    if (this.#headBytes < options.head.length)
-      throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
+    this.#head = Buffer.from(options.head, "latin1");
+    if (this.#head.length > MOST_HEAD_BYTES) throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
+    const paced = options.direct?.paced() ?? null;
+    this.#file = paced === null ? null : (this.#body.file ?? null);
+    if (paced !== null) this.#body.begins?.(paced);
   }
 
   /** All bytes were given to the socket. */
@@ -85,19 +98,17 @@ export class Sending {
 
   /** Sends the head with the first bytes, then the rest. */
   next(): void {
-    if (this.#isStopped || this.#buffer === null) return;
-    const from = this.#headBytes;
+    if (this.#isStopped || this.#goStraight()) return;
+    this.#buffer ??= this.#options.buffers.take();
+    const from = this.#head.length;
     const wanted = Math.min(this.#chunkBytes, this.#buffer.length - from, this.#body.lengthBytes - this.#given);
     if (wanted === 0) {
       this.#write(0);
       return;
     }
-    const most = this.#body.allow?.(wanted, this.#goOn) ?? wanted;
-    if (most === 0) {
-      this.#isWaiting = true;
-      this.#options.onHold();
-      return;
-    }
+    // What was allowed and could not go straight is still to go.
+    const most = this.#allowed > 0 ? Math.min(wanted, this.#allowed) : this.#allow(wanted);
+    if (most === 0) return;
     let count: number | Promise<number>;
     try {
       count = this.#body.read(this.#buffer.subarray(from, from + most), this.#given);
@@ -106,8 +117,70 @@ export class Sending {
       return;
     }
     if (typeof count === "number") this.#checked(count, most);
-    else this.#wait(count, most);
+    else this.#await(count, (read) => this.#checked(read, most));
   }
+
+  /** 0: none yet, and it goes on by itself. */
+  #allow(wanted: number): number {
+    const most = this.#body.allow?.(wanted, this.#goOn) ?? wanted;
+    if (most === 0) {
+      this.#isWaiting = true;
+      this.#options.onHold();
+    }
+    return most;
+  }
+
+  /**
+   * From the file into the socket, as long as there is room. False: what comes next has to go through a buffer, and whatever is
+   * wrong shows there.
+   */
+  #goStraight(): boolean {
+    const file = this.#file;
+    const { direct, disk, onMoved, onSent, now } = this.#options;
+    if (file === null || direct === null || !disk.isQuick()) return false;
+    if (this.#head.length > 0) {
+      this.#head = this.#head.subarray(direct.write(this.#head));
+      if (this.#head.length > 0) return false;
+    }
+    for (let turns = MOST_IN_A_ROW; turns > 0; turns--) {
+      if (this.#isStopped) return true;
+      if (this.#allowed === 0) {
+        const most = this.#allow(Math.min(STRAIGHT_BYTES, this.#body.lengthBytes - this.#given));
+        if (most === 0) return true;
+        const passed = file.pass(most);
+        if (typeof passed !== "number") {
+          this.#await(passed, (count) => {
+            this.#allowed = count;
+            this.next();
+          });
+          return true;
+        }
+        this.#allowed = passed;
+      }
+      const startedAt = now();
+      const took = direct.sendFile({ fd: file.fd, offset: file.offset + this.#given, bytes: this.#allowed });
+      disk.took(now() - startedAt);
+      if (took === "failed") return false;
+      const count = took === "full" ? 0 : took;
+      this.#allowed -= count;
+      this.#given += count;
+      this.#taken += count;
+      if (count > 0) {
+        onMoved();
+        this.#body.sent(count);
+      }
+      if (this.#taken === this.#body.lengthBytes) {
+        this.release();
+        onSent();
+        return true;
+      }
+      if (this.#allowed > 0) return direct.whenRoom(this.#onRoom);
+    }
+    setImmediate(() => this.next());
+    return true;
+  }
+
+  readonly #onRoom = (): void => this.next();
 
   readonly #goOn = (): void => {
     if (!this.#isWaiting || this.#isStopped) return;
@@ -116,7 +189,7 @@ export class Sending {
     this.next();
   };
 
-  #wait(pending: Promise<number>, most: number): void {
+  #await(pending: Promise<number>, then: (count: number) => void): void {
     this.#options.onHold();
     this.#reading = pending.then(
       (count) => {
@@ -124,7 +197,7 @@ export class Sending {
         if (this.#isStopped) this.release();
         else {
           this.#options.onGoOn();
-          this.#checked(count, most);
+          then(count);
         }
       },
       (error: unknown) => {
@@ -146,8 +219,10 @@ export class Sending {
     const startedAt = now();
     this.#isWriting = true;
     this.#given += count;
-    const chunk = this.#buffer.subarray(0, this.#headBytes + count);
-    this.#headBytes = 0;
+    this.#allowed = 0;
+    this.#buffer.set(this.#head);
+    const chunk = this.#buffer.subarray(0, this.#head.length + count);
+    this.#head = NOTHING;
     const took = direct?.write(chunk) ?? 0;
     if (took === chunk.length) {
       this.#isWriting = false;
@@ -187,6 +262,7 @@ export class Sending {
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
+    this.#options.direct?.forgetRoom(this.#onRoom);
     if (this.#reading !== null || this.#isWaiting) this.#options.onGoOn();
   }
 

@@ -1,7 +1,9 @@
 import type { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
+import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
 import type { About, Sink, UploadBody } from "./exchange.ts";
+import type { Straight } from "./move-directly.ts";
 import type { TlsMemory } from "./open-socket.ts";
 import type { Pace, Pacer } from "./pace.ts";
 import type { Trips } from "./trips.ts";
@@ -32,6 +34,9 @@ export interface Shared {
   /** For heads, small answers and idle connections; whatever is in it is used up before the next read. */
   scratch: Buffer;
   pacer: Pacer;
+  /** Null where bytes cannot go straight from files to sockets. */
+  straight: () => Straight | null;
+  disk: DiskSense;
   pace: Pace;
   trips: Trips;
   tls: TlsMemory;

@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
+import { diskSense, type DiskSense } from "../at-once.ts";
 import { reasonOf } from "../clock.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import type { Connection } from "./connection.ts";
@@ -7,11 +8,14 @@ import { writeHead, type Exchange, type Sink } from "./exchange.ts";
 import { measureRtt } from "./measure-rtt.ts";
 import { originOf, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
+import type { Straight } from "./move-directly.ts";
 import { createPool } from "./pool.ts";
+import { createRoomWatch } from "./room-watch.ts";
+import { systemCalls, type SystemCalls } from "./system-calls.ts";
 import type { Task } from "./task.ts";
-import { createTrips } from "./trips.ts";
+import { createTrips, type Trips } from "./trips.ts";
 
-export type { Exchange, Sink, UploadBody } from "./exchange.ts";
+export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
 
 /**
  * The one place where bytes meet the network: HTTP/1.1 on sockets of its own, because a general client costs several
@@ -58,6 +62,9 @@ export interface WireOptions {
   onRoundTrip?: () => void;
   buffers?: Buffers;
   pace?: Pace;
+  /** Null: as on a system that has none. */
+  calls?: SystemCalls | null;
+  disk?: DiskSense;
 }
 
 const IDLE_MS = 15_000;
@@ -70,12 +77,18 @@ const SCRATCH_BYTES = 64 * 1024;
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
 const MOST_CHECK_MS = 500;
 
+function openStraight(calls = systemCalls(), trips: Trips): Straight | null {
+  const rooms = calls?.openRooms() ?? null;
+  return calls === null || rooms === null ? null : { calls, rooms: createRoomWatch(rooms, trips.leastMs) };
+}
+
 export function createWire(options: WireOptions): Wire {
   const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
   const pace = options.pace ?? PACE;
   const trips = createTrips(now, options.onRoundTrip);
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
+  let straight: Straight | null | undefined;
   const pool = createPool({
     connections,
     checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
@@ -83,6 +96,8 @@ export function createWire(options: WireOptions): Wire {
       buffers,
       scratch: Buffer.allocUnsafeSlow(SCRATCH_BYTES),
       pacer: createPacer(now),
+      disk: options.disk ?? diskSense,
+      straight: () => (straight === undefined ? (straight = openStraight(options.calls, trips)) : straight),
       trips,
       tls: { ca: options.ca, tickets: new Map() },
       now,

@@ -1,0 +1,76 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createRoomWatch } from "./room-watch.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+/** Rooms in which the test says who has room; sockets above 100 cannot be watched. */
+function rooms() {
+  const free = new Set<number>();
+  const added = new Set<number>();
+  let looks = 0;
+  return {
+    free,
+    looks: () => looks,
+    add: (fd: number) => {
+      if (fd > 100) return false;
+      added.add(fd);
+      return true;
+    },
+    take: () => {
+      looks++;
+      const found = [...added].filter((fd) => free.has(fd));
+      for (const fd of found) added.delete(fd);
+      return found;
+    },
+  };
+}
+
+test("each is told once, when it has room, at a tick that follows the round trip", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => 60);
+  const told: string[] = [];
+  watch.wait(3, () => told.push("three"));
+  watch.wait(4, () => told.push("four"));
+  vi.advanceTimersByTime(45);
+  expect(kernel.looks()).toBe(2);
+  expect(told).toEqual([]);
+  kernel.free.add(4);
+  vi.advanceTimersByTime(20);
+  expect(told).toEqual(["four"]);
+  kernel.free.add(3);
+  vi.advanceTimersByTime(200);
+  expect(told).toEqual(["four", "three"]);
+});
+
+test("nobody looks while nobody waits", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => null);
+  kernel.free.add(3);
+  watch.wait(3, () => undefined);
+  vi.advanceTimersByTime(1_000);
+  expect(kernel.looks()).toBe(1);
+});
+
+test("who is told may wait again at once, and who was forgotten is not told", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => null);
+  kernel.free.add(3);
+  let left = 3;
+  const again = () => {
+    if (--left > 0) watch.wait(3, again);
+  };
+  watch.wait(3, again);
+  const forgotten = vi.fn<() => void>();
+  watch.wait(4, forgotten);
+  watch.forget(forgotten);
+  kernel.free.add(4);
+  vi.advanceTimersByTime(1_000);
+  expect(left).toBe(0);
+  expect(forgotten).not.toHaveBeenCalled();
+});
+
+test("what cannot be watched is said", () => {
+  const watch = createRoomWatch(rooms(), () => null);
+  expect(watch.wait(101, () => undefined)).toBe(false);
+});

@@ -1,0 +1,43 @@
+import type { Rooms } from "./system-calls.ts";
+
+/**
+ * A socket that is full has room again for a few packets a moment later, and for a third of what it holds some time after:
+ * it is asked for that at ticks, of all sockets at once, instead of being woken for each.
+ */
+export interface RoomWatch {
+  /** `goOn` is called once, when the socket has room again. That its connection is broken the socket itself tells. False: nobody can tell. */
+  wait(socketFd: number, goOn: () => void): boolean;
+  forget(goOn: () => void): void;
+}
+
+/** What a socket still holds when it has room again is sent within a third of a round trip. */
+const TICK = { roundTrips: 1 / 3, leastMs: 2, mostMs: 50 };
+
+export function createRoomWatch(rooms: Rooms, rttMs: () => number | null): RoomWatch {
+  const waiting = new Map<number, () => void>();
+  let timer: NodeJS.Timeout | null = null;
+  const tick = () => {
+    timer = null;
+    for (const socketFd of rooms.take()) {
+      const goOn = waiting.get(socketFd);
+      waiting.delete(socketFd);
+      goOn?.();
+    }
+    if (waiting.size > 0) start();
+  };
+  const start = () => {
+    const tickMs = Math.min(TICK.mostMs, Math.max(TICK.leastMs, (rttMs() ?? 0) * TICK.roundTrips));
+    timer ??= setTimeout(tick, tickMs);
+  };
+  return {
+    wait: (socketFd, goOn) => {
+      if (!rooms.add(socketFd)) return false;
+      waiting.set(socketFd, goOn);
+      start();
+      return true;
+    },
+    forget: (goOn) => {
+      for (const [socketFd, one] of waiting) if (one === goOn) waiting.delete(socketFd);
+    },
+  };
+}
