@@ -49,6 +49,8 @@ export function pacesFor(
 export interface LinkRate {
   /** `draining`: what lies in buffers and in the link's queue goes first. `given up`: others fill the link. */
   readonly phase: "draining" | "level" | "given up";
+  /** Nothing lies in buffers: sockets keep to their pace by themselves. */
+  readonly isPaced: boolean;
   /** What the link carries, bytes per second, and what it seemed to carry first. */
   readonly carries: number;
   readonly first: number;
@@ -74,6 +76,7 @@ export interface LinkSample {
 const WISHED_QUEUE = 0.08;
 const LONG_QUEUE = 0.2;
 const DRAINING_LEAST = 0.65;
+const DRAINED_SHARE = 0.7;
 const LEVEL_LEAST = 0.9;
 const LEVEL_MOST = 1.01;
 /** What the first look may have been wrong by. */
@@ -87,6 +90,7 @@ const BUFFER_BYTES = 256 * 1024;
 /** `rate`: as fast as connections went by themselves. `counted`: how many of them have their bytes counted out. */
 export const startLinkRate = (about: { at: number; rate: number; counted: number; rttMs: number }): LinkRate => ({
   phase: "draining",
+  isPaced: about.counted === 0,
   carries: about.rate,
   first: about.rate,
   buffered: about.counted * BUFFER_BYTES + (about.rate * about.rttMs) / 1000,
@@ -96,6 +100,16 @@ export const startLinkRate = (about: { at: number; rate: number; counted: number
 
 const queueOf = ({ presentRttMs, rttMs }: LinkSample): number | null =>
   presentRttMs === null ? null : Math.max(0, (presentRttMs - rttMs - 2) / Math.max(1, rttMs));
+
+/**
+ * Where only the queue has to go, it goes until the next look, nearly: what is given too little is lost, for an empty queue means
+ * an idle link.
+ */
+function drainingShare({ isPaced, at }: LinkRate, sample: LinkSample): number {
+  const queue = queueOf(sample) ?? 0;
+  if (!isPaced) return 1 - (queue - LONG_QUEUE) / 2;
+  return 1 - ((queue - WISHED_QUEUE) * sample.rttMs * DRAINED_SHARE) / Math.max(1, sample.at - at);
+}
 
 /** The next state, how many bytes per second may go out, and whether a queue stands. */
 export function steer(
@@ -108,7 +122,7 @@ export function steer(
   const passedMs = at - state.at;
   if (state.phase === "given up") return { state: { ...state, at }, bytesPerSecond: Infinity, isQueued };
   if (state.phase === "draining") {
-    const share = queue === null ? 1 : Math.min(1, Math.max(DRAINING_LEAST, 1 - (queue - LONG_QUEUE) / 2));
+    const share = queue === null ? 1 : Math.min(1, Math.max(DRAINING_LEAST, drainingShare(state, sample)));
     const bytesPerSecond = state.carries * share;
     const buffered = state.buffered - ((state.carries - bytesPerSecond) * passedMs) / 1000;
     const isDrained = (queue !== null && !isQueued) || buffered <= 0;

@@ -66,7 +66,7 @@ async function sail(
         pace: (bytesPerSecond) => {
           ship.pace = isFree ? Infinity : bytesPerSecond;
         },
-        told: () => ({ ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs() }),
+        told: () => ({ ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs(), leastRttMs }),
       });
     }
   }

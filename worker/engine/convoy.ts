@@ -1,6 +1,6 @@
 import { ABLE_SHARE, pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
 import type { Clock } from "./clock.ts";
-import type { PacedSocket, Wire } from "./http/wire.ts";
+import type { PacedSocket, Told, Wire } from "./http/wire.ts";
 
 /** Gives the parts of the last round of an upload their bytes so that they arrive together: see `abreast.ts`. */
 export interface Convoy {
@@ -112,6 +112,10 @@ export function createConvoy(parts: {
       probes = [probes[1], ms];
     });
   };
+  const probed = (): number | null => {
+    const told = probes.filter((ms) => ms !== null);
+    return told.length === 0 ? null : Math.min(...told);
+  };
   const rateOf = ({ seen, movedBytes }: Member, now: number): number => {
     const [first] = seen;
     return first === undefined || first.at >= now ? 0 : ((movedBytes - first.bytes) * 1000) / (now - first.at);
@@ -127,22 +131,26 @@ export function createConvoy(parts: {
     link = null;
     for (const one of members) setPace(one, Infinity);
   };
-  /** What sockets tell: how far each is, and the shortest of their round trips; null when none tells. */
-  const ask = (): number | null => {
-    let least: number | null = null;
+  /** What sockets tell: how far each is, and the shortest of their round trips, now and ever; null when none tells. */
+  const ask = (): { presentRttMs: number; rttMs: number } | null => {
+    const trips: Told[] = [];
     for (const one of members) {
       const told = one.socket?.told() ?? null;
       if (told === null) continue;
       one.movedBytes = told.ackedBytes - one.ackedBefore;
-      if (told.rttMs > 0) least = Math.min(least ?? Infinity, told.rttMs);
+      if (told.rttMs > 0) trips.push(told);
     }
-    return least;
+    if (trips.length === 0) return null;
+    return {
+      presentRttMs: Math.min(...trips.map(({ rttMs }) => rttMs)),
+      rttMs: Math.min(...trips.map(({ leastRttMs }) => leastRttMs)),
+    };
   };
   const review = (now: number) => {
     const rttMs = wire.rttMs() ?? 0;
     isClose = parts.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
     const windowMs = within(WINDOW, rttMs);
-    const toldRttMs = ask();
+    const told = ask();
     if (!isClose || now - joinedAt < within(SETTLE, rttMs)) {
       for (const one of members) one.seen = [];
       release();
@@ -158,7 +166,7 @@ export function createConvoy(parts: {
       spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
       one.seen.push({ at: now, bytes: one.movedBytes });
     }
-    if (toldRttMs === null) probe();
+    if (told === null) probe();
     const counted = [...members].filter(({ socket }) => socket === null).length;
     if (link === null) {
       const isEnough =
@@ -166,9 +174,11 @@ export function createConvoy(parts: {
       if (isEnough) link = startLinkRate({ at: now, rate, counted, rttMs });
       return;
     }
-    const told = probes.filter((ms) => ms !== null);
-    const presentRttMs = toldRttMs ?? (told.length === 0 ? null : Math.min(...told));
-    const { state, bytesPerSecond, isQueued } = steer(link, { at: now, rate, presentRttMs, rttMs });
+    const { state, bytesPerSecond, isQueued } = steer(link, {
+      at: now,
+      rate,
+      ...(told ?? { presentRttMs: probed(), rttMs }),
+    });
     link = state;
     const sailing = [...members].map((one) => {
       const oneRate = rateOf(one, now);

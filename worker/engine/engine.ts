@@ -8,6 +8,7 @@ import { createConvoy, type Convoy } from "./convoy.ts";
 import { createGate, type Gate, type Wants } from "./gate.ts";
 import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
+import { createTurns, type Turns } from "./in-turn.ts";
 import { createKnownStore, type KnownStore, type LearningSource } from "./known-store.ts";
 import { createLinkRoom } from "./link-room.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
@@ -27,6 +28,8 @@ export interface Engine {
   helm: Helm;
   hedges: Hedges;
   convoy: Convoy;
+  /** For sums of whole parts. */
+  turns: Turns;
   limiter: Limiter;
   meter: Meter;
   signatures: Signatures;
@@ -98,6 +101,7 @@ export function createEngine(options: EngineOptions): Engine {
     bufferBytes,
     restMs: traits.keepAliveMs,
     onRoundTrip: () => helm.roundTrip(),
+    sendsFiles: direction === "up",
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);
@@ -122,6 +126,7 @@ export function createEngine(options: EngineOptions): Engine {
     hedges,
     // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
     convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 && limiter.bytesPerSecond === 0 }),
+    turns: createTurns(),
     limiter,
     meter,
     signatures: createSignatures(options.source, options.signerNow),

@@ -46,24 +46,17 @@ export interface SumsAhead {
 export function sumAhead(engine: Engine, job: SendJob, source: SendSource): SumsAhead {
   const found = new Map<number, Promise<PartSums | null>>();
   let isStopped = false;
-  let last: Promise<PartSums | null> = Promise.resolve(null);
   const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
   for (const part of first) {
     if (job.knownSums(part) !== null) continue;
-    const { partNumber } = part;
-    const before = last;
-    const one = async () => {
-      await before;
-      return isStopped ? null : source.sum(part, engine.store.checksum).catch(() => null);
-    };
-    last = one();
-    found.set(partNumber, last);
+    const sum = async () => (isStopped ? null : source.sum(part, engine.store.checksum).catch(() => null));
+    found.set(part.partNumber, engine.turns.run(sum));
   }
   return {
     of: (part) => found.get(part.partNumber) ?? Promise.resolve(null),
     stop: async () => {
       isStopped = true;
-      await last;
+      await Promise.all(found.values());
     },
   };
 }
@@ -87,7 +80,7 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const send = async () => {
     kept ??= {
       lane: engine.limiter.lane(),
-      summing: createSumming({ part, source, path: job.path }, job.knownSums(part) ?? (await ahead.of(part))),
+      summing: createSumming(engine, { part, source, path: job.path }, job.knownSums(part) ?? (await ahead.of(part))),
     };
     const { summing, lane } = kept;
     let tries = 0;
@@ -144,6 +137,7 @@ function unlessShed(error: unknown): null {
 type Summing = (checksum: StoreChecksum) => Promise<PartSums>;
 
 function createSumming(
+  { turns }: Pick<Engine, "turns">,
   about: { part: PlannedPart; source: SendSource; path: string },
   known: PartSums | null,
 ): Summing {
@@ -151,7 +145,8 @@ function createSumming(
   let sums = known;
   return async (checksum) => {
     if (sums !== null && isSummedFor(sums, checksum)) return sums;
-    const found = await source.sum(part, checksum);
+    const sum = () => source.sum(part, checksum);
+    const found = await (part.length > SMALL_BYTES ? turns.run(sum) : sum());
     if (sums !== null && sums.crc32 !== found.crc32) {
       throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
     }

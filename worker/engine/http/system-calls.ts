@@ -23,8 +23,9 @@ export interface SystemCalls {
 export interface Told {
   /** Bytes of all requests that the other side has acknowledged. */
   ackedBytes: number;
-  /** Of late. */
+  /** Of late, and the least one: of packets with data, that is, which their receiver may keep for a moment. */
   rttMs: number;
+  leastRttMs: number;
 }
 
 export interface FileSlice {
@@ -57,7 +58,7 @@ const SO_MAX_PACING_RATE = 47;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** In `struct tcp_info`, which only ever grows at its end. */
-const INFO = { rttMicrosAt: 68, ackedAt: 120, leastBytes: 128 };
+const INFO = { rttMicrosAt: 68, ackedAt: 120, leastRttMicrosAt: 148, leastBytes: 152 };
 
 let found: SystemCalls | null | undefined;
 
@@ -92,6 +93,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
       return {
         ackedBytes: Number(info.readBigUInt64LE(INFO.ackedAt)),
         rttMs: info.readUInt32LE(INFO.rttMicrosAt) / 1000,
+        leastRttMs: info.readUInt32LE(INFO.leastRttMicrosAt) / 1000,
       };
     },
     sendFile: (socketFd, { fd, offset, bytes }) => {

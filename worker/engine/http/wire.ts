@@ -16,6 +16,7 @@ import type { Task } from "./task.ts";
 import { createTrips, type Trips } from "./trips.ts";
 
 export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
+export type { Told } from "./system-calls.ts";
 
 /**
  * The one place where bytes meet the network: HTTP/1.1 on sockets of its own, because a general client costs several
@@ -65,6 +66,8 @@ export interface WireOptions {
   /** Null: as on a system that has none. */
   calls?: SystemCalls | null;
   disk?: DiskSense;
+  /** Bodies that lie in files will be sent. */
+  sendsFiles?: boolean;
 }
 
 const IDLE_MS = 15_000;
@@ -89,6 +92,10 @@ export function createWire(options: WireOptions): Wire {
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
   let straight: Straight | null | undefined;
+  const straightOnce = () => {
+    if (straight === undefined) straight = openStraight(options.calls, trips);
+    return straight;
+  };
   const pool = createPool({
     connections,
     checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
@@ -97,7 +104,7 @@ export function createWire(options: WireOptions): Wire {
       scratch: Buffer.allocUnsafeSlow(SCRATCH_BYTES),
       pacer: createPacer(now),
       disk: options.disk ?? diskSense,
-      straight: () => (straight === undefined ? (straight = openStraight(options.calls, trips)) : straight),
+      straight: straightOnce,
       trips,
       tls: { ca: options.ca, tickets: new Map() },
       now,
@@ -185,7 +192,11 @@ export function createWire(options: WireOptions): Wire {
   return {
     send: (exchange) => exchangeOnce(exchange, null),
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
-    warm: (url, count) => pool.warm(originOf(new URL(url)), count),
+    warm: (url, count) => {
+      pool.warm(originOf(new URL(url)), count);
+      // What takes a moment to load takes it while nothing else can be done.
+      if (options.sendsFiles === true) setImmediate(straightOnce);
+    },
     rttMs: () => trips.leastMs(),
     measureRtt: (tries = 3) =>
       lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, { mostMs: connectMs, tries }),
