@@ -9,9 +9,12 @@ function rooms() {
   const free = new Set<number>();
   const added = new Set<number>();
   let looks = 0;
+  let closed = 0;
   return {
     free,
     looks: () => looks,
+    close: () => void closed++,
+    closed: () => closed,
     add: (fd: number) => {
       if (fd > 100) return false;
       added.add(fd);
@@ -73,4 +76,19 @@ test("who is told may wait again at once, and who was forgotten is not told", ()
 test("what cannot be watched is said", () => {
   const watch = createRoomWatch(rooms(), () => null);
   expect(watch.wait(101, () => undefined)).toBe(false);
+});
+
+test("closed, once, it tells nobody and lets nobody wait", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => null);
+  const told = vi.fn<() => void>();
+  watch.wait(3, told);
+  watch.close();
+  watch.close();
+  kernel.free.add(3);
+  vi.advanceTimersByTime(1_000);
+  expect(told).not.toHaveBeenCalled();
+  expect(kernel.closed()).toBe(1);
+  expect(watch.wait(4, told)).toBe(false);
+  expect(vi.getTimerCount()).toBe(0);
 });

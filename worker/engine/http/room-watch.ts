@@ -8,6 +8,8 @@ export interface RoomWatch {
   /** `goOn` is called once, when the socket has room again. That its connection is broken the socket itself tells. False: nobody can tell. */
   wait(socketFd: number, goOn: () => void): boolean;
   forget(goOn: () => void): void;
+  /** Nobody is told any more, and nobody can wait. */
+  close(): void;
 }
 
 /** What a socket still holds when it has room again is sent within a third of a round trip. */
@@ -16,6 +18,7 @@ const TICK = { roundTrips: 1 / 3, leastMs: 2, mostMs: 50 };
 export function createRoomWatch(rooms: Rooms, rttMs: () => number | null): RoomWatch {
   const waiting = new Map<number, () => void>();
   let timer: NodeJS.Timeout | null = null;
+  let isClosed = false;
   const tick = () => {
     timer = null;
     for (const socketFd of rooms.take()) {
@@ -31,13 +34,21 @@ export function createRoomWatch(rooms: Rooms, rttMs: () => number | null): RoomW
   };
   return {
     wait: (socketFd, goOn) => {
-      if (!rooms.add(socketFd)) return false;
+      if (isClosed || !rooms.add(socketFd)) return false;
       waiting.set(socketFd, goOn);
       start();
       return true;
     },
     forget: (goOn) => {
       for (const [socketFd, one] of waiting) if (one === goOn) waiting.delete(socketFd);
+    },
+    close: () => {
+      // Its number belongs to another file afterwards.
+      if (isClosed) return;
+      isClosed = true;
+      waiting.clear();
+      if (timer !== null) clearTimeout(timer);
+      rooms.close();
     },
   };
 }

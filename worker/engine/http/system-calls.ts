@@ -40,6 +40,8 @@ export interface Rooms {
   add(socketFd: number): boolean;
   /** Those of whom it is to be told now. Never waits. */
   take(): number[];
+  /** Nothing is watched any more. */
+  close(): void;
 }
 
 /** From `sys/epoll.h` and `fcntl.h`: the same on all processors. */
@@ -75,6 +77,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   const create = library.func("epoll_create1", "int", ["int"]);
   const control = library.func("epoll_ctl", "int", ["int", "int", "int", "void *"]);
   const wait = library.func("epoll_wait", "int", ["int", "void *", "int", "int"]);
+  const close = library.func("close", "int", ["int"]);
   const setsockopt = library.func("setsockopt", "int", ["int", "int", "int", "void *", "uint32"]);
   const getsockopt = library.func("getsockopt", "int", ["int", "int", "int", "void *", "void *"]);
   const at = Buffer.alloc(8);
@@ -109,6 +112,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
       wish.writeUInt32LE(EPOLLOUT + EPOLLONESHOT, 0);
       const events = Buffer.alloc(EVENT.bytes * MOST_EVENTS);
       return {
+        close: () => void close(epoll),
         add: (socketFd) => {
           wish.writeInt32LE(socketFd, EVENT.dataAt);
           // A number that was closed and given again is a new one to the kernel.

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readlinkSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
@@ -188,3 +188,22 @@ test("a kept connection that was closed is replaced, and the whole body goes by 
   expect(kept[1]?.equals(bytes.subarray(100_000, 10_100_000))).toBe(true);
   expect(part.sentBytes).toBe(10_000_000);
 });
+
+test("a wire that is closed leaves no descriptor behind", async () => {
+  const { server } = await keeping();
+  const polls = () => readdirSync("/proc/self/fd").filter((fd) => isPoll(`/proc/self/fd/${fd}`)).length;
+  const before = polls();
+  const one = wire();
+  await one.send(put(server.url, bodyOf({ offset: 0, lengthBytes: 20_000_000 })));
+  expect(polls()).toBe(before + 1);
+  await one.close();
+  expect(polls()).toBe(before);
+});
+
+function isPoll(path: string): boolean {
+  try {
+    return readlinkSync(path) === "anon_inode:[eventpoll]";
+  } catch {
+    return false;
+  }
+}

@@ -93,6 +93,7 @@ export function createWire(options: WireOptions): Wire {
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
   let straight: Straight | null | undefined;
   const straightOnce = () => {
+    if (straight === undefined && isClosed) return null;
     if (straight === undefined) straight = openStraight(options.calls, trips);
     return straight;
   };
@@ -208,6 +209,7 @@ export function createWire(options: WireOptions): Wire {
       isClosed = true;
       for (const end of underWay) end(new Fault("CANCELLED"));
       pool.close();
+      straight?.rooms.close();
     },
   };
 }
