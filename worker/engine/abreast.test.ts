@@ -87,3 +87,17 @@ test("where a round trip cannot be told, the link gets what it carried", () => {
   const given = follow({ ...start(), phase: "level" }, times(20, { presentRttMs: null }));
   expect(given.every(({ bytesPerSecond }) => bytesPerSecond === RATE)).toBe(true);
 });
+
+test("where sockets keep a pace the queue goes in one step, and nothing more is held back before round trips can tell", () => {
+  const paced = startLinkRate({ at: 0, rate: RATE, counted: 0, rttMs: 100 });
+  const look = { rate: RATE, rttMs: 100, presentRttMs: 190 };
+  const first = steer(paced, { ...look, at: 200 });
+  // 82 ms too many are to go in 200 ms, and not quite all of them.
+  expect(first.bytesPerSecond).toBeGreaterThan(RATE * 0.65);
+  expect(first.bytesPerSecond).toBeLessThan(RATE * 0.75);
+  const second = steer(first.state, { ...look, at: 400 });
+  expect(second.bytesPerSecond).toBe(RATE);
+  const third = steer(second.state, { ...look, presentRttMs: 120, at: 600 });
+  expect(third.state.phase).toBe("level");
+  expect(third.bytesPerSecond).toBeGreaterThan(RATE * 0.95);
+});

@@ -47,8 +47,11 @@ export function pacesFor(
 }
 
 export interface LinkRate {
-  /** `draining`: what lies in buffers and in the link's queue goes first. `given up`: others fill the link. */
-  readonly phase: "draining" | "level" | "given up";
+  /**
+   * `draining`: what lies in buffers and in the link's queue goes first. `drained`: so much was held back as should do, and
+   * round trips do not tell of it yet. `given up`: others fill the link.
+   */
+  readonly phase: "draining" | "drained" | "level" | "given up";
   /** Nothing lies in buffers: sockets keep to their pace by themselves. */
   readonly isPaced: boolean;
   /** What the link carries, bytes per second, and what it seemed to carry first. */
@@ -121,10 +124,13 @@ export function steer(
   const isQueued = queue !== null && queue > LONG_QUEUE;
   const passedMs = at - state.at;
   if (state.phase === "given up") return { state: { ...state, at }, bytesPerSecond: Infinity, isQueued };
+  if (state.phase === "drained")
+    return { state: { ...state, at, phase: "level" }, bytesPerSecond: state.carries, isQueued };
   if (state.phase === "draining") {
     const share = queue === null ? 1 : Math.min(1, Math.max(DRAINING_LEAST, drainingShare(state, sample)));
     const bytesPerSecond = state.carries * share;
     const buffered = state.buffered - ((state.carries - bytesPerSecond) * passedMs) / 1000;
+    if (state.isPaced) return { state: { ...state, at, phase: "drained" }, bytesPerSecond, isQueued };
     const isDrained = (queue !== null && !isQueued) || buffered <= 0;
     return { state: { ...state, at, buffered, phase: isDrained ? "level" : "draining" }, bytesPerSecond, isQueued };
   }

@@ -24,6 +24,8 @@ interface Line {
   isFree?: boolean;
   /** The sockets keep to a pace by themselves, and tell. */
   isPaced?: boolean;
+  /** They were to be told a pace, but cannot. */
+  isDeaf?: boolean;
 }
 
 /**
@@ -34,7 +36,7 @@ async function sail(
   line: Line,
   windows: readonly number[],
 ): Promise<{ ends: number[]; paces: number[]; longestRttMs: number; mostAtOnce: number; handshakes: number }> {
-  const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false } = line;
+  const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false, isDeaf = false } = line;
   let queue = 0;
   let handshakes = 0;
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
@@ -64,7 +66,8 @@ async function sail(
     for (const ship of ships) {
       ship.place.begins({
         pace: (bytesPerSecond) => {
-          ship.pace = isFree ? Infinity : bytesPerSecond;
+          ship.pace = isFree || isDeaf ? Infinity : bytesPerSecond;
+          return !isDeaf;
         },
         told: () => ({ ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs(), leastRttMs }),
       });
@@ -122,6 +125,7 @@ const LINE: Line = { carries: 12_000_000, leastRttMs: 100 };
 test.each([
   ["bytes are counted out", LINE],
   ["sockets are told a pace", { ...LINE, isPaced: true }],
+  ["sockets cannot be told a pace", { ...LINE, isPaced: true, isDeaf: true }],
 ])("parts that began together end together, and sooner, over a link whose queue is drained: %s", async (_, line) => {
   const alone = await sail({ ...line, isFree: true }, UNEQUAL);
   const together = await sail(line, UNEQUAL);

@@ -33,6 +33,8 @@ const LEAST_RTT_MS = 10;
 const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
 const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
+/** Where sockets tell what has arrived, a little later than it did, but exactly. */
+const TOLD_WINDOW = { roundTrips: 5, leastMs: 250, mostMs: 800 };
 /** Given at a time: small enough that what many take at once does not overflow the queue of a link. */
 const GRANT_BYTES = 32 * 1024;
 /**
@@ -149,8 +151,8 @@ export function createConvoy(parts: {
   const review = (now: number) => {
     const rttMs = wire.rttMs() ?? 0;
     isClose = parts.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
-    const windowMs = within(WINDOW, rttMs);
     const told = ask();
+    const windowMs = within(told === null ? WINDOW : TOLD_WINDOW, rttMs);
     if (!isClose || now - joinedAt < within(SETTLE, rttMs)) {
       for (const one of members) one.seen = [];
       release();
@@ -169,8 +171,8 @@ export function createConvoy(parts: {
     if (told === null) probe();
     const counted = [...members].filter(({ socket }) => socket === null).length;
     if (link === null) {
-      const isEnough =
-        spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= members.size * WINDOW_GRANTS * GRANT_BYTES;
+      const leastBytes = told === null ? members.size * WINDOW_GRANTS * GRANT_BYTES : 0;
+      const isEnough = spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= leastBytes;
       if (isEnough) link = startLinkRate({ at: now, rate, counted, rttMs });
       return;
     }
@@ -265,8 +267,9 @@ export function createConvoy(parts: {
           return free;
         },
         begins: (socket) => {
-          me.socket = socket;
-          me.ackedBefore = socket.told()?.ackedBytes ?? 0;
+          const told = socket.told();
+          me.socket = told !== null && socket.pace(Infinity) ? socket : null;
+          me.ackedBefore = told?.ackedBytes ?? 0;
           me.movedBytes = 0;
           me.seen = [];
           me.pace = Infinity;

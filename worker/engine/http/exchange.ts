@@ -40,8 +40,8 @@ export interface UploadBody {
 
 /** A socket that can be told how fast to send, and asked what has become of it. */
 export interface PacedSocket {
-  /** Until told otherwise. Infinity: as fast as it can. */
-  pace(bytesPerSecond: number): void;
+  /** Until told otherwise. Infinity: as fast as it can. False: it cannot be told that. */
+  pace(bytesPerSecond: number): boolean;
   /** Null when it cannot be told any more. */
   told(): Told | null;
 }

@@ -87,7 +87,7 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
       return {
         pace: (bytesPerSecond) => {
           const fd = descriptor();
-          if (fd >= 0) calls.pace(fd, bytesPerSecond);
+          return fd >= 0 && calls.pace(fd, bytesPerSecond);
         },
         told: () => {
           const fd = descriptor();

@@ -31,7 +31,7 @@ export interface SendingOptions {
 
 const MOST_HEAD_BYTES = 32 * 1024;
 /** What is asked for at a time where no buffer has to hold it. */
-const STRAIGHT_BYTES = 512 * 1024;
+const STRAIGHT_BYTES = 256 * 1024;
 const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
 /** TLS keeps an encrypted copy of what it was given at a time; with 96 connections that would be felt. */

@@ -13,8 +13,8 @@ export interface SystemCalls {
    */
   sendFile(socketFd: number, from: FileSlice): number | "full" | "failed";
   openRooms(): Rooms | null;
-  /** From now on a TCP socket sends no faster than that, evenly. Infinity: as fast as it can. */
-  pace(socketFd: number, bytesPerSecond: number): void;
+  /** From now on a TCP socket sends no faster than that, evenly. Infinity: as fast as it can. False: this system cannot. */
+  pace(socketFd: number, bytesPerSecond: number): boolean;
   /** Null: it cannot be told. */
   told(socketFd: number): Told | null;
 }
@@ -87,7 +87,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   return {
     pace: (socketFd, bytesPerSecond) => {
       rate.writeBigUInt64LE(bytesPerSecond === Infinity ? 2n ** 64n - 1n : BigInt(Math.ceil(bytesPerSecond)));
-      setsockopt(socketFd, SOL_SOCKET, SO_MAX_PACING_RATE, rate, rate.length);
+      return setsockopt(socketFd, SOL_SOCKET, SO_MAX_PACING_RATE, rate, rate.length) === 0;
     },
     told: (socketFd) => {
       infoBytes.writeUInt32LE(info.length);
