@@ -83,7 +83,7 @@ async function run(invocation: Invocation): Promise<number> {
       streams.out(`${await helpFor(invocation)}\n`);
       return 0;
     case "version":
-      terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node: process.version });
+      terminal.result(PRODUCT_VERSION, await versionFacts());
       return 0;
     case "completion": {
       const { completionScript } = await import("./completion/completion.ts");
@@ -165,6 +165,13 @@ const VERBS = {
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
   doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
+
+/** `sendsStraight`: files go from the disk to plain sockets without passing through this process. */
+async function versionFacts() {
+  const { systemCalls } = await import("./engine/http/system-calls.ts");
+  const sendsStraight = systemCalls() !== null;
+  return { type: "version", version: PRODUCT_VERSION, node: process.version, sendsStraight };
+}
 
 function warnOfEnvironment({ config, terminal }: Verb): void {
   for (const sentence of [rawKeysWarning(process.env), config.unread]) {

@@ -54,9 +54,9 @@ describe.each(plainRoots())("the single file in $title", ({ folder }) => {
     expect(help.stdout).toContain("--part-size");
   });
 
-  test("runs on the Node of this project", async () => {
+  test("runs on the Node of this project, and carries what sends files straight from the disk", async () => {
     const { stdout } = await root.run(["version", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ type: "version", node: process.version });
+    expect(JSON.parse(stdout)).toMatchObject({ type: "version", node: process.version, sendsStraight: true });
   });
 
   test("refuses a command that does not exist and names the one that was meant", async () => {

@@ -64,17 +64,20 @@ function watch({ terminal }: Verb, tally: Tally, moving: () => Moving): NodeJS.T
   const began = `${from} -> ${to}: ${files}${formatBytes(tally.bytesTotal)}`;
   if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
   let quarters = 0;
-  return setInterval(() => {
-    terminal.draw([transferSentence(moving()), tideLine(tally)], () => ({
-      type: "progress",
-      ...transferFacts(moving()),
-    }));
-    const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
-    if (now > quarters && now < 4 && !terminal.isLive) {
-      terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
-    }
-    quarters = now;
-  }, terminal.isLive ? TICK_MS : UNSEEN_TICK_MS);
+  return setInterval(
+    () => {
+      terminal.draw([transferSentence(moving()), tideLine(tally)], () => ({
+        type: "progress",
+        ...transferFacts(moving()),
+      }));
+      const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
+      if (now > quarters && now < 4 && !terminal.isLive) {
+        terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
+      }
+      quarters = now;
+    },
+    terminal.isLive ? TICK_MS : UNSEEN_TICK_MS,
+  );
 }
 
 function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {
