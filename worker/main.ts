@@ -82,9 +82,14 @@ async function run(invocation: Invocation): Promise<number> {
     case "help":
       streams.out(`${await helpFor(invocation)}\n`);
       return 0;
-    case "version":
-      terminal.result(PRODUCT_VERSION, await versionFacts());
+    case "version": {
+      const { systemCalls } = await import("./engine/http/system-calls.ts");
+      // Files go from the disk to plain sockets without passing through this process.
+      const sendsStraight = systemCalls() !== null;
+      const { version: node } = process;
+      terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node, sendsStraight });
       return 0;
+    }
     case "completion": {
       const { completionScript } = await import("./completion/completion.ts");
       streams.out(completionScript(operands));
@@ -165,13 +170,6 @@ const VERBS = {
   limit: async () => (await import("./limits/limit-command.ts")).setLimitsOfMachine,
   doctor: async () => (await import("./doctor/doctor.ts")).examine,
 } as const;
-
-/** `sendsStraight`: files go from the disk to plain sockets without passing through this process. */
-async function versionFacts() {
-  const { systemCalls } = await import("./engine/http/system-calls.ts");
-  const sendsStraight = systemCalls() !== null;
-  return { type: "version", version: PRODUCT_VERSION, node: process.version, sendsStraight };
-}
 
 function warnOfEnvironment({ config, terminal }: Verb): void {
   for (const sentence of [rawKeysWarning(process.env), config.unread]) {

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { atOnce } from "./at-once.ts";
+import { atOnce, diskSense } from "./at-once.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  // What other tests of this process left.
+  while (!diskSense.isQuick()) await atOnce(taking(0), later);
+});
 afterEach(() => void vi.useRealTimers());
 
 const later = () => Promise.resolve("later");

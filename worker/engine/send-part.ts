@@ -2,6 +2,7 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import type { Operation, StoreChecksum } from "#protocol/operations.ts";
 import { isSurePut, readPart, readPut } from "#storage/answers.ts";
 import type { PlannedPart } from "#storage/plan.ts";
+import { throwIfAborted } from "./clock.ts";
 import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
 import { findOurs } from "./find-ours.ts";
@@ -80,7 +81,11 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   const send = async () => {
     kept ??= {
       lane: engine.limiter.lane(),
-      summing: createSumming(engine, { part, source, path: job.path }, job.knownSums(part) ?? (await ahead.of(part))),
+      summing: createSumming(
+        engine,
+        { part, source, path: job.path, signal },
+        job.knownSums(part) ?? (await ahead.of(part)),
+      ),
     };
     const { summing, lane } = kept;
     let tries = 0;
@@ -138,14 +143,18 @@ type Summing = (checksum: StoreChecksum) => Promise<PartSums>;
 
 function createSumming(
   { turns }: Pick<Engine, "turns">,
-  about: { part: PlannedPart; source: SendSource; path: string },
+  about: { part: PlannedPart; source: SendSource; path: string; signal: AbortSignal },
   known: PartSums | null,
 ): Summing {
-  const { part, source, path } = about;
+  const { part, source, path, signal } = about;
   let sums = known;
   return async (checksum) => {
     if (sums !== null && isSummedFor(sums, checksum)) return sums;
-    const sum = () => source.sum(part, checksum);
+    const sum = async () => {
+      // Its turn may come after the end of all of it.
+      throwIfAborted(signal);
+      return source.sum(part, checksum);
+    };
     const found = await (part.length > SMALL_BYTES ? turns.run(sum) : sum());
     if (sums !== null && sums.crc32 !== found.crc32) {
       throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
