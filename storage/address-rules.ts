@@ -11,14 +11,23 @@ export type AddressClass = "never" | "inside" | "public";
 
 type Row = readonly [network: string, prefix: number, family: "ipv4" | "ipv6"];
 
-const blockListOf = (rows: readonly Row[]): BlockList => {
-  const list = new BlockList();
-  for (const row of rows) list.addSubnet(...row);
-  return list;
+interface Networks {
+  check(address: string, family: Row[2]): boolean;
+}
+
+/** Made when it is first asked: most commands ask none, and a program's start cannot be kept with one in it. */
+const networksOf = (rows: readonly Row[]): Networks => {
+  let list: BlockList | null = null;
+  const make = (): BlockList => {
+    const made = new BlockList();
+    for (const row of rows) made.addSubnet(...row);
+    return made;
+  };
+  return { check: (address, family) => (list ??= make()).check(address, family) };
 };
 
 /** Metadata services, link-local, multicast, and what is no address of anything. */
-const never = blockListOf([
+const never = networksOf([
   ["0.0.0.0", 8, "ipv4"],
   ["169.254.0.0", 16, "ipv4"],
   ["100.100.100.200", 32, "ipv4"],
@@ -34,7 +43,7 @@ const never = blockListOf([
 ]);
 
 /** The IANA registries of special-purpose addresses (RFC 6890 and its successors), less what is never allowed. */
-const inside = blockListOf([
+const inside = networksOf([
   ["10.0.0.0", 8, "ipv4"],
   ["100.64.0.0", 10, "ipv4"],
   ["127.0.0.0", 8, "ipv4"],
@@ -56,10 +65,10 @@ const inside = blockListOf([
 ]);
 
 /** IPv6 addresses with an IPv4 one inside (mapped, compatible, translated, 6to4), and the group it starts at. */
-const carriers: readonly (readonly [list: BlockList, group: number])[] = [
-  [blockListOf([["2002::", 16, "ipv6"]]), 1],
+const carriers: readonly (readonly [list: Networks, group: number])[] = [
+  [networksOf([["2002::", 16, "ipv6"]]), 1],
   [
-    blockListOf([
+    networksOf([
       ["::ffff:0:0", 96, "ipv6"],
       ["::ffff:0:0:0", 96, "ipv6"],
       ["64:ff9b::", 96, "ipv6"],

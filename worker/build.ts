@@ -6,6 +6,7 @@ import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/units.ts";
 import { KOFFI_ASSET } from "./engine/http/load-koffi.ts";
 import { buildSingleFile } from "./single-file/build-single-file.ts";
+import { importNode } from "./single-file/import-node.ts";
 
 /**
  * Bundles the worker into one file that needs nothing but Node 22.19 or newer, `dist/tidemark.mjs`, and on Linux into one
@@ -75,11 +76,11 @@ async function pack(): Promise<string> {
 
 /** What a dynamic import of one of them becomes. */
 const unpacking = (text: string): string => `
-  const { brotliDecompressSync } = require("node:zlib");
-  const { compileFunction } = require("node:vm");
+  const { brotliDecompressSync } = process.getBuiltinModule("node:zlib");
+  const { compileFunction } = process.getBuiltinModule("node:vm");
   const shared = require("${SHARED}");
   const source = brotliDecompressSync(Buffer.from("${text}", "base64")).toString();
-  const own = (name) => (name === "${SHARED}" ? shared : require(name));
+  const own = (name) => (name === "${SHARED}" ? shared : process.getBuiltinModule(name));
   const loaded = { exports: {} };
   compileFunction(source, ["module", "exports", "require"])(loaded, loaded.exports, own);
   module.exports = loaded.exports;`;
@@ -100,26 +101,12 @@ const packed: Plugin = {
   },
 };
 
-/** An import of a module of Node at the top of a file is loaded at every start; this way it is when its importer runs. */
-const lazyNode: Plugin = {
-  name: "lazy-node",
-  setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /^node:/ }, ({ path, namespace }) =>
-      namespace === "lazy-node" ? { path, external: true } : { path, namespace: "lazy-node" },
-    );
-    onLoad({ filter: /./, namespace: "lazy-node" }, ({ path }) => ({
-      contents: `module.exports = require("${path}");`,
-      loader: "js",
-    }));
-  },
-};
-
 const { outputFiles } = await build({
   ...options,
   entryPoints: [join(root, "worker/main.ts")],
   format: "cjs",
   write: false,
-  plugins: [oneLanguage, packed, lazyNode],
+  plugins: [oneLanguage, packed, importNode],
 });
 const script = outputFiles[0]?.text ?? "";
 

@@ -6,6 +6,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
+import { createControlClient } from "#storage/client.ts";
+import { headObject } from "#storage/objects.ts";
+import { traitsOf } from "#storage/providers.ts";
 import { build } from "../gate/build.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import type { Outcome } from "../stage/run-once.ts";
@@ -40,6 +43,13 @@ const typesOf = ({ stdout }: Outcome): unknown[] =>
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line).type);
+
+function marksOf(key: string): ReturnType<typeof headObject> {
+  const { endpoint, accessKey, secretKey, bucket } = store;
+  const access = { endpoint, region: "us-east-1", bucket, addressing: "path", traits: traitsOf("minio") } as const;
+  const credential = { accessKeyId: accessKey, secretAccessKey: secretKey };
+  return headObject(createControlClient({ access, credential }), { bucket, key });
+}
 
 describe.each(plainRoots())("the single file in $title", ({ folder }) => {
   beforeAll(() => {
@@ -79,6 +89,18 @@ describe.each(plainRoots())("the single file in $title", ({ folder }) => {
     });
     expect(down, down.stderr).toMatchObject({ code: 0, stderr: "" });
     expect(readFileSync(join(root.folder, "tmp/down.bin")).equals(bytes)).toBe(true);
+  });
+
+  test("two starts are two: what was loaded when it was built holds no chance, no clock and no process", async () => {
+    writeFileSync(join(root.folder, "tmp/twice.bin"), randomBytes(12 * 1024 * 1024));
+    for (const key of ["twice/1", "twice/2"]) {
+      const to = `s3://${store.bucket}/${key}`;
+      const up = await root.run(["cp", "--part-size", "5MiB", "/tmp/twice.bin", to], { env: withKeys() });
+      expect(up, up.stderr).toMatchObject({ code: 0 });
+    }
+    const nonces = await Promise.all(["twice/1", "twice/2"].map(async (key) => (await marksOf(key)).nonce));
+    expect(new Set(nonces).size).toBe(2);
+    expect(nonces).not.toContain(null);
   });
 
   test("sends what comes in on stdin, with the part of it that is packed away", async () => {
