@@ -125,7 +125,8 @@ export class Connection {
     this.#receiving = receiving;
     const onFault = (error: unknown) => this.#failed(error);
     const broughtBytes = this.#broughtBytes;
-    const readNow = this.#direct === null ? null : () => this.#readDirectly(receiving);
+    const direct = this.#direct;
+    const readNow = direct === null ? null : () => direct.hasInput() && this.#readDirectly(receiving);
     this.#flow = new Flow({ socket: this.#socket, readNow, receiving, pacer, pace, trips, now, broughtBytes, onFault });
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {

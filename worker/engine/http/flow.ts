@@ -31,6 +31,8 @@ const FAR_TOO_MUCH = 4;
 const LONG = 4;
 /** A rest is nothing beside a round trip of so many. */
 const FAR = 12;
+/** The shortest tick may be a little more of one: other connections fill the link meanwhile. */
+const FAR_ENOUGH = 7;
 
 export class Flow implements Paced {
   readonly #options: FlowOptions;
@@ -88,7 +90,7 @@ export class Flow implements Paced {
     const isOld = this.#broughtBytes >= pace.growBytes;
     const isLong = receiving.leftBytes > LONG * pace.aimBytes;
     const roundTripMs = trips.leastMs() ?? 0;
-    const mayTick = readNow !== null && roundTripMs >= FAR * pace.tickMs && (isLong || this.#isAtTicks);
+    const mayTick = readNow !== null && roundTripMs >= FAR_ENOUGH * pace.tickMs && (isLong || this.#isAtTicks);
     const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
     if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));

@@ -1,6 +1,9 @@
 import { readSync, writeSync } from "node:fs";
 import type { Socket } from "node:net";
+import { constants } from "node:os";
+import { getSystemErrorName } from "node:util";
 import { codeOf } from "../disk-fault.ts";
+import type { InputWatch } from "./input-watch.ts";
 import type { RoomWatch } from "./room-watch.ts";
 import type { PacedSocket } from "./exchange.ts";
 import type { FileSlice, SystemCalls } from "./system-calls.ts";
@@ -21,6 +24,8 @@ export interface DirectSocket {
    * when the connection is broken.
    */
   read(into: Buffer): number | null;
+  /** Whether a read is worth while. Asked now and then, for many sockets at a time, it costs less than a read in vain. */
+  hasInput(): boolean;
   /**
    * Bytes of an open file. `took`: how many the kernel had room for. "full": none now; "failed": this way does not go, or not
    * now.
@@ -34,14 +39,29 @@ export interface DirectSocket {
   paced(): PacedSocket | null;
 }
 
-/** What goes straight from files to sockets, and who looks when sockets have room again. */
+/** What goes straight between files, buffers and sockets, and who looks when sockets have room or bytes. */
 export interface Straight {
   calls: SystemCalls;
   rooms: RoomWatch;
+  inputs: InputWatch;
 }
 
 const hasDescriptor = (handle: unknown): handle is { fd: number } =>
   typeof handle === "object" && handle !== null && "fd" in handle && typeof handle.fd === "number";
+
+function readByNode(fd: number, into: Buffer): number | null {
+  // "Nothing yet" comes as an error, a thousand times a second: it need not tell where it was made.
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return readSync(fd, into);
+  } catch (error) {
+    if (codeOf(error) === "EAGAIN") return null;
+    throw error;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
 
 /** Null where a socket has no descriptor to show. Not for TLS: what its descriptor carries is not what it means. */
 export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
@@ -49,6 +69,8 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
   if (!hasDescriptor(handle)) return null;
   /** Asked each time: the number of a closed one may belong to another file by now. */
   const descriptor = (): number => (socket.destroyed ? -1 : handle.fd);
+  let isInputWatched = false;
+  let isRoomWatched = false;
   return {
     write: (bytes) => {
       const fd = descriptor();
@@ -62,24 +84,34 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
     read: (into) => {
       const fd = descriptor();
       if (fd < 0) return null;
-      // "Nothing yet" comes as an error, a thousand times a second: it need not tell where it was made.
-      const { stackTraceLimit } = Error;
-      Error.stackTraceLimit = 0;
-      try {
-        return readSync(fd, into);
-      } catch (error) {
-        if (codeOf(error) === "EAGAIN") return null;
-        throw error;
-      } finally {
-        Error.stackTraceLimit = stackTraceLimit;
-      }
+      const calls = straight()?.calls;
+      if (calls === undefined) return readByNode(fd, into);
+      const came = calls.receive(fd, into);
+      if (came >= 0) return came;
+      if (came === -constants.errno.EAGAIN) return null;
+      const code = getSystemErrorName(came);
+      throw Object.assign(new Error(`recv ${code}`), { code });
+    },
+    hasInput: () => {
+      const inputs = straight()?.inputs;
+      const fd = descriptor();
+      if (fd < 0 || inputs === undefined) return true;
+      if (isInputWatched) return inputs.hasInput(fd);
+      isInputWatched = inputs.add(fd);
+      return true;
     },
     sendFile: (from) => {
       const fd = descriptor();
       if (fd < 0 || socket.writableLength > 0) return "failed";
       return straight()?.calls.sendFile(fd, from) ?? "failed";
     },
-    whenRoom: (goOn) => straight()?.rooms.wait(descriptor(), goOn) ?? false,
+    whenRoom: (goOn) => {
+      const rooms = straight()?.rooms;
+      const fd = descriptor();
+      if (fd < 0 || rooms === undefined) return false;
+      isRoomWatched ||= rooms.add(fd);
+      return isRoomWatched && rooms.wait(fd, goOn);
+    },
     forgetRoom: (goOn) => straight()?.rooms.forget(goOn),
     paced: () => {
       const calls = straight()?.calls;

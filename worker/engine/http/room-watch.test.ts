@@ -4,12 +4,13 @@ import { createRoomWatch } from "./room-watch.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** Rooms in which the test says who has room; sockets above 100 cannot be watched. */
+/** Sockets of which the test says which have room: 3 and 4 are watched, those above 100 cannot be. */
 function rooms() {
   const free = new Set<number>();
   const added = new Set<number>();
   let looks = 0;
   let closed = 0;
+  for (const socketFd of [3, 4]) added.add(socketFd);
   return {
     free,
     looks: () => looks,
@@ -22,9 +23,7 @@ function rooms() {
     },
     take: () => {
       looks++;
-      const found = [...added].filter((fd) => free.has(fd));
-      for (const fd of found) added.delete(fd);
-      return found;
+      return [...added].filter((fd) => free.has(fd));
     },
   };
 }
@@ -75,7 +74,7 @@ test("who is told may wait again at once, and who was forgotten is not told", ()
 
 test("what cannot be watched is said", () => {
   const watch = createRoomWatch(rooms(), () => null);
-  expect(watch.wait(101, () => undefined)).toBe(false);
+  expect([watch.add(100), watch.add(101)]).toEqual([true, false]);
 });
 
 test("closed, once, it tells nobody and lets nobody wait", () => {
@@ -89,6 +88,6 @@ test("closed, once, it tells nobody and lets nobody wait", () => {
   vi.advanceTimersByTime(1_000);
   expect(told).not.toHaveBeenCalled();
   expect(kernel.closed()).toBe(1);
-  expect(watch.wait(4, told)).toBe(false);
+  expect([watch.add(4), watch.wait(4, told)]).toEqual([false, false]);
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,11 +1,16 @@
-import type { Rooms } from "./system-calls.ts";
+import type { SocketWatch } from "./system-calls.ts";
 
 /**
  * A socket that is full has room again for a few packets a moment later, and for a third of what it holds some time after:
  * it is asked for that at ticks, of all sockets at once, instead of being woken for each.
  */
 export interface RoomWatch {
-  /** `goOn` is called once, when the socket has room again. That its connection is broken the socket itself tells. False: nobody can tell. */
+  /** From now on it can be waited for, until it is closed. False: nobody can tell. */
+  add(socketFd: number): boolean;
+  /**
+   * Of one that was added: `goOn` is called once, when the socket has room again. That its connection is broken the socket
+   * itself tells. False: nobody can tell any more.
+   */
   wait(socketFd: number, goOn: () => void): boolean;
   forget(goOn: () => void): void;
   /** Nobody is told any more, and nobody can wait. */
@@ -15,7 +20,7 @@ export interface RoomWatch {
 /** What a socket still holds when it has room again is sent within a third of a round trip. */
 const TICK = { roundTrips: 1 / 3, leastMs: 2, mostMs: 50 };
 
-export function createRoomWatch(rooms: Rooms, rttMs: () => number | null): RoomWatch {
+export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null): RoomWatch {
   const waiting = new Map<number, () => void>();
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
@@ -33,8 +38,9 @@ export function createRoomWatch(rooms: Rooms, rttMs: () => number | null): RoomW
     timer ??= setTimeout(tick, tickMs);
   };
   return {
+    add: (socketFd) => !isClosed && rooms.add(socketFd),
     wait: (socketFd, goOn) => {
-      if (isClosed || !rooms.add(socketFd)) return false;
+      if (isClosed) return false;
       waiting.set(socketFd, goOn);
       start();
       return true;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
+import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
 import { systemCalls } from "./system-calls.ts";
 
@@ -38,9 +39,15 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
   const arriving = once(server, "connection");
   await once(near, "connect");
   const [far] = (await arriving) as [Socket];
-  const rooms = calls?.openRooms() ?? null;
-  if (calls === null || rooms === null) throw new Error("sockets can be watched");
-  const straight = { calls, rooms: createRoomWatch(rooms, () => 6) };
+  const [rooms, inputs] = [calls?.watchRoom() ?? null, calls?.watchInput() ?? null];
+  if (calls === null || rooms === null || inputs === null) throw new Error("sockets can be watched");
+  // Every question is a new one.
+  let clockMs = 0;
+  const straight = {
+    calls,
+    rooms: createRoomWatch(rooms, () => 6),
+    inputs: createInputWatch(inputs, () => (clockMs += 2)),
+  };
   const direct = directSocketOf(near, () => straight);
   if (direct === null) throw new Error("a TCP socket has a descriptor");
   releasers.push(
@@ -147,4 +154,39 @@ test("a socket keeps to a pace, and tells what has been acknowledged", async () 
   expect(after?.ackedBytes).toBeGreaterThan(before + 3_000_000);
   expect(after?.ackedBytes).toBeLessThanOrEqual(before + bytes.length);
   expect(after?.rttMs).toBeGreaterThan(0);
+});
+
+/** What comes over loopback comes a moment later. */
+async function whenInput(direct: DirectSocket): Promise<void> {
+  while (!direct.hasInput()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("bytes are read as they come, and a socket says whether a read is worth while", async () => {
+  const { near, far, direct } = await openPair();
+  near.pause();
+  const into = Buffer.alloc(16);
+  expect(direct.read(into)).toBeNull();
+  // The first question begins the watch.
+  expect(direct.hasInput()).toBe(true);
+  expect(direct.hasInput()).toBe(false);
+  far.write("seven");
+  await whenInput(direct);
+  expect(direct.read(into.subarray(0, 3))).toBe(3);
+  expect(direct.hasInput()).toBe(true);
+  expect(direct.read(into.subarray(3))).toBe(2);
+  expect(into.toString("latin1", 0, 5)).toBe("seven");
+  expect(direct.hasInput()).toBe(false);
+  far.end();
+  await whenInput(direct);
+  expect(direct.read(into)).toBe(0);
+});
+
+test("a broken connection is worth a read, which throws what the system says", async () => {
+  const { near, far, direct } = await openPair();
+  near.pause();
+  direct.hasInput();
+  expect(direct.hasInput()).toBe(false);
+  far.resetAndDestroy();
+  await whenInput(direct);
+  expect(() => direct.read(Buffer.alloc(16))).toThrow(expect.objectContaining({ code: "ECONNRESET" }));
 });

@@ -12,7 +12,12 @@ export interface SystemCalls {
    * "failed": anything else, the end of the file included; nothing was sent.
    */
   sendFile(socketFd: number, from: FileSlice): number | "full" | "failed";
-  openRooms(): Rooms | null;
+  /** How many bytes came into `into`; 0: the other side sends no more; less: the system's error, as a negative number. */
+  receive(socketFd: number, into: Buffer): number;
+  /** Of sockets that are sent by: told while there is room, for a third of what one holds at least. */
+  watchRoom(): SocketWatch | null;
+  /** Of sockets that are read from: told while there is something to read, or nothing more will come. */
+  watchInput(): SocketWatch | null;
   /** From now on a TCP socket sends no faster than that, evenly. Infinity: as fast as it can. False: this system cannot. */
   pace(socketFd: number, bytesPerSecond: number): boolean;
   /** Null: it cannot be told. */
@@ -34,11 +39,10 @@ export interface FileSlice {
   bytes: number;
 }
 
-/** Sockets that are full. */
-export interface Rooms {
-  /** It is told once, as soon as it has room again. False: it cannot be watched. */
+export interface SocketWatch {
+  /** Once each. False: it cannot be watched. A socket that is closed is watched no more. */
   add(socketFd: number): boolean;
-  /** Those of whom it is to be told now. Never waits. */
+  /** Those of whom it is to be told now, at most `MOST_TOLD`. Never waits. */
   take(): number[];
   /** Nothing is watched any more. */
   close(): void;
@@ -46,21 +50,29 @@ export interface Rooms {
 
 /** From `sys/epoll.h` and `fcntl.h`: the same on all processors. */
 const EPOLL_CTL_ADD = 1;
-const EPOLL_CTL_MOD = 3;
+const EPOLLIN = 0x1;
 const EPOLLOUT = 0x4;
-const EPOLLONESHOT = 0x4000_0000;
 const EPOLL_CLOEXEC = 0o2000000;
 /** `struct epoll_event` is packed on x86-64 only. */
 const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
-const MOST_EVENTS = 96;
+export const MOST_TOLD = 128;
 
 /** From `sys/socket.h` and `netinet/tcp.h`. */
 const SOL_SOCKET = 1;
 const SO_MAX_PACING_RATE = 47;
+const MSG_DONTWAIT = 0x40;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** In `struct tcp_info`, which only ever grows at its end. */
 const INFO = { rttMicrosAt: 68, ackedAt: 120, leastRttMicrosAt: 148, leastBytes: 152 };
+
+const HIGH = 2 ** 32;
+/** Numbers of 64 bits that are safe ones, in halves: as a BigInt each of them takes as long as the call it is for. */
+const write64 = (into: Buffer, value: number): void => {
+  into.writeUInt32LE(value % HIGH, 0);
+  into.writeUInt32LE(Math.floor(value / HIGH), 4);
+};
+const read64 = (from: Buffer, at: number): number => from.readUInt32LE(at) + from.readUInt32LE(at + 4) * HIGH;
 
 let found: SystemCalls | null | undefined;
 
@@ -77,6 +89,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   const create = library.func("epoll_create1", "int", ["int"]);
   const control = library.func("epoll_ctl", "int", ["int", "int", "int", "void *"]);
   const wait = library.func("epoll_wait", "int", ["int", "void *", "int", "int"]);
+  const recv = library.func("recv", "int64", ["int", "void *", "size_t", "int"]);
   const close = library.func("close", "int", ["int"]);
   const setsockopt = library.func("setsockopt", "int", ["int", "int", "int", "void *", "uint32"]);
   const getsockopt = library.func("getsockopt", "int", ["int", "int", "int", "void *", "void *"]);
@@ -84,9 +97,28 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   const rate = Buffer.alloc(8);
   const info = Buffer.alloc(INFO.leastBytes);
   const infoBytes = Buffer.alloc(4);
+  const watchFor = (happening: number): SocketWatch | null => {
+    const epoll = create(EPOLL_CLOEXEC);
+    if (epoll < 0) return null;
+    const wish = Buffer.alloc(EVENT.bytes);
+    wish.writeUInt32LE(happening, 0);
+    const events = Buffer.alloc(EVENT.bytes * MOST_TOLD);
+    return {
+      close: () => void close(epoll),
+      add: (socketFd) => {
+        wish.writeInt32LE(socketFd, EVENT.dataAt);
+        return control(epoll, EPOLL_CTL_ADD, socketFd, wish) === 0;
+      },
+      take: () => {
+        const count = Math.max(0, wait(epoll, events, MOST_TOLD, 0));
+        return Array.from({ length: count }, (_, index) => events.readInt32LE(index * EVENT.bytes + EVENT.dataAt));
+      },
+    };
+  };
   return {
     pace: (socketFd, bytesPerSecond) => {
-      rate.writeBigUInt64LE(bytesPerSecond === Infinity ? 2n ** 64n - 1n : BigInt(Math.ceil(bytesPerSecond)));
+      if (bytesPerSecond === Infinity) rate.fill(0xff);
+      else write64(rate, Math.ceil(bytesPerSecond));
       return setsockopt(socketFd, SOL_SOCKET, SO_MAX_PACING_RATE, rate, rate.length) === 0;
     },
     told: (socketFd) => {
@@ -94,37 +126,22 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
       const isTold = getsockopt(socketFd, IPPROTO_TCP, TCP_INFO, info, infoBytes) === 0;
       if (!isTold || infoBytes.readUInt32LE() < INFO.leastBytes) return null;
       return {
-        ackedBytes: Number(info.readBigUInt64LE(INFO.ackedAt)),
+        ackedBytes: read64(info, INFO.ackedAt),
         rttMs: info.readUInt32LE(INFO.rttMicrosAt) / 1000,
         leastRttMs: info.readUInt32LE(INFO.leastRttMicrosAt) / 1000,
       };
     },
     sendFile: (socketFd, { fd, offset, bytes }) => {
-      at.writeBigUInt64LE(BigInt(offset));
+      write64(at, offset);
       const took = sendfile(socketFd, fd, at, bytes);
       if (took > 0) return took;
       return took < 0 && koffi.errno() === constants.errno.EAGAIN ? "full" : "failed";
     },
-    openRooms: () => {
-      const epoll = create(EPOLL_CLOEXEC);
-      if (epoll < 0) return null;
-      const wish = Buffer.alloc(EVENT.bytes);
-      wish.writeUInt32LE(EPOLLOUT + EPOLLONESHOT, 0);
-      const events = Buffer.alloc(EVENT.bytes * MOST_EVENTS);
-      return {
-        close: () => void close(epoll),
-        add: (socketFd) => {
-          wish.writeInt32LE(socketFd, EVENT.dataAt);
-          // A number that was closed and given again is a new one to the kernel.
-          return (
-            control(epoll, EPOLL_CTL_MOD, socketFd, wish) === 0 || control(epoll, EPOLL_CTL_ADD, socketFd, wish) === 0
-          );
-        },
-        take: () => {
-          const count = Math.max(0, wait(epoll, events, MOST_EVENTS, 0));
-          return Array.from({ length: count }, (_, index) => events.readInt32LE(index * EVENT.bytes + EVENT.dataAt));
-        },
-      };
+    receive: (socketFd, into) => {
+      const came = recv(socketFd, into, into.length, MSG_DONTWAIT);
+      return came >= 0 ? came : -koffi.errno();
     },
+    watchRoom: () => watchFor(EPOLLOUT),
+    watchInput: () => watchFor(EPOLLIN),
   };
 }

@@ -195,7 +195,7 @@ test("a wire that is closed leaves no descriptor behind", async () => {
   const before = polls();
   const one = wire();
   await one.send(put(server.url, bodyOf({ offset: 0, lengthBytes: 20_000_000 })));
-  expect(polls()).toBe(before + 1);
+  expect(polls()).toBe(before + 2);
   await one.close();
   expect(polls()).toBe(before);
 });

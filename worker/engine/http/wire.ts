@@ -10,6 +10,7 @@ import { originOf, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
 import type { Straight } from "./move-directly.ts";
 import { createPool } from "./pool.ts";
+import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
 import { systemCalls, type SystemCalls } from "./system-calls.ts";
 import type { Task } from "./task.ts";
@@ -80,9 +81,14 @@ const SCRATCH_BYTES = 64 * 1024;
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
 const MOST_CHECK_MS = 500;
 
-function openStraight(calls = systemCalls(), trips: Trips): Straight | null {
-  const rooms = calls?.openRooms() ?? null;
-  return calls === null || rooms === null ? null : { calls, rooms: createRoomWatch(rooms, trips.leastMs) };
+function openStraight(calls: SystemCalls | null, { trips, now }: { trips: Trips; now: () => number }): Straight | null {
+  const [rooms, inputs] = [calls?.watchRoom() ?? null, calls?.watchInput() ?? null];
+  if (calls === null || rooms === null || inputs === null) {
+    rooms?.close();
+    inputs?.close();
+    return null;
+  }
+  return { calls, rooms: createRoomWatch(rooms, trips.leastMs), inputs: createInputWatch(inputs, now) };
 }
 
 export function createWire(options: WireOptions): Wire {
@@ -94,7 +100,10 @@ export function createWire(options: WireOptions): Wire {
   let straight: Straight | null | undefined;
   const straightOnce = () => {
     if (straight === undefined && isClosed) return null;
-    if (straight === undefined) straight = openStraight(options.calls, trips);
+    if (straight === undefined) {
+      const calls = options.calls === undefined ? systemCalls() : options.calls;
+      straight = openStraight(calls, { trips, now });
+    }
     return straight;
   };
   const pool = createPool({
@@ -210,6 +219,7 @@ export function createWire(options: WireOptions): Wire {
       for (const end of underWay) end(new Fault("CANCELLED"));
       pool.close();
       straight?.rooms.close();
+      straight?.inputs.close();
     },
   };
 }
