@@ -58,6 +58,8 @@ export async function openSignedIn(page: Page, stage: Stage): Promise<void> {
 
 /** What axe finds serious or critical on the page as it stands, with where; of all its rules, or of those of colour. */
 export async function seriousFaults(page: Page, rules: "all" | "colours" = "all"): Promise<string[]> {
+  // A page that was navigated to gets its title a moment after its content.
+  await expect(page).toHaveTitle(/\S/);
   const axe = new AxeBuilder({ page });
   const { violations } = await (rules === "all" ? axe : axe.withRules(["color-contrast"])).analyze();
   return violations
