@@ -52,6 +52,9 @@ const CONFIG = {
   useSnapshot: true,
   // What an image sets for its own Node (NODE_OPTIONS) is not meant for this one.
   execArgvExtension: "none",
+  // V8 has four threads to compile and to collect garbage beside the program: for seconds of little JavaScript they cost a
+  // twentieth of all CPU and save no time.
+  execArgv: ["--single-threaded"],
 };
 
 function switchedOn(node: Buffer): Buffer {
