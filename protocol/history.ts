@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Summary } from "./histogram.ts";
 import { engineName } from "./measured.ts";
 import { id } from "./names.ts";
-import { provider } from "./requests.ts";
+import { provider } from "./provider.ts";
 
 /** What links did: the questions people ask of the history, and the answers. Rates are bytes per second, times epoch ms. */
 

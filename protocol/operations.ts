@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
+import { storeChecksum } from "./store-checksum.ts";
 
 /**
  * Everything the engine asks of a store, as data. A source of signed requests turns each into one request that can be
@@ -11,14 +12,6 @@ const key = z.string().min(1).max(1024);
 const uploadId = z.string().min(1).max(2048);
 const partNumber = z.number().int().min(1).max(10_000);
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
-
-/** What goes along with the bytes so that the store itself checks them: an `x-amz-checksum-crc32`, a `content-md5`, nothing. */
-export const storeChecksum = z.enum(["crc32", "md5", "none"]);
-export type StoreChecksum = z.infer<typeof storeChecksum>;
-
-/** What is remembered of a store per endpoint and bucket, so that the next copy need not find it out again. */
-export const checksumMemory = z.object({ checksum: storeChecksum, foundAt: z.number() });
-export type ChecksumMemory = z.infer<typeof checksumMemory>;
 
 /** Left out: what the store's traits say. Given by a node that found out what this store takes. */
 const checksum = storeChecksum.optional();

@@ -3,7 +3,8 @@ import type { Packing } from "./packing.ts";
 import type { Tuning } from "./tuning.ts";
 import type { FoundTraits, ProfileAbout, ProviderPrices } from "./profiles.ts";
 import type { Sealing } from "./sealing.ts";
-import type { ProfileDraft, Provider } from "./requests.ts";
+import type { Provider } from "./provider.ts";
+import type { ProfileDraft } from "./requests.ts";
 
 /** What people see of buckets: presets, profiles, and what a test of one found. */
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { FaultData } from "./fault.ts";
 import { id } from "./names.ts";
-import { storeChecksum } from "./operations.ts";
+import { storeChecksum } from "./store-checksum.ts";
 import { packing } from "./packing.ts";
 import { tuning } from "./tuning.ts";
 import type { ProfileDraft } from "./requests.ts";

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { FLEET, fleetName, id, runName } from "./names.ts";
+import { provider } from "./provider.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
 import { transferDirection, transferState } from "./transfer.ts";
@@ -21,25 +22,6 @@ export const password = z
 
 export const setupInput = z.object({ code: z.string().min(1).max(128), email, password });
 export const signInInput = z.object({ email: z.string().max(254), password: z.string().max(256) });
-
-export const PROVIDERS = [
-  "aws",
-  "r2",
-  "b2",
-  "storj",
-  "wasabi",
-  "gcs",
-  "spaces",
-  "minio",
-  "ceph",
-  "seaweedfs",
-  "garage",
-  "tigris",
-  "scaleway",
-  "other",
-] as const;
-export const provider = z.enum(PROVIDERS);
-export type Provider = z.infer<typeof provider>;
 
 /** Where a service is: scheme and host, no more. */
 export const endpoint = z

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
 import type { ProfileCheck, ProfileTestView } from "#protocol/profile-views.ts";
 import { CHECKS } from "./check-list.ts";
 import { checkStore } from "./check-store.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/fault.ts";
-import { provider as providerName, PROVIDERS, type Provider } from "#protocol/requests.ts";
+import { provider as providerName, PROVIDERS, type Provider } from "#protocol/provider.ts";
 import { providerOfHost, regionOfHost } from "./provider-hosts.ts";
 import { PRESETS } from "./providers.ts";
 import type { StoreAccess } from "./signing.ts";

@@ -1,5 +1,5 @@
 import type { CorsRuleView } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
 import { escapeXml } from "./xml.ts";
 import { sdkRule } from "./bucket-cors.ts";
 

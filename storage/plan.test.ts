@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
-import { PROVIDERS } from "#protocol/requests.ts";
+import { PROVIDERS } from "#protocol/provider.ts";
 import { NO_TUNING, tuned } from "#protocol/tuning.ts";
 import { pieceCountFor, pieceOfPart, planParts } from "./plan.ts";
 import { traitsOf } from "./providers.ts";

@@ -1,4 +1,5 @@
-import type { ChecksumMemory, Operation, StoreChecksum, StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory, StoreChecksum } from "#protocol/store-checksum.ts";
+import type { Operation, StoreTraits } from "#protocol/operations.ts";
 import { crc32FromBase64 } from "./crc32.ts";
 import { errorDocument, faultOfAnswer, type HttpAnswer } from "./faults.ts";
 import { CHECKSUM_HEADER, S3_NAMES } from "./signing.ts";

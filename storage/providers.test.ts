@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { storeTraits } from "#protocol/operations.ts";
-import { profileDraft, PROVIDERS } from "#protocol/requests.ts";
+import { PROVIDERS } from "#protocol/provider.ts";
+import { profileDraft } from "#protocol/requests.ts";
 import { PRESETS, presetViews, traitsFound, traitsOf } from "./providers.ts";
 
 describe("presets", () => {

@@ -1,6 +1,6 @@
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { FoundTraits } from "#protocol/profiles.ts";
-import { PROVIDERS, type Provider } from "#protocol/requests.ts";
+import { PROVIDERS, type Provider } from "#protocol/provider.ts";
 import type { TemporaryPlace } from "#protocol/bench/bench-key.ts";
 import type { PresetView } from "#protocol/profile-views.ts";
 import { PRICES } from "./provider-prices.ts";

@@ -1,5 +1,6 @@
 import { Fault } from "#protocol/fault.ts";
-import type { Operation, SignedRequest, StoreChecksum, StoreTraits } from "#protocol/operations.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import { crc32ToBase64 } from "./crc32.ts";
 import { encodeKey, MAX_LIFETIME_MS, presign, type Credential, type QueryPairs } from "./sigv4.ts";
 

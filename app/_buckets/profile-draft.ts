@@ -1,7 +1,8 @@
 import { DEFAULT_PACKING, MOST_PACKED_FILE_BYTES, type Packing } from "#protocol/packing.ts";
 import { NO_TUNING, type Tuning } from "#protocol/tuning.ts";
 import { profileAbout, type ImportedDraft, type ImportedKey, type ProfileAbout } from "#protocol/profiles.ts";
-import { credentialDraft, profileDraft, type KeySource, type ProfileDraft, type Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
+import { credentialDraft, profileDraft, type KeySource, type ProfileDraft } from "#protocol/requests.ts";
 import type { PresetView, ProfileView } from "#protocol/profile-views.ts";
 import { fillEndpoint, openPlaces } from "./endpoint-template.ts";
 

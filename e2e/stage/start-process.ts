@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, "../..");
 export interface StartOptions {
   /** For error texts and log lines: `hub`, `worker gpu-1`. */
   title: string;
-  /** The TypeScript entry, relative to the repository. */
+  /** The TypeScript entry, relative to the repository; or a program that needs no Node. */
   entry: string;
   args?: string[];
   /** A program to run it under, with its arguments: `nsenter ...`. */
@@ -36,8 +36,9 @@ export interface RunningProcess {
  * @throws Error with the last lines when it ends, or stays silent, before it is ready.
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const [program, ...before] = [...(options.under ?? []), process.execPath];
-  const child = spawn(program, [...before, options.entry, ...(options.args ?? [])], {
+  const { entry, under = [], args = [] } = options;
+  const [program = entry, ...before] = [...under, ...(entry.endsWith(".ts") ? [process.execPath, entry] : [entry])];
+  const child = spawn(program, [...before, ...args], {
     cwd: ROOT,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

@@ -16,6 +16,8 @@ export interface WorkerOptions {
   under?: readonly string[];
   env?: Record<string, string>;
   onLine?: (line: string) => void;
+  /** In place of the sources: an executable. */
+  entry?: string;
 }
 
 /** Starts the real worker, as an agent or around a program. Resolves when the process runs; follow the hub to see what it does. */
@@ -26,7 +28,7 @@ export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
   if (options.run !== undefined) args.push("--run", options.run);
   return startProcess({
     title: `worker ${options.name}`,
-    entry: "worker/main.ts",
+    entry: options.entry ?? "worker/main.ts",
     args: [...args, ...(options.flags ?? []), ...(options.program === undefined ? [] : ["--", ...options.program])],
     ...(options.under === undefined ? {} : { under: options.under }),
     env: { ...(options.token === undefined ? {} : { TIDEMARK_TOKEN: options.token }), ...options.env },

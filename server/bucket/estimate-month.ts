@@ -1,5 +1,5 @@
 import { priceOverride } from "#protocol/profiles.ts";
-import { provider } from "#protocol/requests.ts";
+import { provider } from "#protocol/provider.ts";
 import type { BucketUsage } from "#protocol/bucket-usage.ts";
 import { PRICES } from "#storage/provider-prices.ts";
 import type { Profile } from "#prisma/client/client.ts";

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { MOST_PLANNED, type BucketPlan, type PlanBucketJob, type ProtectedGroup } from "#protocol/bucket-jobs.ts";
 import { takesAway } from "#protocol/bucket-verbs.ts";
 import { Fault } from "#protocol/fault.ts";
-import { provider } from "#protocol/requests.ts";
+import { provider } from "#protocol/provider.ts";
 import { priceOverride } from "#protocol/profiles.ts";
 import { describeObject, listPage } from "#storage/browse.ts";
 import { copyRequests } from "#storage/copy-within.ts";

@@ -8,7 +8,7 @@ import type {
 } from "#protocol/history.ts";
 import { Fault } from "#protocol/fault.ts";
 import { PRESETS } from "#storage/providers.ts";
-import { provider } from "#protocol/requests.ts";
+import { provider } from "#protocol/provider.ts";
 import type { Hub } from "../hub.ts";
 import type { GroupRow, Scope } from "./messages.ts";
 import { kindOf } from "#protocol/roll-bytes.ts";

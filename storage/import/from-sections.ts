@@ -1,4 +1,4 @@
-import type { Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
 import { emptyStore, type ReadStore } from "./make-draft.ts";
 import { remoteOf } from "./read-command.ts";
 import type { Section } from "./read-text.ts";

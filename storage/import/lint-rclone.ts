@@ -1,5 +1,5 @@
 import type { LintFinding } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { readCount, readSize } from "./rclone-sizes.ts";
 

@@ -1,5 +1,6 @@
 import type { ImportedDraft } from "#protocol/profiles.ts";
-import { credentialDraft, profileDraft, type CredentialDraft, type Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
+import { credentialDraft, profileDraft, type CredentialDraft } from "#protocol/requests.ts";
 import { providerOfHost, regionOfHost } from "../provider-hosts.ts";
 import { PRESETS } from "../providers.ts";
 

@@ -1,5 +1,5 @@
 import { MOST_IMPORT_CHARACTERS, type ImportView, type LintFinding } from "#protocol/profiles.ts";
-import type { Provider } from "#protocol/requests.ts";
+import type { Provider } from "#protocol/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { lintRclone } from "./lint-rclone.ts";

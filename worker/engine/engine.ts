@@ -1,6 +1,7 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
-import type { ChecksumMemory, Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
+import type { ChecksumMemory } from "#protocol/store-checksum.ts";
+import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
 import { systemClock, type Clock } from "./clock.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { read as readLater, readSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/operations.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import { atOnce } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
-import { storeChecksum, type StoreChecksum } from "#protocol/operations.ts";
+import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
 import type { SendMemory, SentPart } from "./send-job.ts";

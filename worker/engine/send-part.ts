@@ -1,5 +1,6 @@
 import { Fault, isFault } from "#protocol/fault.ts";
-import type { Operation, StoreChecksum } from "#protocol/operations.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import type { Operation } from "#protocol/operations.ts";
 import { isSurePut, readPart, readPut } from "#storage/answers.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { throwIfAborted } from "./clock.ts";

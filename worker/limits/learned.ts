@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import * as z from "zod";
-import { checksumMemory, type ChecksumMemory } from "#protocol/operations.ts";
+import { checksumMemory, type ChecksumMemory } from "#protocol/store-checksum.ts";
 import { openKeptEntries } from "./kept-entries.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
-import type { StoreChecksum } from "#protocol/operations.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import type { PartSums } from "../engine/read-part.ts";
 
 /**

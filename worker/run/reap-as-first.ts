@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { isSea } from "node:sea";
 import type { Environment } from "../config.ts";
+import { ownCommand } from "../drivers/own-command.ts";
 
 /**
  * In a container this is often process 1, which inherits every process whose parent has ended, and has to take their
@@ -25,8 +25,7 @@ done`;
 /** Returns unless this is process 1 of a machine with a shell. */
 export function reapAsFirst(env: Environment): void {
   if (process.pid !== 1 || env[MARK] !== undefined || process.execve === undefined || !existsSync(SHELL)) return;
-  // As one executable there is no script between the program and its arguments.
-  const own = [process.execPath, ...process.execArgv, ...process.argv.slice(isSea() ? 2 : 1)];
+  const own = [...ownCommand(), ...process.argv.slice(2)];
   const marked: Environment = { ...env, [MARK]: "1" };
   process.execve(SHELL, ["sh", "-c", REAPER, "tidemark", ...own], marked as NodeJS.ProcessEnv);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
-import type { StoreChecksum } from "#protocol/operations.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";
