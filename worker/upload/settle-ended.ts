@@ -13,7 +13,7 @@ export const isHopeless = (code: FaultCode): boolean => code === "SOURCE_CHANGED
 
 export interface EndParts {
   ledger: Ledger;
-  outbox: Outbox;
+  outbox: Pick<Outbox, "add">;
   journals: string;
   bench(item?: Capture): { engine: Engine } | null;
   signal: AbortSignal;

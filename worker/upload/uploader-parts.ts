@@ -38,7 +38,7 @@ export interface Uploader {
 /** What everything that sends captures needs, to whatever home. */
 export interface SendingParts {
   hub: Hub;
-  outbox: Outbox;
+  outbox: Pick<Outbox, "add">;
   clock: Clock;
   /** Epoch ms. */
   wallNow(): number;

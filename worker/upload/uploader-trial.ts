@@ -10,7 +10,7 @@ import type { NodeEvent } from "#protocol/reports.ts";
 import { systemClock } from "../engine/clock.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
-import { openOutbox } from "../link/outbox.ts";
+import { openOutbox, type Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import { openLedger } from "./ledger.ts";
 import { lookAt } from "./look.ts";
@@ -27,6 +27,7 @@ async function openUploaderTrial(store: TrialStore) {
   let stop = new AbortController();
   const ends: { state: string; step: number }[] = [];
   const waits: string[] = [];
+  let told = 0;
 
   async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
     const path = join(folder, `checkpoint-${step}`);
@@ -65,22 +66,24 @@ async function openUploaderTrial(store: TrialStore) {
     const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
     const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
     const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
+    // An end is over when the outbox has it: what comes before that may still need the store.
+    const add: Outbox["add"] = async (event) => {
+      await outbox.add(event);
+      if (event.type === "transfer-ended") told += 1;
+      check();
+    };
     const uploader = createUploader({
       ledger,
       runs,
       hub,
-      outbox,
+      outbox: { add },
       clock: systemClock,
       wallNow: Date.now,
       journals: join(folder, "uploads"),
       node: () => ({ id: "node-id-1", name: "gpu-1" }),
       bench: () => bench,
       signal: stop.signal,
-      onEnd: ({ state, step }) => {
-        ends.push({ state, step });
-        // After the outbox has it.
-        setTimeout(check, 50);
-      },
+      onEnd: ({ state, step }) => void ends.push({ state, step }),
       onSent: () => undefined,
       onWaiting: (fault) => {
         waits.push(fault.code);
@@ -110,8 +113,8 @@ async function openUploaderTrial(store: TrialStore) {
     /** Takes a checkpoint of this step, with one large file and an empty one. */
     capture,
     work,
-    /** Whether so many uploads have ended. */
-    ended: (count: number) => () => ends.length >= count,
+    /** Whether so many uploads have ended, and the outbox has it. */
+    ended: (count: number) => () => told >= count,
     close: async () => {
       await Promise.all([outbox.close(), ledger.close()]);
       await rm(folder, { recursive: true, force: true });
