@@ -5,6 +5,7 @@ import { toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
+import type { EarlyRanges } from "../engine/early-ranges.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
 import { createFolderSyncs } from "../engine/journal.ts";
@@ -42,6 +43,8 @@ export interface DownloadJob {
   ask: AskObject;
   /** What was begun while they were listed. */
   early?: Pick<EarlyFetches, "take">;
+  /** What was begun of the only file while the store was asked for it. */
+  ranges?: EarlyRanges;
   /** MD5 is computed of objects up to this size; left out, of small ones. */
   mostMd5Bytes?: number;
   signal: AbortSignal;
@@ -184,6 +187,7 @@ async function downloadOne(
     onPiece: (piece: Piece, state: PartState) =>
       tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
     onRetry: tally.retried,
+    ...(job.ranges === undefined ? {} : { early: job.ranges }),
   };
   const [piece] = pieces;
   if (
@@ -193,6 +197,8 @@ async function downloadOne(
     memory.sumOf(temporary, piece) === null
   ) {
     const early = piece.etag === null ? null : (job.early?.take({ key, etag: piece.etag, sizeBytes }) ?? null);
+    // One request is enough for it.
+    job.ranges?.drop();
     const { sync: syncFolder } = folders;
     const small = { piece, expected, temporary, path, early, memory, watch, syncFolder };
     const verdict = await receiveSmall(engine, small);

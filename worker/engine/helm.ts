@@ -10,8 +10,8 @@ export interface Helm {
   /** Something wants to move: look at it from now on. */
   wake(): void;
   /**
-   * So many requests come next. Opens connections for them, at once and whenever the width changes until they come; as many
-   * as the link is worth where that is known.
+   * So many requests come next. Opens connections for them, at once and whenever the width changes or a round trip is
+   * measured until they come; as many as the link is worth where that is known.
    */
   expect(next: { count: number; size: Wants["size"] }, open: (width: number) => void): void;
   /** A round trip was measured. */
@@ -130,7 +130,10 @@ export function createHelm(parts: {
       if (parts.wire.rttMs() !== null) look();
     },
     roundTrip: () => {
-      if (expected !== null) look();
+      if (expected === null) return;
+      look();
+      // Who opens them may want to know of the round trip too.
+      expected?.open(gate.width);
     },
     throttled: () => {
       isThrottled = true;

@@ -22,7 +22,7 @@ export interface FileToReceive {
   pieces: readonly Piece[];
 }
 
-export type ReceiveWatch = Pick<ReceiveJob, "signal" | "patience" | "onMoved" | "onPiece" | "onRetry">;
+export type ReceiveWatch = Pick<ReceiveJob, "signal" | "patience" | "early" | "onMoved" | "onPiece" | "onRetry">;
 
 /** Returns the CRC32 of each piece, in order. Faults: as `receivePieces`. */
 export async function receiveFile(

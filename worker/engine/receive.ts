@@ -1,11 +1,11 @@
-import { writeSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
-import { diskFault } from "./disk-fault.ts";
+import { adoptRanges, followRange, type Adopted } from "./adopt-ranges.ts";
+import type { EarlyRanges } from "./early-ranges.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { MOST_LANES } from "./for-each.ts";
+import { createIdleLanes } from "./idle-lanes.ts";
 import type { Sink } from "./http/wire.ts";
 import type { Lane } from "./limiter.ts";
 import { createPins, type Pins } from "./pins.ts";
@@ -14,6 +14,7 @@ import { withRetry, type Patience } from "./retry.ts";
 import { openSegments, storedLength, storedOffset, type SealedPiece } from "./sealed-piece.ts";
 import { operationOf, signAhead } from "./sign-ahead.ts";
 import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
+import { forgetBytes, leftOf, takeBytes } from "./take-bytes.ts";
 import type { PartState } from "./tally.ts";
 
 /**
@@ -53,6 +54,8 @@ export interface ReceiveJob {
   onPiece(piece: Piece, state: PartState): void;
   /** What is in the file already of pieces that were begun: spans that do not overlap, in order. */
   known?: ReadonlyMap<Piece, readonly KnownSpan[]>;
+  /** What was asked for already of the object that all pieces are of. */
+  early?: EarlyRanges;
   /** A piece is in the file and its sum is right. Resolves when that is remembered. */
   onDone(piece: Piece, crc32: string): Promise<void>;
   /** Some of a piece is in the file; whether it is right only the whole piece can tell. Resolves when it is remembered. */
@@ -62,16 +65,15 @@ export interface ReceiveJob {
   onRetry(fault: Fault): void;
 }
 
-type PieceSpan = Span<Piece>;
+export type PieceSpan = Span<Piece>;
 
-type Receiving = ReceiveJob & { pins: Pins };
+export type Receiving = ReceiveJob & { pins: Pins };
 
 /** Wrong bytes are fetched again twice; a third time means that they will stay wrong. */
 const MOST_MISMATCHES = 2;
 /** A file of one piece up to this size counts as small: it does not wait behind large ones. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 const LEAST_BYTES_PER_LANE = 512 * 1024;
-const LOOK_AGAIN_MS = 60;
 const SIGNED_AT_A_TIME = 32;
 
 /**
@@ -89,8 +91,9 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
-  const idle = createIdle(engine, () => queue.isDone || failures.length > 0);
+  const idle = createIdleLanes(engine, () => queue.isDone || failures.length > 0);
 
+  let starting = 0;
   const lane = async () => {
     while (!queue.isDone && failures.length === 0) {
       try {
@@ -102,60 +105,54 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
             now,
             rttMs: engine.wire.rttMs() ?? 0,
             isHeld: engine.limiter.isHolding,
+            isGrown: engine.wire.grown > starting,
           });
           if (span === null) return null;
+          // It has its connection in a moment; until then nobody else may count on that.
+          starting++;
+          setImmediate(() => starting--);
           await signed.of(span.of.piece);
+          idle.next();
           await fetchSpan(engine, job, span);
           return span;
         });
         if (worked === null) await idle.wait();
         else if (await settle(job, queue, worked)) signed.done(worked.of.piece);
       } catch (error) {
-        failures.push(error);
-        // Nothing is put in place any more, so nobody needs to finish.
-        stop.abort(error);
+        failed(error);
       } finally {
         idle.wakeIfOver();
       }
     }
   };
+  const failed = (error: unknown) => {
+    failures.push(error);
+    // Nothing is put in place any more, so nobody needs to finish.
+    stop.abort(error);
+  };
+  /** What a range that was asked for early brings, and what it leaves. */
+  const adopted = async (one: Adopted) => {
+    try {
+      await followRange(engine, job, one);
+      for (const span of one.spans) {
+        if (leftOf(span) > 0) {
+          await engine.gate.run({ signal: job.signal, size }, () => fetchSpan(engine, job, span));
+        }
+        await settle(job, queue, span);
+      }
+    } catch (error) {
+      failed(error);
+    } finally {
+      idle.wakeIfOver();
+    }
+  };
   try {
-    await Promise.all(Array.from({ length: lanes }, lane));
+    const begun = adoptRanges(engine, job, queue).map(adopted);
+    await Promise.all([...begun, ...Array.from({ length: lanes }, lane)]);
   } finally {
     idle.stop();
   }
   if (failures.length > 0) throw failures[0];
-}
-
-/** Those for whom there is nothing to fetch: one of them looks again now and then, whether somebody has become slow. */
-function createIdle(engine: Engine, isOver: () => boolean) {
-  const sleepers = new Set<() => void>();
-  const wake = (count: number) => {
-    for (const wakeOne of [...sleepers].slice(0, count)) wakeOne();
-  };
-  let timer: NodeJS.Timeout | null = null;
-  const look = () => {
-    if (engine.gate.waiting === 0) wake(Math.max(0, engine.gate.width - engine.gate.held));
-  };
-  return {
-    wait: () =>
-      isOver()
-        ? Promise.resolve()
-        : new Promise<void>((resolve) => {
-            timer ??= setInterval(look, LOOK_AGAIN_MS).unref();
-            const wakeOne = () => {
-              sleepers.delete(wakeOne);
-              resolve();
-            };
-            sleepers.add(wakeOne);
-          }),
-    wakeIfOver: () => {
-      if (isOver()) wake(sleepers.size);
-    },
-    stop: () => {
-      if (timer !== null) clearInterval(timer);
-    },
-  };
 }
 
 /** When the piece is complete: right, and remembered; or wrong, and fetched again. True when nothing is left of it to do. */
@@ -211,7 +208,7 @@ async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise
       await fetchOpening(engine, job, { span, lane });
     } catch (error) {
       if (leftOf(span) <= 0) return;
-      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forget(job, span);
+      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forgetBytes(job, span);
       if (isStillAlone(span.of)) job.onPiece(piece, signal.aborted ? "waiting" : "again");
       throw error;
     }
@@ -234,14 +231,7 @@ async function fetchOpening(engine: Engine, job: Receiving, about: { span: Piece
   }
 }
 
-const leftOf = (span: PieceSpan): number => span.to - span.from - span.received;
 const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
-
-function forget(job: ReceiveJob, span: PieceSpan): void {
-  job.onMoved(-span.received);
-  span.received = 0;
-  span.crc = 0;
-}
 
 /** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
 async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
@@ -251,12 +241,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
   const length = storedLength(piece, leftOf(span));
   const offset = piece.objectOffset + storedOffset(piece, span.from + span.received);
   const operation = operationOf(engine, piece);
-  const take = (own: Buffer) => {
-    writeAll(job, own, piece.fileOffset + span.from + span.received);
-    span.crc = crc32(own, span.crc);
-    span.received += own.length;
-    job.onMoved(own.length);
-  };
+  const take = (own: Buffer) => takeBytes(job, span, own);
   const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
   const sink: Sink = {
     head: (answer) => {
@@ -295,20 +280,4 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
     }
   });
   if (leftOf(span) > 0) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
-}
-
-/** Written at once: the page cache takes it, and the buffer can go back to the network without a copy. */
-function writeAll({ fd, path }: ReceiveJob, chunk: Buffer, position: number): void {
-  if (fd === null) return;
-  if (typeof fd !== "number") {
-    chunk.copy(fd, position);
-    return;
-  }
-  try {
-    for (let written = 0; written < chunk.length;) {
-      written += writeSync(fd, chunk, written, chunk.length - written, position + written);
-    }
-  } catch (error) {
-    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
-  }
 }

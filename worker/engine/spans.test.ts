@@ -7,7 +7,7 @@ interface P {
   length: number;
   name: string;
 }
-const about = { width: 4, now: 0, rttMs: 10, isHeld: false };
+const about = { width: 4, now: 0, rttMs: 10, isHeld: false, isGrown: true };
 
 const pieces = (...lengths: number[]): P[] => lengths.map((length, index) => ({ length, name: `piece ${index}` }));
 
@@ -100,7 +100,8 @@ describe("the end of a download", () => {
   test("leaves a connection what it can do itself before another one could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 2 * MIB, 1_000);
-    for (let idle = 0; idle < 20; idle++) queue.take({ width: 40, now: 1_000, rttMs: 200, isHeld: false });
+    for (let idle = 0; idle < 20; idle++)
+      queue.take({ width: 40, now: 1_000, rttMs: 200, isHeld: false, isGrown: true });
     // 2 MiB per second for a round trip and a quarter.
     expect((span.to - span.received) / MIB).toBeCloseTo(0.5, 0);
     expect(span.to).toBeGreaterThan(span.received);
@@ -109,7 +110,7 @@ describe("the end of a download", () => {
   test("does not cut what is there before a new request could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 7 * MIB, 1_000);
-    expect(queue.take({ width: 4, now: 1_000, rttMs: 100, isHeld: false })).toBeNull();
+    expect(queue.take({ width: 4, now: 1_000, rttMs: 100, isHeld: false, isGrown: true })).toBeNull();
   });
 
   test("takes everything that is left from a connection that has fallen silent, and drops it", () => {

@@ -38,8 +38,13 @@ export interface PieceSpans<P> {
 }
 
 export interface SpanQueue<P> {
-  /** The next span to fetch; null when there is none just now. */
-  take(about: { width: number; now: number; rttMs: number; isHeld: boolean }): Span<P> | null;
+  /**
+   * The next span to fetch; null when there is none just now. `isGrown`: it is going to be fetched by a connection that is past
+   * its slow start.
+   */
+  take(about: { width: number; now: number; rttMs: number; isHeld: boolean; isGrown: boolean }): Span<P> | null;
+  /** What is already on its way of a piece, asked for before there was a plan; null when not all of it is left to hand out. */
+  claim(piece: P, range: { from: number; to: number; now: number }): Span<P> | null;
   /** It was received to its end. True when it was the last one of its piece. */
   finish(span: Span<P>): boolean;
   /** Everything of the piece has to come again. Returns the bytes that counted as received. */
@@ -51,12 +56,14 @@ export interface SpanQueue<P> {
 }
 
 const ALIGN_BYTES = 64 * 1024;
-const LEAST_SPAN_BYTES = 2 * 1024 * 1024;
+const LEAST_SPAN_BYTES = 1024 * 1024;
 /** Less than this is not worth a request of its own. */
 const LEAST_SPLIT_BYTES = 64 * 1024;
 /** Nor is a rest that comes about as soon as a new request could bring it. */
 const WORTH_ROUND_TRIPS = 2;
 const LEAST_GAIN_MS = 10;
+/** From here on a connection needs a while to grow. */
+const FAR_MS = 10;
 /** What a connection keeps of its rest, in round trips of its own rate. */
 const KEPT_ROUND_TRIPS = 1.25;
 /** Each connection gets its share of the rest in so many spans. */
@@ -108,8 +115,8 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     return span;
   };
   /** From the connection that would end last. */
-  const split = (about: { now: number; rttMs: number }): Span<P> | null => {
-    const { now, rttMs } = about;
+  const split = (about: { now: number; rttMs: number; isGrown: boolean }): Span<P> | null => {
+    const { now, rttMs, isGrown } = about;
     const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
     let slowest: Span<P> | null = null;
     let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
@@ -126,7 +133,8 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
         longestMs = etaMs;
       }
     }
-    if (slowest === null) return null;
+    // One that has to grow first would bring the rest later than the one that has it.
+    if (slowest === null || (!isGrown && rttMs >= FAR_MS)) return null;
     const { of, from, received, to } = slowest;
     const left = to - from - received;
     // What it can do itself until another connection could bring the rest; of that a share for each that is idle.
@@ -150,6 +158,20 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
       return open.size === 0;
     },
     take: (about) => hand(about) ?? (about.isHeld ? null : split(about)),
+    claim: (piece, { from, to, now }) => {
+      const of = waiting.find((one) => one.piece === piece);
+      const at = of?.gaps.findIndex((gap) => gap.from <= from && to <= gap.to) ?? -1;
+      const gap = of?.gaps[at];
+      if (of === undefined || gap === undefined) return null;
+      const rest = [
+        { from: gap.from, to: from },
+        { from: to, to: gap.to },
+      ];
+      of.gaps.splice(at, 1, ...rest.filter((one) => one.to > one.from));
+      if (of.gaps.length === 0) waiting = waiting.filter((one) => one !== of);
+      waitingBytes -= to - from;
+      return begin(of, { from, to, now, takeovers: 0 });
+    },
     finish: (span) => {
       active.delete(span);
       const { of } = span;

@@ -134,11 +134,18 @@ async function findState({ config, home }: Verb): Promise<string | null> {
   return keepsState ? stateFolder(config.text("state"), home).catch(() => null) : null;
 }
 
-/** Opens the connections for what is going to be fetched while the store is still asked for it. */
-export const warmAll = ({ engine, access }: Bench): void =>
-  engine.helm.expect({ count: Infinity, size: "large" }, (width) =>
-    engine.wire.warm(locate(access, "k").origin, width),
-  );
+/** A round trip less than this is not worth a request that may be in vain. */
+const FAR_MS = 20;
+
+/**
+ * Opens the connections for what is going to be fetched while the store is still asked for it. `onFar`: the store turned
+ * out to be far, and so many connections are worth it.
+ */
+export const warmAll = ({ engine, access }: Bench, onFar?: (width: number) => void): void =>
+  engine.helm.expect({ count: Infinity, size: "large" }, (width) => {
+    engine.wire.warm(locate(access, "k").origin, width);
+    if ((engine.wire.rttMs() ?? 0) >= FAR_MS) onFar?.(width);
+  });
 
 export interface Journal {
   /** The same for the same copy, so that it finds what an earlier try left. */

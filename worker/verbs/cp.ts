@@ -6,6 +6,7 @@ import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";
+import { createEarlyRanges } from "../engine/early-ranges.ts";
 import { readIdentity } from "../engine/identity.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
@@ -65,11 +66,15 @@ function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promi
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
   return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
-    warmAll(bench);
+    const ranges = createEarlyRanges(bench.engine, { key: from.key, signal: verb.signal });
+    // Only a key can be one object.
+    const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(verb);
+    warmAll(bench, mayBeOne ? ranges.begin : undefined);
     const early = createEarlyFetches(bench.engine, verb.signal);
     try {
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
       const found = await findSources(bench, { from, filter, signal: verb.signal, ...onTaken });
+      if (!found.isOne) ranges.drop();
       const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
       const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
       if (isDry(verb))
@@ -77,8 +82,9 @@ function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promi
           verb,
           found.entries.map((entry) => [entry, pathOf(entry)] as const),
         );
-      return await fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf, early });
+      return await fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf, early, ranges });
     } finally {
+      ranges.drop();
       early.drop();
     }
   });

@@ -7,6 +7,7 @@ import { downloadFiles, type FileToDownload } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { EarlyFetches } from "../copy/fetch-early.ts";
 import { codeOf } from "../engine/disk-fault.ts";
+import type { EarlyRanges } from "../engine/early-ranges.ts";
 import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";
 import type { Bench } from "./bench.ts";
@@ -107,6 +108,7 @@ export async function fetchEntries(
     entries: readonly ObjectEntry[];
     pathOf: (entry: ObjectEntry) => string;
     early?: Pick<EarlyFetches, "take">;
+    ranges?: EarlyRanges;
   },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
@@ -130,6 +132,7 @@ export async function fetchEntries(
         partBytes: verb.config.size("part-size"),
         ask: createAskObject(bench, verb.signal),
         ...(job.early === undefined ? {} : { early: job.early }),
+        ...(job.ranges === undefined ? {} : { ranges: job.ranges }),
         ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
         signal: verb.signal,
         onStart,

@@ -26,6 +26,8 @@ export interface Owner {
 
 /** One that never had a request: servers give it longer. */
 const UNUSED_REST_MS = 15_000;
+/** Kernels take back what a connection had grown to when it rested for a few of its timeouts. */
+const GROWN_MS = 500;
 /** What a plain socket reads by itself: its copy costs nothing beside the call, and the rest is read to where it belongs. */
 const FIRST_BYTES = 16 * 1024;
 /** So many buffers are filled one after the other before other connections have their turn. */
@@ -50,6 +52,7 @@ export class Connection {
   /** The answer is whole, and the kernel's word on our last bytes is still to come. */
   #isOverWhenSent = false;
   #broughtBytes = 0;
+  #freeAt = 0;
   /** An idle connection is used only until then. */
   idleUntil = 0;
 
@@ -84,6 +87,12 @@ export class Connection {
 
   get isConnecting(): boolean {
     return this.#state === "connecting";
+  }
+
+  /** The other side sends as much at once as this way takes: it is past its slow start, and has not rested so long as to begin anew. */
+  get isGrown(): boolean {
+    const { now, pace } = this.#shared;
+    return this.#state === "idle" && this.#broughtBytes >= pace.growBytes && now() - this.#freeAt < GROWN_MS;
   }
 
   #ready(): void {
@@ -249,6 +258,7 @@ export class Connection {
     this.#sending = null;
     this.#task = null;
     this.#state = "idle";
+    this.#freeAt = this.#shared.now();
     this.idleUntil = until;
     // To see when the other side closes it.
     this.#socket.resume();

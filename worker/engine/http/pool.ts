@@ -13,6 +13,8 @@ export interface Pool {
   warm(origin: Origin, count: number): void;
   setConnections(count: number): void;
   readonly open: number;
+  /** Idle ones that are past their slow start. They are used first. */
+  readonly grown: number;
   /** Waits for nothing: drops every connection. */
   close(): void;
 }
@@ -146,6 +148,9 @@ export function createPool(input: { connections: number; shared: Shared; checkMs
       shared.buffers.keep(most);
       while (all.size > most && idle[0] !== undefined) idle[0].drop();
       serve();
+    },
+    get grown() {
+      return idle.filter((one) => one.isGrown).length;
     },
     get open() {
       return all.size;

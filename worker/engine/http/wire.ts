@@ -44,6 +44,8 @@ export interface Wire {
   setConnections(count: number): void;
   /** Connections there are now, those being made included. */
   readonly open: number;
+  /** Idle connections that are past their slow start; the next requests go out on them. */
+  readonly grown: number;
   /** Drops every connection; requests under way fail with CANCELLED. */
   close(): Promise<void>;
 }
@@ -211,6 +213,9 @@ export function createWire(options: WireOptions): Wire {
     measureRtt: (tries = 3) =>
       lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, { mostMs: connectMs, tries }),
     setConnections: (count) => pool.setConnections(count),
+    get grown() {
+      return pool.grown;
+    },
     get open() {
       return pool.open;
     },

@@ -1,0 +1,138 @@
+import { Fault } from "#protocol/fault.ts";
+import type { Operation } from "#protocol/operations.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { checkRange } from "#storage/check-range.ts";
+import { faultOfAnswer } from "#storage/faults.ts";
+import { callStore, type Engine } from "./engine.ts";
+import type { Sink } from "./http/wire.ts";
+
+/**
+ * The first ranges of an object are asked for while the store is still asked how long it is, which on a far link brings all
+ * of it a round trip sooner. Their bytes are held at the socket until somebody says where they go. Whatever is wrong with
+ * one of them (no such range, another version, a connection that ends) ends only it: what it was to bring is fetched as all
+ * the rest, with its retries.
+ */
+export interface EarlyRanges {
+  /** Asks for the first `count` of them; once. */
+  begin(count: number): void;
+  /**
+   * Those that may still bring something, in their order; once. `check` throws when an answer is of another version than the
+   * one that was meant: then its range ends.
+   */
+  take(key: string, check: Check): EarlyRange[];
+  /** Ends what nobody has taken. */
+  drop(): void;
+}
+
+type Check = (headers: HttpAnswer["headers"]) => void;
+
+export interface EarlyRange {
+  /** In the object; the answer may end before `to`, with the object. */
+  readonly from: number;
+  readonly to: number;
+  /** Hands over what came and what comes, as a sink would get it. Faults: those of the network and of the answer. */
+  follow(bytes: Sink["bytes"]): Promise<void>;
+  drop(): void;
+}
+
+/** So much that a connection is past its slow start, and so little that few would be of no use. */
+const RANGE_BYTES = 4 * 1024 * 1024;
+
+export function createEarlyRanges(engine: Engine, about: { key: string; signal: AbortSignal }): EarlyRanges {
+  let ranges: Asked[] | null = null;
+  let isOver = false;
+  const drop = () => {
+    isOver = true;
+    for (const range of ranges ?? []) range.drop();
+    ranges = [];
+  };
+  return {
+    begin: (count) => {
+      if (ranges !== null || isOver) return;
+      ranges = Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
+    },
+    take: (key, check) => {
+      const all = ranges ?? [];
+      if (key !== about.key) drop();
+      isOver = true;
+      ranges = [];
+      return key === about.key ? all.filter((range) => range.holdTo(check)) : [];
+    },
+    drop,
+  };
+}
+
+interface Asked extends EarlyRange {
+  /** The answer is held to this, now or when it comes. False when it may bring nothing. */
+  holdTo(check: Check): boolean;
+}
+
+function askFor(engine: Engine, about: { key: string; from: number; signal: AbortSignal }): Asked {
+  const { key, from } = about;
+  const to = from + RANGE_BYTES;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([about.signal, stop.signal]);
+  const followed = Promise.withResolvers<Sink["bytes"]>();
+  let take: Sink["bytes"] | null = null;
+  let found: HttpAnswer["headers"] | null = null;
+  let check: Check | null = null;
+  let isOver = false;
+  const sink: Sink = {
+    head: (answer) => {
+      checkEarly(answer, { key, from, to });
+      check?.(answer.headers);
+      found = answer.headers;
+    },
+    bytes: (chunk) => {
+      if (take !== null) return take(chunk);
+      // It is only valid now, and nothing more is read before this is taken.
+      const copy = Buffer.from(chunk);
+      return followed.promise.then((bytes) => {
+        const outcome = bytes(copy);
+        return outcome === "enough" ? undefined : outcome;
+      });
+    },
+  };
+  // All of them under one signature, because the range is not signed.
+  const operation: Operation = { op: "get", key, offset: 0, length: RANGE_BYTES, etag: null };
+  const headers = { range: `bytes=${from}-${to - 1}` };
+  const done = engine.gate
+    .run({ signal, size: "large" }, () =>
+      callStore(engine, { operation, signal, headers, sink }, (answer) => {
+        if (answer.status !== 206) throw faultOfAnswer({ op: "GetObject", subject: key, answer });
+      }),
+    )
+    .finally(() => {
+      isOver = true;
+    });
+  const drop = () => stop.abort(new Fault("CANCELLED"));
+  // Nobody may follow it.
+  done.catch(() => undefined);
+  return {
+    from,
+    to,
+    holdTo: (wanted) => {
+      check = wanted;
+      try {
+        if (found !== null) wanted(found);
+        return !isOver;
+      } catch {
+        drop();
+        return false;
+      }
+    },
+    follow: (bytes) => {
+      take = bytes;
+      followed.resolve(bytes);
+      return done;
+    },
+    drop,
+  };
+}
+
+/** Where the object ends before the range does, the answer does too. Faults: of `checkRange`. */
+function checkEarly(answer: HttpAnswer, asked: { key: string; from: number; to: number }): void {
+  const { key: subject, from: offset, to } = asked;
+  const total = Number(/\/(\d{1,16})$/.exec(answer.headers["content-range"]?.trim() ?? "")?.[1] ?? Number.NaN);
+  checkRange(answer, { offset, length: (total > offset && total < to ? total : to) - offset, subject });
+}
