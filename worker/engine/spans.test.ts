@@ -113,6 +113,14 @@ describe("the end of a download", () => {
     expect(queue.take({ width: 4, now: 1_000, rttMs: 100, isHeld: false, isGrown: true })).toBeNull();
   });
 
+  test("gives nothing to a connection that has to grow first, where that takes a while", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 1_000);
+    expect(queue.take({ ...about, now: 1_000, rttMs: 40, isGrown: false })).toBeNull();
+    expect(span.to).toBe(8 * MIB);
+    expect(queue.take({ ...about, now: 1_000, rttMs: 1, isGrown: false })).not.toBeNull();
+  });
+
   test("takes everything that is left from a connection that has fallen silent, and drops it", () => {
     const { queue, span } = alone(2 * MIB);
     expect(queue.take({ ...about, now: 1_000 })).toBeNull();
@@ -165,4 +173,22 @@ test("a piece that was wrong is handed out again from its beginning", () => {
   expect(queue.isDone).toBe(false);
   expect(drain(queue, 1).map((again) => [again.from, again.to])).toEqual([[0, 3 * MIB]]);
   expect(queue.isDone).toBe(true);
+});
+
+describe("what is on its way already", () => {
+  test("is not handed out again, and the rest around it is", () => {
+    const [piece] = pieces(8 * MIB);
+    if (piece === undefined) throw new Error("a piece was expected");
+    const queue = createSpanQueue([piece]);
+    const claimed = queue.claim(piece, { from: 3 * MIB, to: 5 * MIB, now: 0 });
+    expect(claimed).toMatchObject({ from: 3 * MIB, to: 5 * MIB, received: 0 });
+    expect(queue.claim(piece, { from: 4 * MIB, to: 6 * MIB, now: 0 })).toBeNull();
+    const rest = drain(queue, 1);
+    expect(rest.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(6 * MIB);
+    expect(rest.some(({ from, to }) => from < 5 * MIB && to > 3 * MIB)).toBe(false);
+    expect(queue.isDone).toBe(false);
+    if (claimed !== null) receive(claimed, 2 * MIB, 0);
+    expect(claimed !== null && queue.finish(claimed)).toBe(true);
+    expect(queue.isDone).toBe(true);
+  });
 });

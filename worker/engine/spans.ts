@@ -60,12 +60,12 @@ const LEAST_SPAN_BYTES = 1024 * 1024;
 /** Less than this is not worth a request of its own. */
 const LEAST_SPLIT_BYTES = 64 * 1024;
 /** Nor is a rest that comes about as soon as a new request could bring it. */
-const WORTH_ROUND_TRIPS = 2;
+const WORTH_ROUND_TRIPS = 1.6;
 const LEAST_GAIN_MS = 10;
 /** From here on a connection needs a while to grow. */
 const FAR_MS = 10;
 /** What a connection keeps of its rest, in round trips of its own rate. */
-const KEPT_ROUND_TRIPS = 1.25;
+const KEPT_ROUND_TRIPS = 1.15;
 /** Each connection gets its share of the rest in so many spans. */
 const SPANS_PER_CONNECTION = 1.25;
 /** A connection that brought nothing for this long is taken for dead while others stand idle. */

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseCommandLine } from "../cli.ts";
 import { resolveConfig } from "../config.ts";
 import { createTerminal } from "../terminal.ts";
-import { withBench, type Bound } from "./bench.ts";
+import { warmAll, withBench, type Bound } from "./bench.ts";
 import type { Verb } from "./verb.ts";
 
 let state: string;
@@ -86,4 +86,24 @@ test("a provider is known by its address, and its region with it", async () => {
   const verb = verbWith([], "https://s3.eu-central-1.wasabisys.com");
   const access = await withBench(verb, bound, async (bench) => bench.access);
   expect(access).toMatchObject({ region: "eu-central-1", addressing: "path", traits: { checksum: "md5" } });
+});
+
+test("who can ask for more at once is told of a store that is far, and not of a near one", async () => {
+  const told: number[] = [];
+  await withBench(verbWith(["--concurrency", "6"]), bound, async ({ engine, ...rest }) => {
+    let rttMs: number | null = null;
+    const warmed: number[] = [];
+    const wire = { ...engine.wire, rttMs: () => rttMs, warm: (_: string, count: number) => void warmed.push(count) };
+    let open: (width: number) => void = () => undefined;
+    const helm = { ...engine.helm, expect: (_: unknown, opening: typeof open) => void (open = opening) };
+    warmAll({ ...rest, engine: { ...engine, wire, helm } }, (width) => void told.push(width));
+    open(6);
+    rttMs = 5;
+    open(6);
+    expect(told).toEqual([]);
+    rttMs = 120;
+    open(24);
+    expect(warmed).toEqual([6, 6, 24]);
+  });
+  expect(told).toEqual([24]);
 });
