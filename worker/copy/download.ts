@@ -49,6 +49,8 @@ export interface DownloadJob {
   mostMd5Bytes?: number;
   signal: AbortSignal;
   onStart(tally: Tally): void;
+  /** It lies under its final name. */
+  onLanded?(file: FileToDownload): Promise<void>;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */
   onFileFailed?(file: FileToDownload, fault: Fault): "go on" | "stop";
 }
@@ -107,6 +109,7 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     await forEachFile([...planned.entries()], isSmall, ([fileIndex, file]) =>
       orElse(file, async () => {
         tally.fileDone(await downloadOne(engine, { job, planner, folders, file, fileIndex, memory, patience, tally }));
+        await job.onLanded?.(file);
       }),
     );
   } catch (error) {

@@ -118,15 +118,14 @@ export async function fetchEntries(
     const file = { key, path: job.pathOf(entry), modifiedAtMs, ...checks };
     return etag === null ? file : { ...file, sizeBytes, etag };
   });
-  const failed = new Set<string>();
   const collect = collectFailures<FileToDownload>(failures, {
     count: files.length + failures.length,
     nameOf: (file) => file.key,
   });
   const shown = { engine: bench.engine, from: shownPlace(from), to: to.path, failures, way: "across" } as const;
   return withJournal(verb, { bench, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
-    follow(verb, shown, async (onStart) => {
-      const tally = await downloadFiles(bench.engine, {
+    follow(verb, shown, (onStart) =>
+      downloadFiles(bench.engine, {
         files,
         ...journal,
         partBytes: verb.config.size("part-size"),
@@ -136,18 +135,12 @@ export async function fetchEntries(
         ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
         signal: verb.signal,
         onStart,
-        onFileFailed: (file, fault) => {
-          failed.add(file.path);
-          return collect(file, fault);
+        onLanded: async ({ path, modifiedAtMs }) => {
+          if (modifiedAtMs != null) await setDate(path, modifiedAtMs);
         },
-      });
-      for (const entry of entries) {
-        const path = job.pathOf(entry);
-        if (entry.modifiedAtMs === null || failed.has(path)) continue;
-        await setDate(path, entry.modifiedAtMs);
-      }
-      return tally;
-    }),
+        onFileFailed: collect,
+      }),
+    ),
   );
 }
 
