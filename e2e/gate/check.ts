@@ -1,10 +1,11 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Counts, readVitest } from "./count.ts";
+import { type Counts, readVitest, unsteadyOf } from "./count.ts";
 import { runStep, type Step, tell } from "./run-step.ts";
 
 /** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. */
 
+const ci = process.env.CI === "true" || process.env.CI === "1";
 const report = join(tmpdir(), `tidemark-unit-${process.pid}.json`);
 
 const CHECKS: readonly (readonly Step[])[] = [
@@ -28,7 +29,11 @@ const CHECKS: readonly (readonly Step[])[] = [
         "--reporter=default",
         "--reporter=json",
         `--outputFile.json=${report}`,
+        "--reporter=./e2e/gate/report-unsteady.ts",
+        // As for the other suites: where nobody is there to try again, one that failed has one more try, and is named.
+        ...(ci ? ["--retry=1"] : []),
       ],
+      env: { UNSTEADY_FILE: unsteadyOf(report) },
     },
   ],
 ];
