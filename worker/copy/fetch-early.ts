@@ -17,7 +17,7 @@ export interface EarlyFetches {
 }
 
 /** Of the memory for buffers. */
-const SHARE = 1 / 6;
+const SHARE = 1 / 4;
 /** What each takes besides its bytes, and how many there may be: more than fill any link until a list is there. */
 const OWN_BYTES = 4 * 1024;
 const MOST = 512;

@@ -6,24 +6,40 @@ import { callStore, type Engine } from "../engine/engine.ts";
 import { createPins } from "../engine/pins.ts";
 import type { Piece } from "../engine/receive.ts";
 import { operationOf } from "../engine/sign-ahead.ts";
+import { createSmallBuffers, type SmallBuffers } from "./lend-buffers.ts";
 
 /**
  * A small object in one request, into memory, once: what makes thousands of them cheap. Who wants more (a second try, a
  * part of it, a look at the disk) takes the way of all other objects.
  */
 export interface Fetched {
+  /** Until they are released. */
   bytes: Buffer;
   /** Hex. */
   crc32: string;
+  /** The bytes are not needed any more; once. Who forgets that costs memory, and nothing else. */
+  release(): void;
 }
 
 const MOST_BYTES = 128 * 1024;
 /** So many of the largest fit into the memory for buffers; an eighth of them may be on their way. */
 const FIT_INTO_MEMORY = 1024;
+/** What is kept of it for the next ones. */
+const KEPT_SHARE = 1 / 4;
+const lent = new WeakMap<Engine, SmallBuffers>();
+
+function buffersOf(engine: Engine): SmallBuffers {
+  const buffers = lent.get(engine) ?? createSmallBuffers(engine.memoryBytes * KEPT_SHARE);
+  lent.set(engine, buffers);
+  return buffers;
+}
 
 /** Whether an object can be fetched so: all of it is one piece, and small. */
 export const isFetchable = ({ memoryBytes }: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
   length > 0 && length <= Math.min(MOST_BYTES, memoryBytes / FIT_INTO_MEMORY) && sealed === undefined;
+
+/** From so few that wait, in places, the end is near: one whose last packet is lost would be all that is waited for. */
+const NEAR_END = 2;
 
 /**
  * `onMoved` is told of every byte; null when its turn came and it was not wanted any more.
@@ -34,41 +50,88 @@ export function fetchSmall(
   piece: Piece,
   about: { signal: AbortSignal; onMoved(bytes: number): void; isWanted?(): boolean },
 ): Promise<Fetched | null> {
-  const { signal } = about;
-  return engine.gate.run({ signal, size: "small" }, async () => {
+  const { gate } = engine;
+  const { signal, onMoved } = about;
+  return gate.run({ signal, size: "small" }, async () => {
     if (about.isWanted?.() === false) return null;
-    const { key, objectOffset: offset, length } = piece;
-    const operation = operationOf(engine, piece);
-    const lane = engine.limiter.lane({ isOpen: true });
-    const bytes = Buffer.allocUnsafeSlow(length);
-    let received = 0;
-    const sink = {
-      head: (answer: Parameters<typeof checkRange>[0]) => {
-        checkRange(answer, { offset, length, etag: operation.etag, subject: key });
-        if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
-      },
-      bytes: (chunk: Buffer) => {
-        if (chunk.length > length - received) {
-          throw new Fault("UNEXPECTED_ANSWER", {
-            op: "GetObject",
-            subject: key,
-            detail: "more bytes than were asked for",
-          });
-        }
-        chunk.copy(bytes, received);
-        received += chunk.length;
-        engine.meter.add(chunk.length);
-        about.onMoved(chunk.length);
-        const unpaid = chunk.length - lane.tryTake(chunk.length);
-        return unpaid === 0 ? undefined : lane.take(unpaid, signal);
-      },
-    };
-    const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-    await callStore(engine, { operation, signal, headers, sink }, (answer) => {
-      if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject: key, answer });
-    });
-    if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
-    engine.signatures.forget(operation);
-    return { bytes, crc32: crc32Hex(bytes) };
+    const isNearEnd = gate.waiting <= NEAR_END * gate.width;
+    const fetched = isNearEnd
+      ? await fetchHedged(engine, piece, { signal, onMoved })
+      : await fetchOnce(engine, piece, { signal, onMoved });
+    engine.signatures.forget(operationOf(engine, piece));
+    return fetched;
   });
+}
+
+async function fetchHedged(
+  engine: Engine,
+  piece: Piece,
+  about: { signal: AbortSignal; onMoved(bytes: number): void },
+): Promise<Fetched> {
+  let told = 0;
+  const tell = (bytes: number) => {
+    told += bytes;
+    about.onMoved(bytes);
+  };
+  const fetched = await engine.hedges.run({
+    signal: about.signal,
+    isSmall: true,
+    mayShed: false,
+    mayRepeat: () => true,
+    // Those of about the same length are compared.
+    lengthBytes: 2 ** Math.ceil(Math.log2(piece.length)),
+    attempt: ({ signal, isHedge, onMoved }) =>
+      fetchOnce(engine, piece, {
+        signal,
+        onMoved: (bytes) => {
+          onMoved(bytes);
+          if (!isHedge) tell(bytes);
+        },
+      }),
+  });
+  // Where the second try was first, or the first one began anew.
+  if (told !== piece.length) tell(piece.length - told);
+  return fetched;
+}
+
+async function fetchOnce(
+  engine: Engine,
+  piece: Piece,
+  about: { signal: AbortSignal; onMoved(bytes: number): void },
+): Promise<Fetched> {
+  const { signal } = about;
+  const { key, objectOffset: offset, length } = piece;
+  const operation = operationOf(engine, piece);
+  const lane = engine.limiter.lane({ isOpen: true });
+  const buffers = buffersOf(engine);
+  const whole = buffers.lend(length);
+  const bytes = whole.subarray(0, length);
+  let received = 0;
+  const sink = {
+    head: (answer: Parameters<typeof checkRange>[0]) => {
+      checkRange(answer, { offset, length, etag: operation.etag, subject: key });
+      if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
+    },
+    bytes: (chunk: Buffer) => {
+      if (chunk.length > length - received) {
+        throw new Fault("UNEXPECTED_ANSWER", {
+          op: "GetObject",
+          subject: key,
+          detail: "more bytes than were asked for",
+        });
+      }
+      chunk.copy(bytes, received);
+      received += chunk.length;
+      engine.meter.add(chunk.length);
+      about.onMoved(chunk.length);
+      const unpaid = chunk.length - lane.tryTake(chunk.length);
+      return unpaid === 0 ? undefined : lane.take(unpaid, signal);
+    },
+  };
+  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
+  await callStore(engine, { operation, signal, headers, sink }, (answer) => {
+    if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject: key, answer });
+  });
+  if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
+  return { bytes, crc32: crc32Hex(bytes), release: () => buffers.takeBack(whole) };
 }

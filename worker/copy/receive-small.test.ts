@@ -94,7 +94,9 @@ test.each<[string, Expected, string]>([
 
 test("what was fetched before is not fetched again", async () => {
   const before = await requests();
-  const { verdict, told, path } = await received({ early: Promise.resolve({ bytes: content, crc32 }) });
+  const { verdict, told, path } = await received({
+    early: Promise.resolve({ bytes: content, crc32, release: () => undefined }),
+  });
   expect([verdict, told.moved]).toEqual(["verified", content.length]);
   expect((await readFile(path)).equals(content)).toBe(true);
   expect(await requests()).toBe(before);

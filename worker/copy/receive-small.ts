@@ -36,15 +36,21 @@ export async function receiveSmall(engine: Engine, file: SmallFile): Promise<"ve
   if (engine.retrier.breaker.isDown) return null;
   const fetched = await fetchCounted(engine, file);
   if (fetched === null) return null;
-  const isAsExpected = isRight(fetched, piece, expected);
-  if (!isAsExpected) await leaveToLongWay(file, fetched);
-  if (!isAsExpected || !(await didWork(() => land(file, fetched)))) {
+  const hasLanded = await landIfRight(file, fetched);
+  fetched.release();
+  if (!hasLanded) {
     watch.onMoved(-piece.length);
     return null;
   }
   watch.patience.progressed();
   watch.onPiece(piece, "done");
   return expected.kind === "nothing" ? "unverified" : "verified";
+}
+
+async function landIfRight(file: SmallFile, fetched: Fetched): Promise<boolean> {
+  if (isRight(fetched, file.piece, file.expected)) return didWork(() => land(file, fetched));
+  await leaveToLongWay(file, fetched);
+  return false;
 }
 
 /** What the disk refuses it refuses on the long way too, which says why. */

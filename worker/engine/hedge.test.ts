@@ -14,8 +14,10 @@ afterEach(() => {
 });
 
 /** Flights that end when they are told to. */
-function createTrial(options: { width?: number; mayRepeat?: boolean; isSmall?: boolean; isFull?: boolean } = {}) {
-  const { mayRepeat = true, isSmall = false, isFull = false } = options;
+function createTrial(
+  options: { width?: number; mayRepeat?: boolean; isSmall?: boolean; isFull?: boolean; mayShed?: boolean } = {},
+) {
+  const { mayRepeat = true, isSmall = false, isFull = false, mayShed = true } = options;
   const gate = createGate(options.width ?? 4);
   const meter = { totalBytes: 0 };
   const hedges = createHedges({ clock, gate, meter, room: { isFree: () => !isFull } });
@@ -32,6 +34,7 @@ function createTrial(options: { width?: number; mayRepeat?: boolean; isSmall?: b
       signal,
       lengthBytes,
       isSmall,
+      mayShed,
       mayRepeat: () => mayRepeat,
       attempt: (own) =>
         new Promise<string>((resolve, reject) => {
@@ -236,4 +239,14 @@ test("of too many parts on a slow link those that moved least make room, and the
   tries[0]?.end("landed");
   expect(await flown[0]).toBe("landed");
   expect(hedges.lengthBytes()).toBeNull();
+});
+
+test("what may not make room is neither shed nor counted among what would have to go again", async () => {
+  const { hedges, fly, tries } = createTrial({ mayShed: false });
+  const flown = fly("whole");
+  await vi.advanceTimersByTimeAsync(0);
+  expect(hedges.lengthBytes()).toBeNull();
+  hedges.shed(0);
+  tries[0]?.end("landed");
+  await expect(flown).resolves.toBe("landed");
 });

@@ -21,7 +21,7 @@ export interface Hedges {
    * the first attempt's failure when neither succeeds.
    */
   run<T>(flight: Flight<T>): Promise<T>;
-  /** Length of the longest on its way; null when there is none. */
+  /** Length of the longest on its way that may be shed; null when there is none. */
   lengthBytes(): number | null;
   /** Ends all but `width` of those on their way, the ones that have moved least: they reject with `SHED`. */
   shed(width: number): void;
@@ -36,6 +36,8 @@ export interface Flight<T> {
   mayRepeat(): boolean;
   /** All of a small file, not a part. */
   isSmall: boolean;
+  /** To make room for others; otherwise whoever runs it need not know of that. */
+  mayShed: boolean;
   /** Only flights of about the same length are compared with each other. */
   lengthBytes: number;
   /** Tells `onMoved` of every byte that went out. */
@@ -74,6 +76,7 @@ interface Flying {
   movedBytes: number;
   isHedged: boolean;
   isSmall: boolean;
+  mayShed: boolean;
   mayRepeat(): boolean;
   wasBegunAnew: boolean;
   hedge(): void;
@@ -160,13 +163,13 @@ export function createHedges(parts: {
   return {
     lengthBytes: () => {
       let longest: number | null = null;
-      for (const { lengthBytes } of flying) longest = Math.max(longest ?? 0, lengthBytes);
+      for (const { lengthBytes, mayShed } of flying) if (mayShed) longest = Math.max(longest ?? 0, lengthBytes);
       return longest;
     },
     shed: (width) => {
       const isWhole = ({ movedBytes, lengthBytes }: Flying) => movedBytes >= lengthBytes;
       const byMoved = [...flying]
-        .filter((one) => !one.isHedged && !isWhole(one))
+        .filter((one) => one.mayShed && !one.isHedged && !isWhole(one))
         .sort((a, b) => a.movedBytes - b.movedBytes);
       for (const flight of byMoved.slice(0, Math.max(0, flying.size - width))) flight.shed();
     },
@@ -206,7 +209,11 @@ export function createHedges(parts: {
       const begin = (isHedge: boolean) => {
         const stop = new AbortController();
         stops.push(stop);
-        const signal = AbortSignal.any([flight.signal, stop.signal]);
+        const { signal } = stop;
+        // Thousands of `AbortSignal.any` would be felt as memory.
+        const pass = () => stop.abort(flight.signal.reason);
+        if (flight.signal.aborted) pass();
+        else flight.signal.addEventListener("abort", pass, { once: true });
         const onMoved = (bytes: number) => {
           if (!isHedge) me.movedBytes += bytes;
         };
@@ -219,6 +226,8 @@ export function createHedges(parts: {
           } catch (error) {
             running.delete(done);
             lost(error, { stop, isHedge });
+          } finally {
+            flight.signal.removeEventListener("abort", pass);
           }
         };
         const done = one();
@@ -230,6 +239,7 @@ export function createHedges(parts: {
         movedBytes: 0,
         isHedged: false,
         isSmall: flight.isSmall,
+        mayShed: flight.mayShed,
         mayRepeat: flight.mayRepeat,
         wasBegunAnew: false,
         hedge: () => {

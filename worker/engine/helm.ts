@@ -99,8 +99,9 @@ export function createHelm(parts: {
       { ...sample, presentRttMs: answered },
       { ...limits, ramp, most: Math.min(limits.most, load.most) },
     );
-    if (answered !== null) presentRttMs = null;
+    // Who asked may come to use the answer only when its window is over.
     if (state.asksRtt || load.asksRtt) measure();
+    else presentRttMs = null;
     const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
     if (state.width === gate.width) return;

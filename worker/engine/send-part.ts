@@ -102,6 +102,7 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
           signal,
           lengthBytes: part.length,
           isSmall: isWhole && part.length <= SMALL_BYTES,
+          mayShed: true,
           mayRepeat,
           attempt,
         });

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { readPut } from "#storage/answers.ts";
+import { crc32Hex } from "#storage/crc32.ts";
+import { callStore } from "../engine/engine.ts";
+import type { Piece } from "../engine/receive.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import { fetchSmall } from "./fetch-small.ts";
+
+const content = randomBytes(70_001);
+const key = "small.bin";
+const { signal } = new AbortController();
+let store: TrialStore;
+let piece: Piece;
+
+beforeAll(async () => {
+  store = await openTrialStore();
+  const operation = { op: "put", key, sizeBytes: content.length, crc32: crc32Hex(content), nonce: "n" } as const;
+  const { etag } = await callStore(store.engine(), { operation, signal, body: content }, readPut);
+  piece = { key, objectOffset: 0, fileOffset: 0, length: content.length, crc32: null, etag };
+});
+afterEach(() => store.disarm());
+afterAll(() => store.close());
+
+test("one of the last that does not arrive is asked for a second time, and its bytes count once", async () => {
+  const engine = store.engine();
+  const fetched = async () => {
+    let movedBytes = 0;
+    const result = await fetchSmall(engine, piece, { signal, onMoved: (bytes) => void (movedBytes += bytes) });
+    return { movedBytes, isRight: result?.bytes.equals(content) === true };
+  };
+  for (let before = 0; before < 3; before++) await fetched();
+  await store.arm({ op: "GetObject", times: 1, action: { kind: "stall", side: "response", afterBytes: 20_000 } });
+  // Without a second try it would fail when the store has been silent for too long.
+  expect(await fetched()).toEqual({ movedBytes: content.length, isRight: true });
+  expect(engine.gate.held).toBe(0);
+});
+
+test("a fault of the only try is told", async () => {
+  await store.arm({ op: "GetObject", times: 1, action: { kind: "error", status: 503, code: "SlowDown" } });
+  await expect(fetchSmall(store.engine(), piece, { signal, onMoved: () => undefined })).rejects.toMatchObject({
+    code: "THROTTLED",
+  });
+});
