@@ -12,7 +12,6 @@ afterEach(() => {
 const { signal } = new AbortController();
 
 function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBytes?: number }) {
-  const measured = { times: 0 };
   const gate = createGate(10);
   const shed: number[] = [];
   const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
@@ -20,13 +19,7 @@ function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBy
     clock: { now: () => performance.now() },
     gate,
     meter,
-    wire: {
-      rttMs: () => link.rttMs,
-      measureRtt: () => {
-        measured.times++;
-        return Promise.resolve(link.presentRttMs ?? link.rttMs);
-      },
-    },
+    wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.presentRttMs ?? link.rttMs) },
     limits: { first: 10, ramp: 24, smallRamp: 64, most: 96 },
     partBytes: () => link.partBytes ?? null,
     onWidth: () => undefined,
@@ -38,7 +31,7 @@ function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBy
       void gate.run({ signal, size }, () => new Promise<never>(() => undefined));
     }
   };
-  return { gate, helm, meter, wait, shed, measured };
+  return { gate, helm, meter, wait, shed };
 }
 
 test("on a long link it is as wide as the direction needs before the first byte", async () => {
@@ -131,17 +124,4 @@ test("it ends its own timer when nothing moves any more", async () => {
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(vi.getTimerCount()).toBe(0);
-});
-
-test("a round trip is measured once for each question, however long its answer waits to be used", async () => {
-  const { gate, helm, meter, wait, measured } = createTrial({ rttMs: 120 });
-  wait(90, "large");
-  // The same rate for long: it no longer grows, and no queue stands, so it goes on to the most connections.
-  for (let passedMs = 0; passedMs < 6_000 && gate.width < 96; passedMs += 50) {
-    meter.totalBytes += 500_000;
-    await vi.advanceTimersByTimeAsync(50);
-  }
-  expect(gate.width).toBe(96);
-  expect(measured.times).toBe(1);
-  helm.stop();
 });

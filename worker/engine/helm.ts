@@ -99,9 +99,8 @@ export function createHelm(parts: {
       { ...sample, presentRttMs: answered },
       { ...limits, ramp, most: Math.min(limits.most, load.most) },
     );
-    // Who asked may come to use the answer only when its window is over.
+    if (answered !== null) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
-    else presentRttMs = null;
     const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
     if (state.width === gate.width) return;
