@@ -56,7 +56,7 @@ export interface SpanQueue<P> {
 }
 
 const ALIGN_BYTES = 64 * 1024;
-const LEAST_SPAN_BYTES = 1024 * 1024;
+const LEAST_SPAN_BYTES = 2 * 1024 * 1024;
 /** Less than this is not worth a request of its own. */
 const LEAST_SPLIT_BYTES = 64 * 1024;
 /** Nor is a rest that comes about as soon as a new request could bring it. */
