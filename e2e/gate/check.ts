@@ -1,12 +1,10 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type Counts, readVitest, unsteadyOf } from "./count.ts";
+import type { Counts } from "./count.ts";
 import { runStep, type Step, tell } from "./run-step.ts";
+import { vitestStep } from "./vitest-step.ts";
 
 /** `npm run check`: format, lint with types and the import law, types, dead code, unit tests. */
 
-const ci = process.env.CI === "true" || process.env.CI === "1";
-const report = join(tmpdir(), `tidemark-unit-${process.pid}.json`);
+const { read, ...unit } = vitestStep("unit");
 
 const CHECKS: readonly (readonly Step[])[] = [
   [
@@ -18,24 +16,7 @@ const CHECKS: readonly (readonly Step[])[] = [
     { title: "lint with types", command: ["oxlint", "--type-aware", "--deny-warnings", "."] },
     { title: "types", command: ["tsc", "--noEmit", "-p", "."] },
   ],
-  [
-    {
-      title: "unit tests",
-      command: [
-        "vitest",
-        "run",
-        "--project",
-        "unit",
-        "--reporter=default",
-        "--reporter=json",
-        `--outputFile.json=${report}`,
-        "--reporter=./e2e/gate/report-unsteady.ts",
-        // As for the other suites: where nobody is there to try again, one that failed has one more try, and is named.
-        ...(ci ? ["--retry=1"] : []),
-      ],
-      env: { UNSTEADY_FILE: unsteadyOf(report) },
-    },
-  ],
+  [{ title: "unit tests", ...unit }],
 ];
 
 /** Runs all checks, two at a time, tells each result, and counts: unit tests one by one, every other check as one. */
@@ -43,7 +24,7 @@ export async function check(): Promise<Counts> {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const group of CHECKS) {
     for (const result of await Promise.all(group.map(runStep))) {
-      const counted = result.title === "unit tests" ? readVitest(report) : null;
+      const counted = result.title === "unit tests" ? read() : null;
       tell(result, counted ?? undefined);
       total.passed += counted?.passed ?? (result.ok ? 1 : 0);
       total.failed += counted?.failed ?? (result.ok ? 0 : 1);

@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { delimiter, dirname, join } from "node:path";
 
 export const ROOT = join(import.meta.dirname, "../..");
+/** Nobody is there to see it and try again, and nothing may be missing. */
+export const inCi = process.env.CI === "true" || process.env.CI === "1";
 const COMPILE_CACHE = join(ROOT, ".tools/compile-cache");
 const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
 

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { installClients, installServers } from "../servers/install.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
-import { add, type Counts, type Report, readPlaywright, readVitest, unsteadyOf } from "./count.ts";
+import { add, type Counts, type Report, readPlaywright } from "./count.ts";
 import { installDebian } from "./install-debian.ts";
 import { installChromium } from "./install-chromium.ts";
-import { runStep, tell } from "./run-step.ts";
+import { inCi, runStep, tell } from "./run-step.ts";
+import { vitestStep } from "./vitest-step.ts";
 
 /**
  * `npm test`: everything. Installs what the tests need, then the checks, the conformance table over every store, the
@@ -14,7 +15,6 @@ import { runStep, tell } from "./run-step.ts";
  * what is missing there is a failure.
  */
 
-const ci = process.env.CI === "true" || process.env.CI === "1";
 let total: Counts = { passed: 0, failed: 0, skipped: 0 };
 const fail = (title: string, why: string) => {
   console.log(`FAIL ${title}: ${why}`);
@@ -39,7 +39,7 @@ interface SuiteRun {
 }
 
 async function suite(title: string, run: SuiteRun): Promise<void> {
-  const result = await runStep({ title, command: run.command, env: { ...run.env, ...(ci ? { CI: "true" } : {}) } });
+  const result = await runStep({ title, command: run.command, env: { ...run.env, ...(inCi ? { CI: "true" } : {}) } });
   const counts = run.read();
   tell(result, counts ?? undefined);
   if (counts === null) fail(title, "the runner wrote no report");
@@ -49,35 +49,12 @@ async function suite(title: string, run: SuiteRun): Promise<void> {
   }
 }
 
-/**
- * As for the stories: where nobody is there to try again, a test of whole programs that failed has one more try, and is named.
- * What a store answers is the same each time.
- */
-const triesOf = (project: string) => (ci && project !== "conformance" ? ["--retry=1"] : []);
-
-const vitest = (project: string, env: Record<string, string> = {}) => {
-  const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
-  return suite(project, {
-    command: [
-      "vitest",
-      "run",
-      "--project",
-      project,
-      "--reporter=default",
-      "--reporter=json",
-      `--outputFile.json=${report}`,
-      "--reporter=./e2e/gate/report-unsteady.ts",
-      ...triesOf(project),
-    ],
-    env: { UNSTEADY_FILE: unsteadyOf(report), ...env },
-    read: () => readVitest(report),
-  });
-};
+const vitest = (project: string, env: Record<string, string> = {}) => suite(project, vitestStep(project, env));
 
 // Building the servers takes minutes on a new machine, so it goes on beside the checks.
 const installed = attempt("install the S3 servers and the clients to compare with", async () => {
-  await installServers({ ci });
-  await installClients({ ci });
+  await installServers({ ci: inCi });
+  await installClients({ ci: inCi });
 });
 const debian = installDebian();
 total = add(total, await check());
@@ -86,7 +63,7 @@ const plain = await debian;
 if ("missing" in plain) console.log(`     the single executable is not tried in Debian 12: ${plain.missing}`);
 const built = await attempt("build", build);
 const browser = async () => {
-  if (!(await attempt("install Chromium", () => installChromium({ ci })))) return;
+  if (!(await attempt("install Chromium", () => installChromium({ ci: inCi })))) return;
   const report = join(tmpdir(), `tidemark-browser-${process.pid}.json`);
   await suite("browser stories", {
     command: ["playwright", "test", "--config", "e2e/browser/playwright.config.ts"],
@@ -99,6 +76,6 @@ if (built) await vitest("process", "folder" in plain ? { PLAIN_ROOTS: plain.fold
 if (built) await vitest("faults");
 // Last, beside no other suite: a page can be without news for so long that it says so.
 if (built) await browser();
-if (ci && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
+if (inCi && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
-process.exitCode = total.failed > 0 || (ci && total.skipped > 0) ? 1 : 0;
+process.exitCode = total.failed > 0 || (inCi && total.skipped > 0) ? 1 : 0;

@@ -1,16 +1,17 @@
 import { Fault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
 import { crc32Hex } from "#storage/crc32.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { callStore, type Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
+import { fetchRange, type WantedRange } from "../engine/fetch-range.ts";
+import { pay } from "../engine/limiter.ts";
 import { createPins } from "../engine/pins.ts";
 import type { Piece } from "../engine/receive.ts";
 import { operationOf } from "../engine/sign-ahead.ts";
 import { createSmallBuffers, type SmallBuffers } from "./lend-buffers.ts";
 
 /**
- * A small object in one request, into memory, once: what makes thousands of them cheap. Who wants more (a second try, a
- * part of it, a look at the disk) takes the way of all other objects.
+ * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part
+ * of it, a look at the disk) takes the way of all other objects.
  */
 export interface Fetched {
   /** Until they are released. */
@@ -38,6 +39,11 @@ function buffersOf(engine: Engine): SmallBuffers {
 export const isFetchable = ({ memoryBytes }: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
   length > 0 && length <= Math.min(MOST_BYTES, memoryBytes / FIT_INTO_MEMORY) && sealed === undefined;
 
+interface Attempt {
+  signal: AbortSignal;
+  onMoved(bytes: number): void;
+}
+
 /** From so few that wait, in places, the end is near: one whose last packet is lost would be all that is waited for. */
 const NEAR_END = 2;
 
@@ -48,26 +54,19 @@ const NEAR_END = 2;
 export function fetchSmall(
   engine: Engine,
   piece: Piece,
-  about: { signal: AbortSignal; onMoved(bytes: number): void; isWanted?(): boolean },
+  about: Attempt & { isWanted?(): boolean },
 ): Promise<Fetched | null> {
   const { gate } = engine;
-  const { signal, onMoved } = about;
-  return gate.run({ signal, size: "small" }, async () => {
+  return gate.run({ signal: about.signal, size: "small" }, async () => {
     if (about.isWanted?.() === false) return null;
     const isNearEnd = gate.waiting <= NEAR_END * gate.width;
-    const fetched = isNearEnd
-      ? await fetchHedged(engine, piece, { signal, onMoved })
-      : await fetchOnce(engine, piece, { signal, onMoved });
+    const fetched = await (isNearEnd ? fetchHedged : fetchOnce)(engine, piece, about);
     engine.signatures.forget(operationOf(engine, piece));
     return fetched;
   });
 }
 
-async function fetchHedged(
-  engine: Engine,
-  piece: Piece,
-  about: { signal: AbortSignal; onMoved(bytes: number): void },
-): Promise<Fetched> {
+async function fetchHedged(engine: Engine, piece: Piece, about: Attempt): Promise<Fetched> {
   let told = 0;
   const tell = (bytes: number) => {
     told += bytes;
@@ -94,11 +93,7 @@ async function fetchHedged(
   return fetched;
 }
 
-async function fetchOnce(
-  engine: Engine,
-  piece: Piece,
-  about: { signal: AbortSignal; onMoved(bytes: number): void },
-): Promise<Fetched> {
+async function fetchOnce(engine: Engine, piece: Piece, about: Attempt): Promise<Fetched> {
   const { signal } = about;
   const { key, objectOffset: offset, length } = piece;
   const operation = operationOf(engine, piece);
@@ -107,31 +102,20 @@ async function fetchOnce(
   const whole = buffers.lend(length);
   const bytes = whole.subarray(0, length);
   let received = 0;
-  const sink = {
-    head: (answer: Parameters<typeof checkRange>[0]) => {
+  const sink: WantedRange["sink"] = {
+    head: (answer) => {
       checkRange(answer, { offset, length, etag: operation.etag, subject: key });
       if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
     },
-    bytes: (chunk: Buffer) => {
-      if (chunk.length > length - received) {
-        throw new Fault("UNEXPECTED_ANSWER", {
-          op: "GetObject",
-          subject: key,
-          detail: "more bytes than were asked for",
-        });
-      }
+    bytes: (chunk) => {
       chunk.copy(bytes, received);
       received += chunk.length;
       engine.meter.add(chunk.length);
       about.onMoved(chunk.length);
-      const unpaid = chunk.length - lane.tryTake(chunk.length);
-      return unpaid === 0 ? undefined : lane.take(unpaid, signal);
+      return pay(lane, chunk.length, signal);
     },
   };
-  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-  await callStore(engine, { operation, signal, headers, sink }, (answer) => {
-    if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject: key, answer });
-  });
+  await fetchRange(engine, { operation, offset, length, signal, sink });
   if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
   return { bytes, crc32: crc32Hex(bytes), release: () => buffers.takeBack(whole) };
 }

@@ -3,6 +3,7 @@ import type { HttpAnswer } from "#storage/answers.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import type { EarlyRange } from "./early-ranges.ts";
 import type { Engine } from "./engine.ts";
+import { pay } from "./limiter.ts";
 import type { Piece, PieceSpan, Receiving } from "./receive.ts";
 import { forgetBytes, leftOf, takeBytes } from "./take-bytes.ts";
 import type { SpanQueue } from "./spans.ts";
@@ -58,8 +59,8 @@ export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Pie
 export async function followRange(engine: Engine, job: Receiving, { range, spans }: Adopted): Promise<void> {
   const lane = engine.limiter.lane({ isOpen: true });
   let position = range.from;
-  let received = 0;
-  const end = spans.reduce((last, { of, to }) => Math.max(last, of.piece.objectOffset + to), range.from);
+  const last = spans.at(-1);
+  const end = last === undefined ? position : last.of.piece.objectOffset + last.to;
   for (const span of spans) {
     span.drop = range.drop;
     job.onPiece(span.of.piece, "moving");
@@ -71,11 +72,6 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
     return isNext ? span : null;
   };
   const bytes = (chunk: Buffer) => {
-    received += chunk.length;
-    if (received > range.to - range.from) {
-      const detail = "more bytes than were asked for";
-      throw new Fault("UNEXPECTED_ANSWER", { op: "GetObject", subject: job.path, detail });
-    }
     let used = 0;
     for (let span = current(); span !== null && used < chunk.length; span = current()) {
       const own = chunk.subarray(used, used + leftOf(span));
@@ -89,8 +85,7 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
     engine.meter.add(chunk.length);
     job.patience.progressed();
     if (used < chunk.length || (position < end && current() === null)) return "enough";
-    const unpaid = chunk.length - lane.tryTake(chunk.length);
-    return unpaid === 0 ? undefined : lane.take(unpaid, job.signal);
+    return pay(lane, chunk.length, job.signal);
   };
   try {
     await range.follow(bytes);

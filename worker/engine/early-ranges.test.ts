@@ -10,7 +10,7 @@ import { callStore, type Engine } from "./engine.ts";
 import { openReceiveJournal, receiveFile } from "./receive-file.ts";
 import type { Piece } from "./receive.ts";
 import { createPatience } from "./retry.ts";
-import { openTrialStore, type TrialStore } from "./trial-store.ts";
+import { openTrialStore, TROUBLES_OF_ANSWERS, type Trouble, type TrialStore } from "./trial-store.ts";
 
 const MIB = 1024 * 1024;
 const { signal } = new AbortController();
@@ -125,15 +125,8 @@ test("an object that was written again after they were asked for is not mixed wi
 });
 
 describe("one trouble each, and the file is still right", () => {
-  const troubles: [string, Record<string, unknown>][] = [
-    ["an answer cut short", { kind: "truncate", afterBytes: 1_000_000, framing: "length" }],
-    ["an answer cut short that looks complete", { kind: "truncate", afterBytes: 1_000_000, framing: "close" }],
-    ["a byte that flipped on the way", { kind: "flip", side: "response", offset: 2_000_000 }],
-    ["a reset in the middle", { kind: "reset", at: "response", afterBytes: 500_000 }],
-    ["a body that stops", { kind: "stall", side: "response", afterBytes: 500_000 }],
-    ["a web page in its place", { kind: "html", work: "skipped" }],
-    ["a throttling store", { kind: "error", status: 503, code: "SlowDown" }],
-    ["another range than the one asked for", { kind: "wrong-content-range", shiftBytes: 1 }],
+  const troubles: Trouble[] = [
+    ...TROUBLES_OF_ANSWERS,
     ["the whole object in place of a range", { kind: "ignore-range" }],
     ["no word of the version", { kind: "no-etag" }],
   ];

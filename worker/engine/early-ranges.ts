@@ -1,9 +1,8 @@
 import { Fault } from "#protocol/fault.ts";
-import type { Operation } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange } from "#storage/check-range.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
-import { callStore, type Engine } from "./engine.ts";
+import type { Engine } from "./engine.ts";
+import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import type { Sink } from "./http/wire.ts";
 
 /**
@@ -39,24 +38,21 @@ export interface EarlyRange {
 const RANGE_BYTES = 4 * 1024 * 1024;
 
 export function createEarlyRanges(engine: Engine, about: { key: string; signal: AbortSignal }): EarlyRanges {
+  /** Null until they are asked for; none once nobody wants them any more. */
   let ranges: Asked[] | null = null;
-  let isOver = false;
   const drop = () => {
-    isOver = true;
     for (const range of ranges ?? []) range.drop();
     ranges = [];
   };
   return {
     begin: (count) => {
-      if (ranges !== null || isOver) return;
-      ranges = Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
+      ranges ??= Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
     },
     take: (key, check) => {
-      const all = ranges ?? [];
       if (key !== about.key) drop();
-      isOver = true;
+      const all = ranges ?? [];
       ranges = [];
-      return key === about.key ? all.filter((range) => range.holdTo(check)) : [];
+      return all.filter((range) => range.holdTo(check));
     },
     drop,
   };
@@ -77,7 +73,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
   let found: HttpAnswer["headers"] | null = null;
   let check: Check | null = null;
   let isOver = false;
-  const sink: Sink = {
+  const sink: WantedRange["sink"] = {
     head: (answer) => {
       checkEarly(answer, { key, from, to });
       check?.(answer.headers);
@@ -94,13 +90,10 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
     },
   };
   // All of them under one signature, because the range is not signed.
-  const operation: Operation = { op: "get", key, offset: 0, length: RANGE_BYTES, etag: null };
-  const headers = { range: `bytes=${from}-${to - 1}` };
+  const operation = { op: "get", key, offset: 0, length: RANGE_BYTES, etag: null } as const;
   const done = engine.gate
     .run({ signal, size: "large" }, () =>
-      callStore(engine, { operation, signal, headers, sink }, (answer) => {
-        if (answer.status !== 206) throw faultOfAnswer({ op: "GetObject", subject: key, answer });
-      }),
+      fetchRange(engine, { operation, offset: from, length: RANGE_BYTES, signal, sink }),
     )
     .finally(() => {
       isOver = true;

@@ -30,6 +30,12 @@ export interface Lane {
   take(bytes: number, signal: AbortSignal): Promise<void>;
 }
 
+/** For bytes that are there already: nothing when all of them may pass, which takes no promise. Faults: those of `take`. */
+export function pay(lane: Lane, bytes: number, signal: AbortSignal): Promise<void> | undefined {
+  const unpaid = bytes - lane.tryTake(bytes);
+  return unpaid === 0 ? undefined : lane.take(unpaid, signal);
+}
+
 /** What may pass at once after a silence: small enough to be invisible in any few seconds. */
 const IDLE_BURST_SECONDS = 0.1;
 /** What is caught up when somebody waited and the timer came late: more would show as a burst. */

@@ -9,7 +9,7 @@ import { callStore } from "./engine.ts";
 import { openReceiveJournal, receiveFile } from "./receive-file.ts";
 import type { Piece } from "./receive.ts";
 import { createPatience } from "./retry.ts";
-import { openTrialStore, type TrialStore } from "./trial-store.ts";
+import { openTrialStore, TROUBLES_OF_ANSWERS, type TrialStore } from "./trial-store.ts";
 
 const MIB = 1024 * 1024;
 const content = randomBytes(9 * MIB + 5);
@@ -60,17 +60,7 @@ async function fetchTo(path: string, options: { wanted?: Piece[]; journal?: stri
 }
 
 describe("one trouble each, and the file is still right", () => {
-  const troubles: [string, Record<string, unknown>][] = [
-    ["an answer cut short", { kind: "truncate", afterBytes: 1_000_000, framing: "length" }],
-    ["an answer cut short that looks complete", { kind: "truncate", afterBytes: 1_000_000, framing: "close" }],
-    ["a byte that flipped on the way", { kind: "flip", side: "response", offset: 2_000_000 }],
-    ["a reset in the middle", { kind: "reset", at: "response", afterBytes: 500_000 }],
-    ["a body that stops", { kind: "stall", side: "response", afterBytes: 500_000 }],
-    ["a web page in its place", { kind: "html", work: "skipped" }],
-    ["a throttling store", { kind: "error", status: 503, code: "SlowDown" }],
-    ["another range than the one asked for", { kind: "wrong-content-range", shiftBytes: 1 }],
-  ];
-  test.each(troubles)("%s", async (_, action) => {
+  test.each(TROUBLES_OF_ANSWERS)("%s", async (_, action) => {
     await store.arm({ op: "GetObject", times: 2, action });
     const path = join(store.folder, `file-${++serial}.bin`);
     await fetchTo(path);

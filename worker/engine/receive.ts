@@ -1,13 +1,12 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
-import { faultOfAnswer } from "#storage/faults.ts";
 import { adoptRanges, followRange, type Adopted } from "./adopt-ranges.ts";
 import type { EarlyRanges } from "./early-ranges.ts";
-import { callStore, type Engine } from "./engine.ts";
+import type { Engine } from "./engine.ts";
+import { fetchRange, type WantedRange } from "./fetch-range.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { createIdleLanes } from "./idle-lanes.ts";
-import type { Sink } from "./http/wire.ts";
-import type { Lane } from "./limiter.ts";
+import { pay, type Lane } from "./limiter.ts";
 import { createPins, type Pins } from "./pins.ts";
 import { waitForRoom } from "./reserve.ts";
 import { withRetry, type Patience } from "./retry.ts";
@@ -243,41 +242,25 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
   const operation = operationOf(engine, piece);
   const take = (own: Buffer) => takeBytes(job, span, own);
   const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
-  const sink: Sink = {
+  const sink: WantedRange["sink"] = {
     head: (answer) => {
       checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
       // A piece with a sum of its own is held to that.
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
     },
-    bytes: (chunk) => {
-      if (chunk.length > length - received) {
-        throw new Fault("UNEXPECTED_ANSWER", {
-          op: "GetObject",
-          subject: piece.key,
-          detail: "more bytes than were asked for",
-        });
-      }
-      received += chunk.length;
+    bytes: (chunk, leftBytes) => {
       if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
       else opening(chunk);
       span.movedAt = engine.retrier.clock.now();
       engine.meter.add(chunk.length);
       job.patience.progressed();
-      if (leftOf(span) <= 0 && received < length) return "enough";
-      const unpaid = chunk.length - lane.tryTake(chunk.length);
-      return unpaid === 0 ? undefined : lane.take(unpaid, signal);
+      if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
+      return pay(lane, chunk.length, signal);
     },
   };
-  let received = 0;
   const drop = new AbortController();
   span.drop = () => drop.abort();
   const signal = AbortSignal.any([job.signal, drop.signal]);
-  // The range is sent but not signed, so any part of the piece can be fetched under the same signature.
-  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-  await callStore(engine, { operation, signal, headers, sink }, (answer) => {
-    if (answer.status < 200 || answer.status > 299) {
-      throw faultOfAnswer({ op: "GetObject", subject: piece.key, answer });
-    }
-  });
+  await fetchRange(engine, { operation, offset, length, signal, sink });
   if (leftOf(span) > 0) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
 }

@@ -30,6 +30,21 @@ export interface TrialStore {
   close(): Promise<void>;
 }
 
+/** A name, and what happens to an answer. */
+export type Trouble = [name: string, action: Record<string, unknown>];
+
+/** After which a download is to be right all the same. */
+export const TROUBLES_OF_ANSWERS: Trouble[] = [
+  ["an answer cut short", { kind: "truncate", afterBytes: 1_000_000, framing: "length" }],
+  ["an answer cut short that looks complete", { kind: "truncate", afterBytes: 1_000_000, framing: "close" }],
+  ["a byte that flipped on the way", { kind: "flip", side: "response", offset: 2_000_000 }],
+  ["a reset in the middle", { kind: "reset", at: "response", afterBytes: 500_000 }],
+  ["a body that stops", { kind: "stall", side: "response", afterBytes: 500_000 }],
+  ["a web page in its place", { kind: "html", work: "skipped" }],
+  ["a throttling store", { kind: "error", status: 503, code: "SlowDown" }],
+  ["another range than the one asked for", { kind: "wrong-content-range", shiftBytes: 1 }],
+];
+
 const counters = z.object({
   targets: z.array(
     z.object({

@@ -1,0 +1,30 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Report, readVitest, unsteadyOf } from "./count.ts";
+import { inCi, type Step } from "./run-step.ts";
+
+/**
+ * One project of the tests. Where nobody is there to try again, one that failed has one more try, and is named; but what a
+ * store answers is the same each time.
+ */
+export function vitestStep(
+  project: string,
+  env: Record<string, string> = {},
+): Omit<Step, "title"> & { read(): Report | null } {
+  const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
+  return {
+    command: [
+      "vitest",
+      "run",
+      "--project",
+      project,
+      "--reporter=default",
+      "--reporter=json",
+      `--outputFile.json=${report}`,
+      "--reporter=./e2e/gate/report-unsteady.ts",
+      ...(inCi && project !== "conformance" ? ["--retry=1"] : []),
+    ],
+    env: { UNSTEADY_FILE: unsteadyOf(report), ...env },
+    read: () => readVitest(report),
+  };
+}
