@@ -5,7 +5,8 @@
 
 const POLYNOMIAL = 0xedb88320;
 
-const toHex = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");
+/** A sum as eight lower-case hex digits. */
+export const sumToHex = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");
 
 /** How many bytes one step takes, with a table for each: "slicing by 16" (Intel, 2006). */
 const SLICES = 16;
@@ -54,7 +55,7 @@ export function sumBytes(bytes: Uint8Array, previous = "00000000"): string {
       tableAt(0, d >>> 24);
   }
   for (; at < bytes.byteLength; at++) sum = (sum >>> 8) ^ tableAt(0, (sum ^ (bytes[at] ?? 0)) & 255);
-  return toHex(~sum);
+  return sumToHex(~sum);
 }
 
 /** The composite sum of an object from the sums of its parts, hex. */
@@ -103,5 +104,5 @@ export function combineCrc32(crcA: string, crcB: string, lengthB: number): strin
     const matrix = POWERS[power];
     if (rest % 2 === 1 && matrix !== undefined) sum = timesVector(matrix, sum);
   }
-  return toHex((sum ^ Number.parseInt(crcB, 16)) >>> 0);
+  return sumToHex((sum ^ Number.parseInt(crcB, 16)) >>> 0);
 }

@@ -1,15 +1,14 @@
 import { crc32 } from "node:zlib";
+import { sumToHex } from "./combine-crc32.ts";
 
 /**
  * CRC32 (ISO-HDLC, as zlib) of parts and of whole files, by the machine's own code. Parts are summed where their bytes are
  * in hand, in any order; the sum of the file is then put together from theirs (`combine-crc32.ts`).
  */
 
-const toHex = (value: number): string => (value >>> 0).toString(16).padStart(8, "0");
-
 /** CRC32 of `bytes` as eight lower-case hex digits; `previous` goes on from the sum of the bytes before them. */
 export const crc32Hex = (bytes: Uint8Array, previous = "00000000"): string =>
-  toHex(crc32(bytes, Number.parseInt(previous, 16)));
+  sumToHex(crc32(bytes, Number.parseInt(previous, 16)));
 
 /** The sum as S3 headers and XML carry it: base64 of the four bytes, most significant first. */
 export const crc32ToBase64 = (hex: string): string => Buffer.from(hex, "hex").toString("base64");

@@ -4,7 +4,7 @@ import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/units.ts";
-import { KOFFI_ASSET } from "./engine/http/load-koffi.ts";
+import { KOFFI, NODE_RS_CRC32 } from "./engine/load-native.ts";
 import { buildSingleFile } from "./single-file/build-single-file.ts";
 import { importNode } from "./single-file/import-node.ts";
 
@@ -120,8 +120,12 @@ await mkdir(dist, { recursive: true });
 await writeFile(join(dist, "tidemark.mjs"), `${banner}\n${script}`);
 await tell("tidemark.mjs");
 if (process.platform === "linux") {
-  const koffi = createRequire(import.meta.filename).resolve(`@koromix/koffi-linux-${process.arch}`);
-  const assets = { [KOFFI_ASSET]: join(dirname(koffi), `linux_${process.arch}`, "koffi.node") };
+  const { resolve } = createRequire(import.meta.filename);
+  const koffi = dirname(resolve(`@koromix/koffi-linux-${process.arch}`));
+  const assets = {
+    [KOFFI.asset]: join(koffi, `linux_${process.arch}`, "koffi.node"),
+    [NODE_RS_CRC32.asset]: resolve(`@node-rs/crc32-linux-${process.arch}-gnu`),
+  };
   await buildSingleFile({ script, outfile: join(dist, "tidemark"), assets });
   await tell("tidemark");
 } else process.stdout.write("dist/tidemark, which runs without Node, is made on Linux only\n");

@@ -210,7 +210,7 @@ export const FLAGS = {
     commands: READING,
     value: "SIZE",
     default: "128MiB",
-    says: "Most memory for buffers, 64 to 256 KiB per connection whatever the part size; fewer connections when it does not suffice.",
+    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; fewer connections when it does not suffice.",
   },
   "retry-for": {
     kind: "duration",

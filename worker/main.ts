@@ -89,10 +89,12 @@ async function run(invocation: Invocation): Promise<number> {
       return 0;
     case "version": {
       const { systemCalls } = await import("./engine/http/system-calls.ts");
+      const { nativeSum } = await import("./engine/sum-bytes.ts");
       // Files go from the disk to plain sockets without passing through this process.
       const sendsStraight = systemCalls() !== null;
+      const sumsFast = nativeSum() !== null;
       const { version: node } = process;
-      terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node, sendsStraight });
+      terminal.result(PRODUCT_VERSION, { type: "version", version: PRODUCT_VERSION, node, sendsStraight, sumsFast });
       return 0;
     }
     case "completion": {

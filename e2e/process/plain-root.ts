@@ -18,10 +18,15 @@ export interface PlainRoot {
 
 const CHROOT = ["/usr/sbin/chroot", "/usr/bin/chroot"];
 
+/** A part of glibc that is nowhere without the others. What the program carries is linked with it. */
+const WITH_LIBC = "librt.so.1";
+
 /** Each library with its path, and the loader: `libm.so.6 => /lib/x86_64-linux-gnu/libm.so.6 (0x...)`. */
 function librariesOf(program: string): string[] {
   const said = execFileSync("ldd", [program], { encoding: "utf8" });
-  return [...said.matchAll(/(?:=>\s*|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path]) => path ?? "");
+  const linked = [...said.matchAll(/(?:=>\s*|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path]) => path ?? "");
+  const libc = linked.find((path) => basename(path) === "libc.so.6");
+  return libc === undefined ? linked : [...new Set([...linked, join(dirname(libc), WITH_LIBC)])];
 }
 
 /** The roots that the tests run in: the bare one, and those whose folders `PLAIN_ROOTS` names (`debootstrap` makes such). */

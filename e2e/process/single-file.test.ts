@@ -64,9 +64,14 @@ describe.each(plainRoots())("the single file in $title", ({ folder }) => {
     expect(help.stdout).toContain("--part-size");
   });
 
-  test("runs on the Node of this project, and carries what sends files straight from the disk", async () => {
+  test("runs on the Node of this project, and carries what sends files straight from the disk and what sums them", async () => {
     const { stdout } = await root.run(["version", "--json"]);
-    expect(JSON.parse(stdout)).toMatchObject({ type: "version", node: process.version, sendsStraight: true });
+    expect(JSON.parse(stdout)).toMatchObject({
+      type: "version",
+      node: process.version,
+      sendsStraight: true,
+      sumsFast: true,
+    });
   });
 
   test("refuses a command that does not exist and names the one that was meant", async () => {

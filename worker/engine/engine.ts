@@ -70,7 +70,7 @@ export interface EngineOptions {
 }
 
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
-const BUFFER_BYTES = 256 * 1024;
+const BUFFER_BYTES = 1024 * 1024;
 const LEAST_BUFFER_BYTES = 64 * 1024;
 /** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
 const SPARE_CONNECTIONS = 4;

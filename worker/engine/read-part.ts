@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { read as readLater, readSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import { atOnce } from "./at-once.ts";
 import { diskFault } from "./disk-fault.ts";
+import { sumBytes } from "./sum-bytes.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
 
 /**
  * Parts are read from the file at their offset, as often as needed, and never kept in memory: a part can be sent again at
@@ -72,7 +73,7 @@ export function createPartReader(slice: PartSlice, crc32Hex: string | null): Par
   let sum = 0;
   const took = (into: Buffer, at: number): number => {
     if (crc32Hex === null) return into.length;
-    sum = crc32(into, at === 0 ? 0 : sum);
+    sum = sumBytes(into, at === 0 ? 0 : sum);
     // The last bytes are held back when the sum is wrong, so the store never gets a complete wrong part.
     if (at + into.length === slice.length && sum !== Number.parseInt(crc32Hex, 16)) {
       throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
@@ -112,7 +113,7 @@ export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promi
       const chunk = buffer.subarray(0, Math.min(SUM_BYTES, slice.length - done));
       const reading = readFully(slice, chunk, slice.offset + done);
       if (reading !== undefined) await reading;
-      sum = crc32(chunk, sum);
+      sum = sumBytes(chunk, sum);
       md5?.update(chunk);
       done += chunk.length;
       if (done % SUM_AT_A_TIME_BYTES === 0) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -120,7 +121,7 @@ export async function sumSlice(slice: PartSlice, checksum: StoreChecksum): Promi
   } finally {
     spare.push(buffer);
   }
-  return { crc32: sum.toString(16).padStart(8, "0"), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
+  return { crc32: sumToHex(sum), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
 }
 
 /** Whether these are all the sums that bytes need to be sent with this checksum. */

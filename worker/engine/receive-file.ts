@@ -10,6 +10,7 @@ import { checksumSlice } from "./read-part.ts";
 import { receivePieces, type Piece, type ReceiveJob } from "./receive.ts";
 import { reserve } from "./reserve.ts";
 import type { KnownSpan } from "./spans.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
 
 /**
  * Fills one file from its pieces and makes it durable. Pieces that an earlier life of the process had received are read
@@ -165,7 +166,7 @@ export async function openReceiveJournal(journalPath: string): Promise<ReceiveMe
     spansOf: (path, piece) => spans.get(nameOf(path, piece)) ?? [],
     done: (path, piece, crc32) => write({ ...about(path, piece), crc32 }),
     partly: (path, piece, { from, length, crc }) =>
-      write({ ...about(path, piece), crc32: crc.toString(16).padStart(8, "0"), part: { from, length } }),
+      write({ ...about(path, piece), crc32: sumToHex(crc), part: { from, length } }),
     forget: (path, piece) => write({ ...about(path, piece), crc32: null }),
     close: journal.close,
     remove: async () => {

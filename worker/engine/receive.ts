@@ -1,19 +1,16 @@
-import { Fault, isFault } from "#protocol/fault.ts";
-import { checkRange } from "#storage/check-range.ts";
+import { Fault } from "#protocol/fault.ts";
 import { adoptRanges, followRange, type Adopted } from "./adopt-ranges.ts";
 import type { EarlyRanges } from "./early-ranges.ts";
 import type { Engine } from "./engine.ts";
-import { fetchRange, type WantedRange } from "./fetch-range.ts";
+import { fetchSpan } from "./fetch-span.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { createIdleLanes } from "./idle-lanes.ts";
-import { pay, type Lane } from "./limiter.ts";
 import { createPins, type Pins } from "./pins.ts";
-import { waitForRoom } from "./reserve.ts";
-import { withRetry, type Patience } from "./retry.ts";
-import { openSegments, storedLength, storedOffset, type SealedPiece } from "./sealed-piece.ts";
-import { operationOf, signAhead } from "./sign-ahead.ts";
-import { createSpanQueue, type KnownSpan, type PieceSpans, type Span, type SpanQueue } from "./spans.ts";
-import { forgetBytes, leftOf, takeBytes } from "./take-bytes.ts";
+import type { Patience } from "./retry.ts";
+import type { SealedPiece } from "./sealed-piece.ts";
+import { signAhead } from "./sign-ahead.ts";
+import { createSpanQueue, MOST_MISMATCHES, type KnownSpan, type Span, type SpanQueue } from "./spans.ts";
+import { leftOf } from "./take-bytes.ts";
 import type { PartState } from "./tally.ts";
 
 /**
@@ -68,8 +65,6 @@ export type PieceSpan = Span<Piece>;
 
 export type Receiving = ReceiveJob & { pins: Pins };
 
-/** Wrong bytes are fetched again twice; a third time means that they will stay wrong. */
-const MOST_MISMATCHES = 2;
 /** A file of one piece up to this size counts as small: it does not wait behind large ones. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 const LEAST_BYTES_PER_LANE = 512 * 1024;
@@ -178,89 +173,4 @@ async function settle(job: ReceiveJob, queue: SpanQueue<Piece>, span: PieceSpan)
   job.onPiece(piece, "again");
   job.onRetry(fault);
   return false;
-}
-
-/** A disk that is full is waited for like a link that is down: everything that was received stays. */
-async function fetchSpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
-  const { clock, patienceMs, onTrouble } = engine.retrier;
-  const { path, patience, signal } = job;
-  for (;;) {
-    try {
-      await trySpan(engine, job, span);
-      return;
-    } catch (error) {
-      if (!isFault(error) || error.code !== "NO_SPACE") throw error;
-      job.onRetry(error);
-      onTrouble?.(error);
-      await waitForRoom(error, { path, bytes: leftOf(span), clock, patience, patienceMs, signal });
-    }
-  }
-}
-
-async function trySpan(engine: Engine, job: Receiving, span: PieceSpan): Promise<void> {
-  const { signal, patience, onRetry } = job;
-  const { piece } = span.of;
-  const lane = engine.limiter.lane({ isOpen: true });
-  await withRetry(engine.retrier, { signal, patience, onRetry }, async () => {
-    job.onPiece(piece, "moving");
-    try {
-      await fetchOpening(engine, job, { span, lane });
-    } catch (error) {
-      if (leftOf(span) <= 0) return;
-      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") forgetBytes(job, span);
-      if (isStillAlone(span.of)) job.onPiece(piece, signal.aborted ? "waiting" : "again");
-      throw error;
-    }
-  });
-}
-
-/** What does not open may have been changed on its way: like wrong bytes it is fetched again twice. What did open stays. */
-async function fetchOpening(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
-  const { of } = about.span;
-  for (;;) {
-    try {
-      await fetchRest(engine, job, about);
-      return;
-    } catch (error) {
-      const isBroken = isFault(error) && error.code === "SEAL_BROKEN";
-      if (!isBroken || of.mismatches >= MOST_MISMATCHES) throw error;
-      of.mismatches++;
-      job.onRetry(error);
-    }
-  }
-}
-
-const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
-
-/** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
-async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
-  const { span, lane } = about;
-  const { piece } = span.of;
-  if (leftOf(span) <= 0) return;
-  const length = storedLength(piece, leftOf(span));
-  const offset = piece.objectOffset + storedOffset(piece, span.from + span.received);
-  const operation = operationOf(engine, piece);
-  const take = (own: Buffer) => takeBytes(job, span, own);
-  const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
-  const sink: WantedRange["sink"] = {
-    head: (answer) => {
-      checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
-      // A piece with a sum of its own is held to that.
-      if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
-    },
-    bytes: (chunk, leftBytes) => {
-      if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
-      else opening(chunk);
-      span.movedAt = engine.retrier.clock.now();
-      engine.meter.add(chunk.length);
-      job.patience.progressed();
-      if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
-      return pay(lane, chunk.length, signal);
-    },
-  };
-  const drop = new AbortController();
-  span.drop = () => drop.abort();
-  const signal = AbortSignal.any([job.signal, drop.signal]);
-  await fetchRange(engine, { operation, offset, length, signal, sink });
-  if (leftOf(span) > 0) throw new Fault("TRUNCATED", { op: "GetObject", subject: piece.key });
 }

@@ -1,4 +1,4 @@
-import { combineCrc32 } from "#storage/combine-crc32.ts";
+import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
 
 /**
  * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each
@@ -55,6 +55,8 @@ export interface SpanQueue<P> {
   readonly isDone: boolean;
 }
 
+/** Wrong bytes are fetched again twice; a third time means that they will stay wrong. */
+export const MOST_MISMATCHES = 2;
 const ALIGN_BYTES = 64 * 1024;
 const LEAST_SPAN_BYTES = 2 * 1024 * 1024;
 /** Less than this is not worth a request of its own. */
@@ -193,7 +195,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
       [...of.spans]
         .sort((a, b) => a.from - b.from)
         .reduce(
-          (sum, span) => (span.received === 0 ? sum : combineCrc32(sum, hexOf(span.crc), span.received)),
+          (sum, span) => (span.received === 0 ? sum : combineCrc32(sum, sumToHex(span.crc), span.received)),
           "00000000",
         ),
   };
@@ -221,5 +223,3 @@ function beginPiece<P extends { length: number }>(piece: P, known: readonly Know
   if (at < piece.length) begun.gaps.push({ from: at, to: piece.length });
   return begun;
 }
-
-const hexOf = (crc: number): string => crc.toString(16).padStart(8, "0");

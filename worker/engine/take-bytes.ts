@@ -1,14 +1,14 @@
 import { writeSync } from "node:fs";
-import { crc32 } from "node:zlib";
 import { diskFault } from "./disk-fault.ts";
 import type { PieceSpan, ReceiveJob } from "./receive.ts";
+import { sumBytes } from "./sum-bytes.ts";
 
 export const leftOf = (span: PieceSpan): number => span.to - span.from - span.received;
 
 /** The next bytes of a span: written, summed and counted. Faults: NO_SPACE, WRITE_FAILED. */
 export function takeBytes(job: ReceiveJob, span: PieceSpan, own: Buffer): void {
   writeAll(job, own, span.of.piece.fileOffset + span.from + span.received);
-  span.crc = crc32(own, span.crc);
+  span.crc = sumBytes(own, span.crc);
   span.received += own.length;
   job.onMoved(own.length);
 }

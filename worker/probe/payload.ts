@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import type { PartSums } from "../engine/read-part.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * Bytes that nothing on the way can make fewer: a random block, which every part begins at another place of and goes
@@ -35,10 +36,10 @@ export function createPayload(partBytes: number): Payload {
       const md5 = checksum === "md5" ? createHash("md5") : null;
       let sum = 0;
       for (const piece of pieces(part, 0, partBytes)) {
-        sum = crc32(piece, sum);
+        sum = sumBytes(piece, sum);
         md5?.update(piece);
       }
-      return { crc32: sum.toString(16).padStart(8, "0"), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
+      return { crc32: sumToHex(sum), ...(md5 === null ? {} : { md5: md5.digest("hex") }) };
     },
     fill: (part, into, at) => {
       let filled = 0;

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { reserve } from "../engine/reserve.ts";
 import type { ShardPlan } from "./plan-tensors.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 const BUFFER_BYTES = 1024 * 1024;
 
@@ -26,7 +27,7 @@ export async function writeCut(
     await requireHead(from, { file, head });
     to = await open(place, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
     await reserve(to, { path: place, sizeBytes: cut.sizeBytes });
-    let sum = crc32(cut.header);
+    let sum = sumBytes(cut.header);
     await writeAt(to, cut.header, 0);
     const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
     for (const move of cut.moves) {
@@ -35,12 +36,12 @@ export async function writeCut(
         const chunk = buffer.subarray(0, Math.min(BUFFER_BYTES, move.length - done));
         await readAt(from, chunk, move.from + done);
         await writeAt(to, chunk, move.to + done);
-        sum = crc32(chunk, sum);
+        sum = sumBytes(chunk, sum);
         done += chunk.length;
       }
     }
     await to.datasync();
-    return sum.toString(16).padStart(8, "0");
+    return sumToHex(sum);
   } catch (error) {
     throw diskFault(error, { op: "write", subject: place, otherwise: "WRITE_FAILED" });
   } finally {

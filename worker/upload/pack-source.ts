@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { open } from "node:fs/promises";
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -9,6 +8,8 @@ import { identityOf, isSameFile, type FileIdentity } from "../engine/identity.ts
 import type { PartReader } from "../engine/read-part.ts";
 import type { SendSource } from "../engine/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * The bytes of a pack: those of its files one behind another, read from the files themselves whenever they are needed.
@@ -78,10 +79,10 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
       for (const { file, index, offset, into } of stretches) {
         if (offset === 0) inFile = { index, read: 0, sum: 0 };
         if (inFile?.index === index && inFile.read === offset) {
-          inFile = { index, read: offset + into.length, sum: crc32(into, inFile.sum) };
+          inFile = { index, read: offset + into.length, sum: sumBytes(into, inFile.sum) };
           if (inFile.read === file.length && inFile.sum !== Number.parseInt(file.crc32, 16)) throw changed(file);
         } else inFile = null;
-        if (crc32Hex !== null) sum = crc32(into, at + bytes === 0 ? 0 : sum);
+        if (crc32Hex !== null) sum = sumBytes(into, at + bytes === 0 ? 0 : sum);
         bytes += into.length;
       }
       // As with a file: a store never gets the last bytes of a wrong pack.
@@ -110,12 +111,12 @@ export function openPackSource(files: readonly PackedFile[]): SendSource {
       for (let done = 0; done < part.length;) {
         const length = await read(buffer, done);
         const chunk = buffer.subarray(0, length);
-        sum = crc32(chunk, sum);
+        sum = sumBytes(chunk, sum);
         md5?.update(chunk);
         done += length;
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
-      const hex = sum.toString(16).padStart(8, "0");
+      const hex = sumToHex(sum);
       return { crc32: hex, ...(md5 !== null && { md5: md5.digest("hex") }) };
     },
     close: () => Promise.resolve(),

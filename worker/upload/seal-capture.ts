@@ -1,7 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import { open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { crc32 } from "node:zlib";
 import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -14,7 +13,7 @@ import {
   SEGMENT_PLAIN_BYTES,
   sealedBytes,
 } from "#protocol/sealing.ts";
-import { combineCrc32 } from "#storage/combine-crc32.ts";
+import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
 import { crc32Hex as sumOf } from "#storage/crc32.ts";
 import { planParts } from "#storage/plan.ts";
 import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
@@ -24,6 +23,7 @@ import { assertUnchanged } from "../engine/identity.ts";
 import { readFully } from "../engine/read-part.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * Gets a capture ready to be sent encrypted. Nothing encrypted is written to the disk: bytes are encrypted each time they are sent,
@@ -180,7 +180,6 @@ async function writeSeal(
   });
 }
 
-const hex = (sum: number): string => sum.toString(16).padStart(8, "0");
 const changed = ({ at }: CapturedFile) =>
   new Fault("SOURCE_CHANGED", { op: "seal", subject: at, detail: "its bytes changed" });
 
@@ -218,9 +217,9 @@ async function sumAlone(
     let part = beginPart(traits);
     let whole = "00000000";
     const endPart = () => {
-      whole = combineCrc32(whole, hex(part.plain), part.plainBytes);
-      found.sums.push(hex(part.plain));
-      found.stored.push({ crc32: hex(part.stored), ...(part.md5 !== null && { md5: part.md5.digest("hex") }) });
+      whole = combineCrc32(whole, sumToHex(part.plain), part.plainBytes);
+      found.sums.push(sumToHex(part.plain));
+      found.stored.push({ crc32: sumToHex(part.stored), ...(part.md5 !== null && { md5: part.md5.digest("hex") }) });
       part = beginPart(traits);
     };
     const count = Math.ceil(file.sizeBytes / SEGMENT_PLAIN_BYTES);
@@ -232,8 +231,8 @@ async function sumAlone(
       const length = sealSegment(fileKey, segmentAt(file.sizeBytes, index), { plain: bytes, into: sealed });
       const text = sealed.subarray(0, length);
       tags.push(Buffer.from(text.subarray(-SEAL_TAG_BYTES)));
-      part.plain = crc32(bytes, part.plain);
-      part.stored = crc32(text, part.stored);
+      part.plain = sumBytes(bytes, part.plain);
+      part.stored = sumBytes(text, part.stored);
       part.md5?.update(text);
       part.plainBytes += bytes.length;
       part.storedBytes += length;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
-import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import { SEAL_TAG_BYTES, SEGMENT_BYTES, SEGMENT_PLAIN_BYTES } from "#protocol/sealing.ts";
@@ -12,6 +11,8 @@ import { assertUnchanged, identityOf, isSameFile, type FileIdentity } from "../e
 import { readFully, type PartReader, type PartSums } from "../engine/read-part.ts";
 import type { SendSource } from "../engine/send-source.ts";
 import { fileAt, startsOf } from "./pack-places.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * Encrypted bytes for sending, made from the captured files each time they are needed. A segment is encrypted whole in memory and
@@ -43,7 +44,7 @@ function readerOf(part: PlannedPart, pieces: Pieces, about: { crc32Hex: string |
     const length = Math.min(into.length, part.length - at, piece.bytes.length - from);
     const bytes = piece.bytes.subarray(from, from + length);
     if (about.crc32Hex !== null) {
-      sum = crc32(bytes, at === 0 ? 0 : sum);
+      sum = sumBytes(bytes, at === 0 ? 0 : sum);
       const isEnd = at + length === part.length;
       if (isEnd && sum !== Number.parseInt(about.crc32Hex, 16)) throw changed(about.path);
     }
@@ -74,12 +75,12 @@ async function sumPart({ read }: PartReader, part: PlannedPart, checksum: StoreC
   for (let done = 0; done < part.length;) {
     const length = await read(buffer, done);
     const chunk = buffer.subarray(0, length);
-    sum = crc32(chunk, sum);
+    sum = sumBytes(chunk, sum);
     md5?.update(chunk);
     done += length;
     if (done % SEGMENT_BYTES === 0) await new Promise<void>((resolve) => setImmediate(resolve));
   }
-  return { crc32: sum.toString(16).padStart(8, "0"), ...(md5 !== null && { md5: md5.digest("hex") }) };
+  return { crc32: sumToHex(sum), ...(md5 !== null && { md5: md5.digest("hex") }) };
 }
 
 const sourceOf = (

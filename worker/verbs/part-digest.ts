@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { crc32 } from "node:zlib";
 import { crc32Hex } from "#storage/crc32.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * The checksums stores keep of an object: of all its bytes, or, for one that came in parts, a sum of the sums of its
@@ -65,7 +65,7 @@ function createPart(algorithm: Algorithm): { add(bytes: Uint8Array): void; end()
   let sum = 0;
   return {
     add: (bytes) => {
-      sum = crc32(bytes, sum);
+      sum = sumBytes(bytes, sum);
     },
     end: () => {
       const bytes = Buffer.alloc(4);

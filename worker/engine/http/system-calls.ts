@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { loadKoffi, type Koffi } from "./load-koffi.ts";
+import { KOFFI, loadNative } from "../load-native.ts";
 
 /**
  * What Linux can do and Node does not pass on, called as functions of the C library that Node itself is linked with: bytes
@@ -32,6 +32,19 @@ export interface Told {
   rttMs: number;
   leastRttMs: number;
 }
+
+/** What is used of Koffi, which calls functions of C libraries: https://koffi.dev. */
+interface Koffi {
+  /** Null: what the process itself is linked with. */
+  load(path: null): Library;
+  /** Of the last call. */
+  errno(): number;
+}
+
+interface Library {
+  func(name: string, result: string, parameters: readonly string[]): Foreign;
+}
+type Foreign = (...values: readonly (number | bigint | Buffer)[]) => number;
 
 export interface FileSlice {
   fd: number;
@@ -78,7 +91,7 @@ let found: SystemCalls | null | undefined;
 
 /** Null where they cannot be had: on another system, or from a worker that does not carry what makes them. */
 export function systemCalls(): SystemCalls | null {
-  found ??= process.platform === "linux" ? callsBy(loadKoffi()) : null;
+  found ??= process.platform === "linux" ? callsBy(loadNative(KOFFI) as Koffi | null) : null;
   return found;
 }
 
