@@ -14,8 +14,8 @@ export interface Place {
    * has left is not called any more.
    */
   take(bytes: number, goOn: () => void): number;
-  /** It goes out by this socket, which keeps to a rate by itself: then all may always go. */
-  begins(socket: PacedSocket): void;
+  /** It goes out by this socket. True: which keeps to a rate by itself: then all may always go. */
+  begins(socket: PacedSocket): boolean;
   /** The system has them; negative when they come again. */
   moved(bytes: number): void;
   leave(): void;
@@ -273,6 +273,7 @@ export function createConvoy(parts: {
           me.movedBytes = 0;
           me.seen = [];
           me.pace = Infinity;
+          return me.socket !== null;
         },
         moved: (bytes) => {
           if (me.socket === null) me.movedBytes += bytes;

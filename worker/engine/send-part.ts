@@ -238,7 +238,7 @@ function meteredBody(
   const pass = (bytes: number): number | Promise<number> => lane.tryTake(bytes) || lane.takeSome(bytes, signal);
   const body: UploadBody = {
     lengthBytes: length,
-    ...(lies !== null && { file: { ...lies, pass } }),
+    ...(lies !== null && { file: { ...lies, pass, passNow: lane.tryTake } }),
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
     read: (into, at) => {
       const wanted = Math.min(into.length, length - at);

@@ -30,8 +30,11 @@ export interface UploadBody {
   allow?(bytes: number, goOn: () => void): number;
   /** Where the bytes lie as they are sent, when they do: then they may go from there to the socket, and not be read. */
   file?: FileBody;
-  /** It begins to go out by this one; again when it starts over. Not called where sockets cannot be told how fast. */
-  begins?(socket: PacedSocket): void;
+  /**
+   * It begins to go out by this one; again when it starts over. Not called where sockets cannot be told how fast. True: the
+   * socket keeps to a rate by itself, so that `allow` need not be asked.
+   */
+  begins?(socket: PacedSocket): boolean;
   /** Bytes now in the kernel's hands; negative when the wire starts over. */
   sent(bytes: number): void;
   /** Present rate of one connection, to judge how long the last bytes may stay in the kernel's buffers. */
@@ -52,6 +55,8 @@ export interface FileBody {
   offset: number;
   /** How many of `bytes` may go; at least one. What `read` waits for, too. */
   pass(bytes: number): number | Promise<number>;
+  /** How many of them may go without waiting; none perhaps. */
+  passNow(bytes: number): number;
 }
 
 export interface Sink {

@@ -119,7 +119,9 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
       return {
         pace: (bytesPerSecond) => {
           const fd = descriptor();
-          return fd >= 0 && calls.pace(fd, bytesPerSecond);
+          const isTold = fd >= 0 && calls.pace(fd, bytesPerSecond);
+          if (isTold) straight()?.rooms.paced(fd, bytesPerSecond < Infinity);
+          return isTold;
         },
         told: () => {
           const fd = descriptor();

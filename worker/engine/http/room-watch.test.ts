@@ -45,6 +45,38 @@ test("each is told once, when it has room, at a tick that follows the round trip
   expect(told).toEqual(["four", "three"]);
 });
 
+test("those that are paced are looked at once a round trip, until one waits that is not", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => 90);
+  const told: string[] = [];
+  watch.paced(3, true);
+  watch.wait(3, () => told.push("three"));
+  vi.advanceTimersByTime(170);
+  expect(kernel.looks()).toBe(1);
+  watch.wait(4, () => told.push("four"));
+  kernel.free.add(4);
+  vi.advanceTimersByTime(31);
+  expect(told).toEqual(["four"]);
+  // Nobody else waits.
+  vi.advanceTimersByTime(170);
+  expect(kernel.looks()).toBe(3);
+  watch.paced(3, false);
+  vi.advanceTimersByTime(90);
+  const before = kernel.looks();
+  vi.advanceTimersByTime(90);
+  expect(kernel.looks()).toBe(before + 3);
+});
+
+test("a socket that has the number of one that was paced is not", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, () => 90);
+  watch.paced(3, true);
+  watch.add(3);
+  watch.wait(3, () => undefined);
+  vi.advanceTimersByTime(31);
+  expect(kernel.looks()).toBe(1);
+});
+
 test("nobody looks while nobody waits", () => {
   const kernel = rooms();
   const watch = createRoomWatch(kernel, () => null);

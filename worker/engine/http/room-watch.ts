@@ -12,6 +12,8 @@ export interface RoomWatch {
    * itself tells. False: nobody can tell any more.
    */
   wait(socketFd: number, goOn: () => void): boolean;
+  /** From now on it sends no faster than it was told, or as fast as it can. */
+  paced(socketFd: number, isPaced: boolean): void;
   forget(goOn: () => void): void;
   /** Nobody is told any more, and nobody can wait. */
   close(): void;
@@ -19,10 +21,14 @@ export interface RoomWatch {
 
 /** What a socket still holds when it has room again is sent within a third of a round trip. */
 const TICK = { roundTrips: 1 / 3, leastMs: 2, mostMs: 50 };
+/** One that is held back holds more, and takes more at a time for it. */
+const PACED_TICK = { roundTrips: 1, leastMs: 2, mostMs: 150 };
 
 export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null): RoomWatch {
   const waiting = new Map<number, () => void>();
+  const paced = new Set<number>();
   let timer: NodeJS.Timeout | null = null;
+  let isLongTick = false;
   let isClosed = false;
   const tick = () => {
     timer = null;
@@ -34,16 +40,31 @@ export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null):
     if (waiting.size > 0) start();
   };
   const start = () => {
-    const tickMs = Math.min(TICK.mostMs, Math.max(TICK.leastMs, (rttMs() ?? 0) * TICK.roundTrips));
-    timer ??= setTimeout(tick, tickMs);
+    if (timer !== null) return;
+    isLongTick = waiting.keys().every((socketFd) => paced.has(socketFd));
+    const { roundTrips, leastMs, mostMs } = isLongTick ? PACED_TICK : TICK;
+    timer = setTimeout(tick, Math.min(mostMs, Math.max(leastMs, (rttMs() ?? 0) * roundTrips)));
+  };
+  const stop = () => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
   };
   return {
-    add: (socketFd) => !isClosed && rooms.add(socketFd),
+    add: (socketFd) => {
+      // Its number may have been that of another one.
+      paced.delete(socketFd);
+      return !isClosed && rooms.add(socketFd);
+    },
     wait: (socketFd, goOn) => {
       if (isClosed) return false;
       waiting.set(socketFd, goOn);
+      if (isLongTick && !paced.has(socketFd)) stop();
       start();
       return true;
+    },
+    paced: (socketFd, isPaced) => {
+      if (isPaced) paced.add(socketFd);
+      else paced.delete(socketFd);
     },
     forget: (goOn) => {
       for (const [socketFd, one] of waiting) if (one === goOn) waiting.delete(socketFd);
@@ -53,7 +74,7 @@ export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null):
       if (isClosed) return;
       isClosed = true;
       waiting.clear();
-      if (timer !== null) clearTimeout(timer);
+      stop();
       rooms.close();
     },
   };

@@ -60,14 +60,12 @@ export async function openPeer(
 
 function linkOf(socket: Socket, nth: number): Link {
   let held = Buffer.alloc(0);
-  const more = async (): Promise<boolean> => {
+  /** What comes next; null when nothing does any more. */
+  const next = async (): Promise<Buffer | null> => {
     for (;;) {
       const chunk: unknown = socket.read();
-      if (Buffer.isBuffer(chunk)) {
-        held = Buffer.concat([held, chunk]);
-        return true;
-      }
-      if (socket.destroyed || socket.readableEnded) return false;
+      if (Buffer.isBuffer(chunk)) return chunk;
+      if (socket.destroyed || socket.readableEnded) return null;
       await new Promise<void>((resolve) => {
         const wake = () => {
           for (const event of ["readable", "end", "close"]) socket.off(event, wake);
@@ -85,7 +83,9 @@ function linkOf(socket: Socket, nth: number): Link {
         held = held.subarray(end + 4);
         return text;
       }
-      if (!(await more())) return null;
+      const chunk = await next();
+      if (chunk === null) return null;
+      held = Buffer.concat([held, chunk]);
     }
   };
   return {
@@ -96,10 +96,16 @@ function linkOf(socket: Socket, nth: number): Link {
       const text = await head();
       if (text === null) return null;
       const length = Number(/^content-length: (\d+)$/im.exec(text)?.[1] ?? 0);
-      while (held.length < length) if (!(await more())) return null;
-      const body = Buffer.from(held.subarray(0, length));
-      held = held.subarray(length);
-      return { head: text, body };
+      const chunks: Buffer[] = [held];
+      for (let missing = length - held.length; missing > 0;) {
+        const chunk = await next();
+        if (chunk === null) return null;
+        chunks.push(chunk);
+        missing -= chunk.length;
+      }
+      const all = Buffer.concat(chunks);
+      held = all.subarray(length);
+      return { head: text, body: all.subarray(0, length) };
     },
     write: (bytes) =>
       new Promise<void>((resolve, reject) => {

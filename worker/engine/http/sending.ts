@@ -30,7 +30,10 @@ export interface SendingOptions {
 }
 
 const MOST_HEAD_BYTES = 32 * 1024;
-/** What is asked for at a time where no buffer has to hold it. */
+/**
+ * What is allowed at a time where no buffer has to hold it: little, for a limit that is set now does not hold for what was allowed
+ * before. A socket may take all of it at once.
+ */
 const STRAIGHT_BYTES = 256 * 1024;
 const FIRST_CHUNK_BYTES = 64 * 1024;
 const LEAST_CHUNK_BYTES = 16 * 1024;
@@ -59,6 +62,8 @@ export class Sending {
   #taken = 0;
   /** Bytes that may go straight from the file, and did not yet. */
   #allowed = 0;
+  /** Nobody but the limiter has to be asked. */
+  readonly #isFree: boolean;
   #chunkBytes = FIRST_CHUNK_BYTES;
   #inARow = 0;
   #isWriting = false;
@@ -74,7 +79,8 @@ export class Sending {
     if (this.#head.length > MOST_HEAD_BYTES) throw new Fault("BAD_INPUT", { detail: "the request's head is too long" });
     const paced = options.direct?.paced() ?? null;
     this.#file = paced === null ? null : (this.#body.file ?? null);
-    if (paced !== null) this.#body.begins?.(paced);
+    const isPaced = paced !== null && this.#body.begins?.(paced) === true;
+    this.#isFree = isPaced || this.#body.allow === undefined;
   }
 
   /** All bytes were given to the socket. */
@@ -122,7 +128,7 @@ export class Sending {
 
   /** 0: none yet, and it goes on by itself. */
   #allow(wanted: number): number {
-    const most = this.#body.allow?.(wanted, this.#goOn) ?? wanted;
+    const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {
       this.#isWaiting = true;
       this.#options.onHold();
@@ -144,8 +150,12 @@ export class Sending {
     }
     for (let turns = MOST_IN_A_ROW; turns > 0; turns--) {
       if (this.#isStopped) return true;
+      const wanted = Math.min(STRAIGHT_BYTES, this.#body.lengthBytes - this.#given);
+      // What a socket has room for shall not need two calls because little of what was allowed is left.
+      if (this.#allowed > 0 && this.#allowed < wanted && this.#isFree)
+        this.#allowed += file.passNow(wanted - this.#allowed);
       if (this.#allowed === 0) {
-        const most = this.#allow(Math.min(STRAIGHT_BYTES, this.#body.lengthBytes - this.#given));
+        const most = this.#allow(wanted);
         if (most === 0) return true;
         const passed = file.pass(most);
         if (typeof passed !== "number") {

@@ -32,9 +32,14 @@ interface Counted extends UploadBody {
   readonly sockets: PacedSocket[];
 }
 
-/** The bytes of the file from `offset` on; may go `atMost` at a time. */
-function bodyOf(about: { offset: number; lengthBytes: number; pass?: (wanted: number) => number | Promise<number> }) {
-  const { offset, lengthBytes, pass = (wanted: number) => wanted } = about;
+/** The bytes of the file from `offset` on; `passNow` lets none go unless it is given. */
+function bodyOf(about: {
+  offset: number;
+  lengthBytes: number;
+  pass?: (wanted: number) => number | Promise<number>;
+  passNow?: (wanted: number) => number;
+}) {
+  const { offset, lengthBytes, pass = (wanted: number) => wanted, passNow = () => 0 } = about;
   const fd = openSync(join(folder, "file"), "r");
   releasers.push(() => closeSync(fd));
   const body: Counted = {
@@ -42,8 +47,8 @@ function bodyOf(about: { offset: number; lengthBytes: number; pass?: (wanted: nu
     readBytes: 0,
     sentBytes: 0,
     sockets: [],
-    file: { fd, offset, pass },
-    begins: (socket) => void body.sockets.push(socket),
+    file: { fd, offset, pass, passNow },
+    begins: (socket) => body.sockets.push(socket) > 0,
     read: (into, at) => {
       const count = readSync(fd, into, 0, into.length, offset + at);
       if (count === 0) throw new Fault("SOURCE_CHANGED", { op: "read", detail: "it became shorter" });
@@ -128,6 +133,7 @@ test("no more goes at a time than may pass, at once or later", async () => {
 test("who is paced by its caller goes on when it is let", async () => {
   const { server, kept } = await keeping();
   const part = bodyOf({ offset: 0, lengthBytes: 300_000 });
+  part.begins = () => false;
   let holds = 0;
   let turn = 0;
   part.allow = (wanted, goOn) => {
@@ -139,6 +145,37 @@ test("who is paced by its caller goes on when it is let", async () => {
   await wire().send(put(server.url, part));
   expect(kept[0]?.equals(bytes.subarray(0, 300_000))).toBe(true);
   expect(holds).toBe(10);
+});
+
+test("who is paced by its socket is not asked, and what is let go is topped up, to its last byte and no further", async () => {
+  let got: Buffer | null = null;
+  const server = await peer(async (link) => {
+    // Before it reads, until the sockets between them are full.
+    for (let before = -1; part.sentBytes > before;) {
+      before = part.sentBytes;
+      for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+    }
+    got = (await link.request())?.body ?? null;
+    await link.write(OK);
+  });
+  const passed = { go: 0, more: 0 };
+  // Odd, so that a socket that fills takes a part of it.
+  const pass = (wanted: number) => {
+    const some = Math.min(wanted, 99_991);
+    passed.go += some;
+    return some;
+  };
+  const passNow = (wanted: number) => {
+    const some = Math.min(wanted, 100_000);
+    passed.more += some;
+    return some;
+  };
+  const part = bodyOf({ offset: 0, lengthBytes: 30_000_000, pass, passNow });
+  part.allow = () => expect.unreachable();
+  await wire().send(put(server.url, part));
+  expect(bytes.subarray(0, 30_000_000).equals(got ?? bytes)).toBe(true);
+  expect(passed.go + passed.more).toBe(30_000_000);
+  expect(passed.more).toBeGreaterThan(0);
 });
 
 test("a file that became shorter is what its reader says it is", async () => {
