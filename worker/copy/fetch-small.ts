@@ -59,7 +59,8 @@ export function fetchSmall(
   const { gate } = engine;
   return gate.run({ signal: about.signal, size: "small" }, async () => {
     if (about.isWanted?.() === false) return null;
-    const isNearEnd = gate.waiting <= NEAR_END * gate.width;
+    // Who waits for a limit is not late.
+    const isNearEnd = gate.waiting <= NEAR_END * gate.width && !engine.limiter.isHolding;
     const fetched = await (isNearEnd ? fetchHedged : fetchOnce)(engine, piece, about);
     engine.signatures.forget(operationOf(engine, piece));
     return fetched;

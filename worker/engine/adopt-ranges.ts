@@ -87,11 +87,15 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
     if (used < chunk.length || (position < end && current() === null)) return "enough";
     return pay(lane, chunk.length, job.signal);
   };
+  job.signal.addEventListener("abort", range.drop, { once: true });
+  if (job.signal.aborted) range.drop();
   try {
     await range.follow(bytes);
   } catch (error) {
     if (!isFault(error) || error.code === "CANCELLED") return;
     if (error.code === "UNEXPECTED_ANSWER") for (const span of spans) forgetBytes(job, span);
     if (spans.some((span) => leftOf(span) > 0)) job.onRetry(error);
+  } finally {
+    job.signal.removeEventListener("abort", range.drop);
   }
 }

@@ -26,6 +26,8 @@ interface Line {
   isPaced?: boolean;
   /** They were to be told a pace, but cannot. */
   isDeaf?: boolean;
+  /** From one to the other, ms, nothing moves. */
+  still?: readonly [fromMs: number, toMs: number];
 }
 
 /**
@@ -36,7 +38,7 @@ async function sail(
   line: Line,
   windows: readonly number[],
 ): Promise<{ ends: number[]; paces: number[]; longestRttMs: number; mostAtOnce: number; handshakes: number }> {
-  const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false, isDeaf = false } = line;
+  const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false, isDeaf = false, still = [0, 0] } = line;
   let queue = 0;
   let handshakes = 0;
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
@@ -93,9 +95,11 @@ async function sail(
   const startedAt = performance.now();
   while (ships.some(({ endMs }) => endMs === 0)) {
     let into = 0;
+    const atMs = performance.now() - startedAt;
+    const isStill = atMs >= still[0] && atMs < still[1];
     for (const ship of ships) {
       load(ship);
-      const able = Math.min((ship.window * STEP_MS) / rttMs(), (ship.pace * STEP_MS) / 1000);
+      const able = isStill ? 0 : Math.min((ship.window * STEP_MS) / rttMs(), (ship.pace * STEP_MS) / 1000);
       const out = Math.min(ship.given - ship.gone, able);
       ship.gone += out;
       into += out;
@@ -104,7 +108,7 @@ async function sail(
         ship.place.leave();
       }
     }
-    queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
+    if (!isStill) queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
     const before = ships.reduce((sum, { given }) => sum + given, 0);
     await vi.advanceTimersByTimeAsync(STEP_MS);
     const given = ships.reduce((sum, ship) => sum + ship.given, 0) - before;
@@ -142,6 +146,16 @@ test("sockets that tell spare the handshakes, and are as free as before when the
   expect(paces.every((pace) => pace === Infinity)).toBe(true);
   expect((await sail(LINE, UNEQUAL)).handshakes).toBeGreaterThan(0);
 });
+
+test.each([1_500, 1_600, 1_700, 1_800, 1_900, 2_000])(
+  "a link that stands still for a moment %i ms after the start is not taken for a slow one",
+  async (fromMs) => {
+    const line: Line = { ...LINE, isPaced: true };
+    const straight = Math.max(...(await sail(line, UNEQUAL)).ends);
+    const { ends } = await sail({ ...line, still: [fromMs, fromMs + 250] }, UNEQUAL);
+    expect(Math.max(...ends)).toBeLessThan(straight + 1_000);
+  },
+);
 
 test("no more is given in one moment than a link carries in half a round trip", async () => {
   const { mostAtOnce } = await sail(LINE, UNEQUAL);

@@ -46,6 +46,11 @@ const PIECE_BYTES = 96 * 1024;
 const LEAST_CHANGE = 0.03;
 /** Below this a rate is guessed from too little. */
 const WINDOW_GRANTS = 4;
+/** Nor is one believed that is less than this share of what usually arrived between the last reviews: the link stood still meanwhile. */
+const BELIEVED_SHARE = 0.8;
+const REMEMBERED_REVIEWS = 8;
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** What may be given grows with time, and is never more than two ticks' worth and a piece. */
 const gather = (
@@ -88,6 +93,8 @@ export function createConvoy(parts: {
   let reviewedAt = 0;
   let link: LinkRate | null = null;
   let isClose = false;
+  /** Bytes per second that sockets told of at the last reviews, together. */
+  let lately: readonly number[] = [];
   /** What may be given to all of those whose bytes are counted. */
   let budget = 0;
   let isProbing = false;
@@ -134,24 +141,28 @@ export function createConvoy(parts: {
     for (const one of members) setPace(one, Infinity);
   };
   /** What sockets tell: how far each is, and the shortest of their round trips, now and ever; null when none tells. */
-  const ask = (): { presentRttMs: number; rttMs: number } | null => {
+  const ask = (passedMs: number): { presentRttMs: number; rttMs: number } | null => {
     const trips: Told[] = [];
+    let arrivedBytes = 0;
     for (const one of members) {
       const told = one.socket?.told() ?? null;
       if (told === null) continue;
-      one.movedBytes = told.ackedBytes - one.ackedBefore;
+      const movedBytes = told.ackedBytes - one.ackedBefore;
+      arrivedBytes += movedBytes - one.movedBytes;
+      one.movedBytes = movedBytes;
       if (told.rttMs > 0) trips.push(told);
     }
     if (trips.length === 0) return null;
+    lately = [...lately.slice(1 - REMEMBERED_REVIEWS), (arrivedBytes * 1000) / Math.max(1, passedMs)];
     return {
       presentRttMs: Math.min(...trips.map(({ rttMs }) => rttMs)),
       rttMs: Math.min(...trips.map(({ leastRttMs }) => leastRttMs)),
     };
   };
-  const review = (now: number) => {
+  const review = (now: number, passedMs: number) => {
     const rttMs = wire.rttMs() ?? 0;
     isClose = parts.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
-    const told = ask();
+    const told = ask(passedMs);
     const windowMs = within(told === null ? WINDOW : TOLD_WINDOW, rttMs);
     if (!isClose || now - joinedAt < within(SETTLE, rttMs)) {
       for (const one of members) one.seen = [];
@@ -173,7 +184,8 @@ export function createConvoy(parts: {
     if (link === null) {
       const leastBytes = told === null ? members.size * WINDOW_GRANTS * GRANT_BYTES : 0;
       const isEnough = spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= leastBytes;
-      if (isEnough) link = startLinkRate({ at: now, rate, counted, rttMs });
+      const isBelieved = told === null || (rate > 0 && rate >= BELIEVED_SHARE * median(lately));
+      if (isEnough && isBelieved) link = startLinkRate({ at: now, rate, counted, rttMs });
       return;
     }
     const { state, bytesPerSecond, isQueued } = steer(link, {
@@ -197,10 +209,11 @@ export function createConvoy(parts: {
     const now = clock.now();
     timer = null;
     if (members.size === 0) return;
-    const isToReview = now - reviewedAt >= within(REVIEW, wire.rttMs() ?? 0);
+    const sinceReviewMs = now - reviewedAt;
+    const isToReview = sinceReviewMs >= within(REVIEW, wire.rttMs() ?? 0);
     if (isToReview) {
       reviewedAt = now;
-      review(now);
+      review(now, sinceReviewMs);
     }
     const passedMs = now - tickedAt;
     tickedAt = now;

@@ -68,10 +68,10 @@ async function fetchTo(
 }
 
 /** As a stranger: nothing is known of the object but its name. */
-async function openObject(content: Buffer, connections = 6) {
+async function openObject(content: Buffer, connections = 6, idleMs = 1_000) {
   const key = `object-${++serial}.bin`;
   const etag = await put(key, content);
-  const engine = store.engine({ connections, idleMs: 1_000 });
+  const engine = store.engine({ connections, idleMs });
   const early = createEarlyRanges(engine, { key, signal });
   const gets = async () => (await store.count("GetObject")).filter((target) => target.key === key);
   return { key, etag, engine, early, gets };
@@ -150,5 +150,31 @@ test("what nobody takes ends, and holds no connection", async () => {
   early.drop();
   while (engine.gate.held > 0) await systemClock.sleep(5);
   early.begin(3);
+  expect(engine.gate.held).toBe(0);
+});
+
+test("what nobody has taken yet makes room for what comes first when a store wants fewer at a time", async () => {
+  const content = randomBytes(30 * MIB);
+  const { key, engine, early } = await openObject(content, 6);
+  early.begin(6);
+  while (engine.wire.open < 6) await systemClock.sleep(5);
+  // As after a refusal: fewer connections than are held.
+  engine.wire.setConnections(3);
+  engine.gate.setWidth(2);
+  const operation = { op: "head", key } as const;
+  expect(await callStore(engine, { operation, signal }, ({ status }) => status)).toBe(200);
+  expect(early.take(key, () => undefined)).toEqual([]);
+});
+
+test("a download that fails does not wait for what was asked for early", async () => {
+  const content = randomBytes(24 * MIB);
+  const { key, etag, engine, early } = await openObject(content, 6, 600_000);
+  // They would not end before the test does.
+  await store.arm({ op: "GetObject", times: 5, action: { kind: "stall", side: "response", afterBytes: 100_000 } });
+  early.begin(5);
+  while (engine.wire.open < 5) await systemClock.sleep(5);
+  await store.arm({ op: "GetObject", times: 50, action: { kind: "error", status: 403, code: "AccessDenied" } });
+  const pieces = cut(content, { key, etag, pieceBytes: 3 * MIB });
+  await expect(fetchTo(engine, { pieces, early })).rejects.toMatchObject({ code: "ACCESS_DENIED" });
   expect(engine.gate.held).toBe(0);
 });

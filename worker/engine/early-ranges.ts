@@ -40,19 +40,26 @@ const RANGE_BYTES = 4 * 1024 * 1024;
 export function createEarlyRanges(engine: Engine, about: { key: string; signal: AbortSignal }): EarlyRanges {
   /** Null until they are asked for; none once nobody wants them any more. */
   let ranges: Asked[] | null = null;
-  const drop = () => {
-    for (const range of ranges ?? []) range.drop();
+  /** Ends that they make room for what tells where they go, when they hold more connections than there may be now. */
+  let forget: () => void = () => undefined;
+  const handOut = (): Asked[] => {
+    const all = ranges ?? [];
     ranges = [];
+    forget();
+    return all;
+  };
+  const drop = () => {
+    for (const range of handOut()) range.drop();
   };
   return {
     begin: (count) => {
-      ranges ??= Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
+      if (ranges !== null) return;
+      ranges = Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
+      forget = engine.gate.onTooWide(drop);
     },
     take: (key, check) => {
       if (key !== about.key) drop();
-      const all = ranges ?? [];
-      ranges = [];
-      return all.filter((range) => range.holdTo(check));
+      return handOut().filter((range) => range.holdTo(check));
     },
     drop,
   };

@@ -10,6 +10,10 @@ export interface Gate {
   setWidth(width: number): void;
   /** Told whenever somebody asks to be let in. */
   onEntered(listener: () => void): void;
+  /**
+   * Told when fewer are let in than hold a place: whoever only waits there shall make room. Returns how to be told no more.
+   */
+  onTooWide(listener: () => void): () => void;
   readonly width: number;
   readonly held: number;
   readonly waiting: number;
@@ -40,6 +44,7 @@ export function createGate(initial: number): Gate {
   const { small, large } = lines;
   let lastWasSmall = false;
   let entered: () => void = () => undefined;
+  const tooWide = new Set<() => void>();
 
   const held = () => small.held + large.held;
   const hasRoom = (size: Wants["size"]): boolean =>
@@ -91,6 +96,10 @@ export function createGate(initial: number): Gate {
     onEntered: (listener) => {
       entered = listener;
     },
+    onTooWide: (listener) => {
+      tooWide.add(listener);
+      return () => void tooWide.delete(listener);
+    },
     get waitingSmall() {
       return small.waiting.size;
     },
@@ -99,6 +108,7 @@ export function createGate(initial: number): Gate {
     },
     setWidth: (next) => {
       width = Math.max(1, next);
+      if (held() > width) for (const listener of tooWide) listener();
       admit();
     },
     run: async (wants, work) => {

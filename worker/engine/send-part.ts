@@ -240,9 +240,9 @@ function meteredBody(
     lengthBytes: length,
     ...(lies !== null && { file: { ...lies, pass, passNow: lane.tryTake } }),
     bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
-    read: (into, at) => {
+    read: (into, at, arePassed) => {
       const wanted = Math.min(into.length, length - at);
-      const allowed = lane.tryTake(wanted);
+      const allowed = arePassed ? wanted : lane.tryTake(wanted);
       if (allowed > 0) return reader.read(into.subarray(0, allowed), at);
       return lane.takeSome(wanted, signal).then((later) => reader.read(into.subarray(0, later), at));
     },

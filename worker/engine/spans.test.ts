@@ -115,10 +115,17 @@ describe("the end of a download", () => {
 
   test("gives nothing to a connection that has to grow first, where that takes a while", () => {
     const { queue, span } = alone(8 * MIB);
-    receive(span, 2 * MIB, 1_000);
+    receive(span, 5 * MIB, 1_000);
     expect(queue.take({ ...about, now: 1_000, rttMs: 40, isGrown: false })).toBeNull();
     expect(span.to).toBe(8 * MIB);
     expect(queue.take({ ...about, now: 1_000, rttMs: 1, isGrown: false })).not.toBeNull();
+  });
+
+  test("but does where the rest would take longer than growing", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 1_000);
+    expect(queue.take({ ...about, now: 1_000, rttMs: 40, isGrown: false })).not.toBeNull();
+    expect(span.to).toBeLessThan(8 * MIB);
   });
 
   test("takes everything that is left from a connection that has fallen silent, and drops it", () => {

@@ -64,8 +64,9 @@ const LEAST_SPLIT_BYTES = 64 * 1024;
 /** Nor is a rest that comes about as soon as a new request could bring it. */
 const WORTH_ROUND_TRIPS = 1.6;
 const LEAST_GAIN_MS = 10;
-/** From here on a connection needs a while to grow. */
+/** From here on a connection needs a while to grow; what would take longer than that is worth it. */
 const FAR_MS = 10;
+const GROWING = { ms: 1_000, roundTrips: 12 };
 /** What a connection keeps of its rest, in round trips of its own rate. */
 const KEPT_ROUND_TRIPS = 1.15;
 /** Each connection gets its share of the rest in so many spans. */
@@ -135,8 +136,9 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
         longestMs = etaMs;
       }
     }
+    if (slowest === null) return null;
     // One that has to grow first would bring the rest later than the one that has it.
-    if (slowest === null || (!isGrown && rttMs >= FAR_MS)) return null;
+    if (!isGrown && rttMs >= FAR_MS && longestMs < GROWING.ms + GROWING.roundTrips * rttMs) return null;
     const { of, from, received, to } = slowest;
     const left = to - from - received;
     // What it can do itself until another connection could bring the rest; of that a share for each that is idle.

@@ -21,8 +21,9 @@ export interface UploadBody {
   /**
    * Fills `into` with the bytes at `at` of the body, at most `into.length`; returns how many (more than 0). Positional, so
    * that the wire may start over on another connection. Time spent here is not silence of the network.
+   * `arePassed`: the file has let so many pass already.
    */
-  read(into: Buffer, at: number): number | Promise<number>;
+  read(into: Buffer, at: number, arePassed: boolean): number | Promise<number>;
   /**
    * How many of `bytes` may be read now, where that is not always all of them. 0: none yet; then `goOn` is called, once, when it
    * is worth to ask again. Time until then is not silence of the network either.

@@ -113,11 +113,12 @@ export class Sending {
       return;
     }
     // What was allowed and could not go straight is still to go.
-    const most = this.#allowed > 0 ? Math.min(wanted, this.#allowed) : this.#allow(wanted);
+    const arePassed = this.#allowed > 0;
+    const most = arePassed ? Math.min(wanted, this.#allowed) : this.#allow(wanted);
     if (most === 0) return;
     let count: number | Promise<number>;
     try {
-      count = this.#body.read(this.#buffer.subarray(from, from + most), this.#given);
+      count = this.#body.read(this.#buffer.subarray(from, from + most), this.#given, arePassed);
     } catch (error) {
       this.#options.onFault(error);
       return;
@@ -229,7 +230,7 @@ export class Sending {
     const startedAt = now();
     this.#isWriting = true;
     this.#given += count;
-    this.#allowed = 0;
+    this.#allowed = Math.max(0, this.#allowed - count);
     this.#buffer.set(this.#head);
     const chunk = this.#buffer.subarray(0, this.#head.length + count);
     this.#head = NOTHING;
