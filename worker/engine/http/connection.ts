@@ -28,7 +28,10 @@ export interface Owner {
 const UNUSED_REST_MS = 15_000;
 /** Kernels take back what a connection had grown to when it rested for a few of its timeouts. */
 const GROWN_MS = 500;
-/** What a plain socket reads by itself: its copy costs nothing beside the call, and the rest is read to where it belongs. */
+/**
+ * What a socket reads by itself. With TLS that is everything, in pieces as long as a record. Of a plain one it is only the first
+ * bytes: their copy costs nothing beside the call, and the rest is read to where it belongs.
+ */
 const FIRST_BYTES = 16 * 1024;
 /** So many buffers are filled one after the other before other connections have their turn. */
 const MOST_IN_A_ROW = 4;
@@ -63,15 +66,9 @@ export class Connection {
     this.#owner = owner;
     this.#silence = createSilence({ now, quietMs: connectMs });
     let attemptedAt = now();
-    // The buffer for what comes next is asked for long before it comes. Where others read in between, it must be one that
-    // nothing is meant to stay in.
+    // All of them read into the same one, in which nothing is meant to stay.
     const first = scratch.subarray(0, FIRST_BYTES);
-    const onread = origin.isTls
-      ? {
-          buffer: () => this.#receiving?.room() ?? scratch,
-          callback: (count: number) => this.#read(count, null),
-        }
-      : { buffer: () => first, callback: (count: number) => this.#readFirst(first, count) };
+    const onread = { buffer: first, callback: (count: number) => this.#readFirst(first, count) };
     this.#socket = openSocket(origin, onread, tls)
       .on("connectionAttempt", () => (attemptedAt = now()))
       .on("connect", () => {
@@ -176,7 +173,8 @@ export class Connection {
   /** What woke us; when it was as much as there was room for, there is more. */
   #readFirst(first: Buffer, count: number): true {
     this.#read(count, first);
-    if (count === first.length && this.#receiving !== null) this.#readDirectly(this.#receiving);
+    if (count === first.length && this.#direct !== null && this.#receiving !== null)
+      this.#readDirectly(this.#receiving);
     return true;
   }
 

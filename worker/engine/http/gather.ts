@@ -4,6 +4,8 @@ import type { Buffers } from "./buffers.ts";
 export interface Gather {
   /** Where the next bytes shall go: behind those that are still to be taken. */
   room(): Buffer;
+  /** Puts there what stands in `bytes` from `from` on, as far as there is room. Returns how much; it is still to be added. */
+  copyIn(bytes: Buffer, from: number): number;
   /** `count` bytes came into the room given last. */
   add(count: number): void;
   /** Everything that has gathered, valid until more is added; null when there is nothing. */
@@ -20,15 +22,20 @@ export function createGather(buffers: Buffers, now: () => number): Gather {
   let start = 0;
   let end = 0;
   let waitingSince = Infinity;
+  const whole = (): Buffer => {
+    buffer ??= buffers.take();
+    if (start === end) {
+      start = 0;
+      end = 0;
+    }
+    return buffer;
+  };
   return {
     room: () => {
-      buffer ??= buffers.take();
-      if (start === end) {
-        start = 0;
-        end = 0;
-      }
-      return end === 0 ? buffer : buffer.subarray(end);
+      const all = whole();
+      return end === 0 ? all : all.subarray(end);
     },
+    copyIn: (bytes, from) => bytes.copy(whole(), end, from),
     add: (count) => {
       if (start === end) waitingSince = now();
       end += count;

@@ -111,6 +111,14 @@ export class Receiving {
 
   /** Bytes came that stand in `bytes` only until the next ones do. */
   takeCopy(bytes: Buffer): void {
+    if (this.#isStopped) return;
+    if (this.#framing.kind === "length" && bytes.length <= this.#left && this.#isSinking()) {
+      this.#left -= bytes.length;
+      this.#isEnded = this.#left === 0;
+      this.#gatherCopy(bytes);
+      if (this.#isEnded) this.#finish();
+      return;
+    }
     this.#given = bytes;
     this.#isGivenForNow = true;
     try {
@@ -195,7 +203,7 @@ export class Receiving {
 
   #gatherCopy(bytes: Buffer): void {
     for (let copied = 0; copied < bytes.length;) {
-      const count = bytes.copy(this.#gathered.room(), 0, copied);
+      const count = this.#gathered.copyIn(bytes, copied);
       copied += count;
       this.#gather(count);
       if (count === 0) return;
