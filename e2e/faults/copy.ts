@@ -28,7 +28,7 @@ export interface Ending {
 }
 
 export interface CopyOptions {
-  /** The program: `worker/main.ts` or a bundle of it. */
+  /** The program: `worker/main.ts`, a bundle of it, or the executable, which takes no flags of Node. */
   readonly program: string;
   /** By name, without the dashes. */
   readonly flags: Readonly<Record<string, string | number>>;
@@ -50,7 +50,8 @@ const argsOf = ({ flags, more = [], from, to }: CopyOptions): string[] => [
 ];
 
 export function startCopy(options: CopyOptions): Copy {
-  const command = [...(options.under ?? []), process.execPath, ...(options.nodeFlags ?? []), options.program];
+  const { under = [], nodeFlags = [], program } = options;
+  const command = [...under, ...(/\.m?[jt]s$/.test(program) ? [process.execPath, ...nodeFlags] : []), program];
   const child = spawn(command[0] ?? process.execPath, [...command.slice(1), "cp", "--json", ...argsOf(options)], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],

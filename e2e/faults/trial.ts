@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { armFault, clearFaults, readFaults, readLog, setClock } from "../stage/store-control.ts";
 import { openUploads, sumOfObject } from "./ask-store.ts";
+import { executableBeside } from "./bundle.ts";
 import { startCopy, type Copy, type Ending } from "./copy.ts";
 import type { FaultClass, Scene } from "./fault-class.ts";
 import { sumsUnder, watchFinalNames, type FinalNames } from "./final-names.ts";
@@ -111,7 +112,8 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
       const local = other.path ?? path;
       const remote = `s3://${rig.store.bucket}/${key}`;
       const copy = startCopy({
-        program: rig.program,
+        // Half of them by the executable, whose bytes go other ways.
+        program: seed % 2 === 0 && one.nodeFlags === undefined ? executableBeside(rig.program) : rig.program,
         flags: {
           endpoint: one.endpoint?.(scene) ?? (one.through === "proxy" ? rig.proxy.endpoint : rig.store.endpoint),
           provider,
