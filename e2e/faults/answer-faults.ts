@@ -1,7 +1,7 @@
 import type { FaultClass, PlannedRequest, Scene } from "./fault-class.ts";
-import { mostAtOnce } from "./judge.ts";
+import { DATA_OPERATIONS, isData, mostAtOnce } from "./judge.ts";
 import { sleep, slowly, whenAnswered } from "./pace.ts";
-import { clearFaults, readCounters, readLog, setClock } from "../stage/store-control.ts";
+import { clearFaults, type LoggedRequest, readCounters, readLog, setClock } from "../stage/store-control.ts";
 
 /** Answers that are not what they seem, and stores that say no. */
 
@@ -61,14 +61,23 @@ const startStorm = (scene: Scene) =>
     },
   });
 
-/** How often the store said "fewer", how often it did what it was asked, and what began after the storm. */
+/**
+ * How often the store said "fewer", how often it did what it was asked, and what of the data was first asked for after the storm:
+ * what had been refused in it comes again when its own time is over, each by itself.
+ */
 async function readRefusals(scene: Scene) {
   const log = await readLog(scene.rig.store);
-  const refused = log.filter(({ status }) => status === 503 || status === 429).length;
+  const isRefused = ({ status }: LoggedRequest) => status === 503 || status === 429;
+  const nameOf = ({ operation, key, partNumber }: LoggedRequest) => JSON.stringify([operation, key, partNumber]);
+  const refused = log.filter(isRefused);
   const good = log.filter(({ status }) => status === 200 || status === 206);
   const ended = Number(scene.facts["stormEndedMs"] ?? 0);
-  scene.note({ refused, served: good.length });
-  return { refused, served: good.length, after: good.filter(({ atMs, durationMs }) => atMs - durationMs > ended) };
+  const served = Map.groupBy(good, nameOf);
+  // Ranges of one object cannot be told apart in the log.
+  const before = new Set(refused.map(nameOf).filter((name) => (served.get(name)?.length ?? 0) <= 1));
+  const fresh = good.filter((one) => isData(one) && one.atMs - one.durationMs > ended && !before.has(nameOf(one)));
+  scene.note({ refused: refused.length, served: good.length, fresh: fresh.length });
+  return { refused: refused.length, served: good.length, fresh };
 }
 
 export const ANSWER_FAULTS: readonly FaultClass[] = [
@@ -273,18 +282,18 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
       await sleep(stormMs(scene));
       await clearFaults(scene.rig.store);
       // Answers that take a moment show how many are under way; small ones would be over before the next is asked for.
-      await scene.rule({ op: scene.data[0]?.op ?? "GetObject", action: { kind: "delay", ms: 100 } });
+      for (const op of DATA_OPERATIONS) await scene.rule({ op, action: { kind: "delay", ms: 100 } });
       scene.note({ stormEndedMs: Date.now() });
       return undefined;
     },
     uncounted: true,
     check: async (scene) => {
-      const { refused, after } = await readRefusals(scene);
+      const { refused, fresh } = await readRefusals(scene);
       // Of ten at a time each may ask twice a second, and more often at first.
       const most = 60 + (stormMs(scene) / 1_000) * 20;
       return [
         ...(refused <= most ? [] : [`${refused} requests went to a store that had asked for fewer`]),
-        ...(after.length < 8 || mostAtOnce(after) > 1 ? [] : ["it never came back to more than one at a time"]),
+        ...(fresh.length < 8 || mostAtOnce(fresh) > 1 ? [] : ["it never came back to more than one at a time"]),
       ];
     },
   },

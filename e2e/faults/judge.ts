@@ -71,9 +71,15 @@ export function movedBytes(log: readonly LoggedRequest[], direction: "up" | "dow
     .reduce((sum, one) => sum + (direction === "up" ? one.receivedBytes : one.sentBytes), 0);
 }
 
+/** What carries the bytes of files. */
+export const DATA_OPERATIONS = ["UploadPart", "PutObject", "GetObject"] as const;
+
+export const isData = ({ operation }: Pick<LoggedRequest, "operation">): boolean =>
+  DATA_OPERATIONS.some((one) => one === operation);
+
 /** Most data requests that were under way at the same time. */
 export function mostAtOnce(log: readonly LoggedRequest[]): number {
-  const data = log.filter(({ operation }) => ["UploadPart", "PutObject", "GetObject"].includes(operation));
+  const data = log.filter(isData);
   const edges = data
     .flatMap(({ atMs, durationMs }) => [
       { at: atMs - durationMs, step: 1 },

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { createServer as createTcpServer, type Server as TcpServer } from "node:net";
-import { addCredential, readLog, removeCredential } from "../stage/store-control.ts";
+import { addCredential, type LoggedRequest, readLog, removeCredential } from "../stage/store-control.ts";
 import type { FaultClass, Scene } from "./fault-class.ts";
 import { slowly, whenAnswered } from "./pace.ts";
 
@@ -133,10 +133,14 @@ export const STORE_FAULTS: readonly FaultClass[] = [
       const log = await readLog(scene.rig.store);
       const refused = log.filter(({ status }) => status >= 400 && status !== 404);
       scene.note({ refused: refused.length });
-      // Whatever is under way when the region becomes known is refused; what goes again knows it.
-      const asked = refused.map(({ operation, key, partNumber }) => `${operation} ${key} ${partNumber ?? ""}`);
-      const again = asked.length - new Set(asked).size;
-      return again === 0 ? [] : [`${again} requests were refused again after the store had named the region`];
+      const nameOf = ({ operation, key, partNumber }: LoggedRequest) => `${operation} ${key} ${partNumber ?? ""}`;
+      // Whatever is under way when the region becomes known is refused, several ranges of an object too; what goes again knows it.
+      const again = refused.filter((one) =>
+        refused.some((other) => nameOf(other) === nameOf(one) && other.atMs < one.atMs - one.durationMs),
+      );
+      return again.length === 0
+        ? []
+        : [`${again.length} requests were refused again after the store had named the region`];
     },
   },
   {
