@@ -22,6 +22,6 @@ export async function forEachFile<T>(
 }
 
 /** More than may move: some of them are being written down or put in place meanwhile. */
-const SMALL_FILES_AT_A_TIME = 128;
+const SMALL_FILES_AT_A_TIME = 256;
 /** Files of two or three parts have to fill a wide gate too. */
 const LARGE_FILES_AT_A_TIME = 32;
