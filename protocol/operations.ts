@@ -52,8 +52,18 @@ export const operation = z.discriminatedUnion("op", [
   z.object({ op: z.literal("delete"), key }),
   /** A GET of the whole object by a link that people pass on: what it leads to is saved, not shown. No node is signed for it. */
   z.object({ op: z.literal("share"), key }),
-  /** A ranged GET, pinned to `etag` (If-Match) when one is known. */
-  z.object({ op: z.literal("get"), key, offset: byteCount, length: byteCount.min(1), etag: etag.nullable() }),
+  /**
+   * A ranged GET, pinned to `etag` (If-Match) when one is known. `isSummed`: a GET of all of it, to be answered with the sum
+   * that the store keeps of the object, which stores do not give with ranges.
+   */
+  z.object({
+    op: z.literal("get"),
+    key,
+    offset: byteCount,
+    length: byteCount.min(1),
+    etag: etag.nullable(),
+    isSummed: z.literal(true).optional(),
+  }),
 ]);
 export type Operation = z.infer<typeof operation>;
 

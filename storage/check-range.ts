@@ -2,7 +2,7 @@ import { Fault } from "#protocol/fault.ts";
 import { faultOfAnswer, type PlainAnswer } from "./faults.ts";
 import { looksLikeHtml } from "./xml.ts";
 
-/** The answer to a ranged GET, read strictly. Usable in browsers, as all that it imports. */
+/** The answer to a GET, ranged mostly, read strictly. Usable in browsers, as all that it imports. */
 
 /** ETags compare as text and stand in If-Match, so they always carry their quotes, as in the header. */
 export const quoteEtag = (text: string): string => (/^(W\/)?"/.test(text) ? text : `"${text}"`);
@@ -53,12 +53,39 @@ export function checkRange(
   }
   const length = headers["content-length"]?.trim();
   if (length !== undefined && length !== String(range.length)) throw unexpected("Content-Length and range differ");
-  const encoding = headers["content-encoding"]?.trim().toLowerCase();
-  if (encoding !== undefined && encoding !== "" && encoding !== "identity") {
-    throw unexpected(`the bytes were encoded as ${encoding.slice(0, 32)}`);
-  }
+  const coding = codingOf(headers);
+  if (coding !== null) throw unexpected(coding);
   const etag = headers["etag"]?.trim();
   if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
     throw new Fault("OBJECT_CHANGED", about);
   }
+}
+
+/**
+ * Whether the bytes that follow a success are all of the object that was meant. `etag`: null where it may be another one than
+ * was told. An object may be a page; what tells it from a portal's is its ETag.
+ * @throws Fault OBJECT_CHANGED on another ETag, UNEXPECTED_ANSWER on any other answer that is not the object.
+ */
+export function checkWhole(
+  answer: RangeAnswer,
+  object: { length: number; etag: string | null; subject: string },
+): void {
+  const { status, headers } = answer;
+  const { length, subject } = object;
+  const about = { op: "GetObject", status, subject };
+  const unexpected = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { ...about, detail });
+  const etag = headers["etag"]?.trim();
+  if (status !== 200 || etag === undefined) throw unexpected("not the object");
+  if (object.etag === null) {
+    if (looksLikeHtml(headers["content-type"], new Uint8Array())) throw unexpected("a page");
+  } else if (quoteEtag(etag) !== quoteEtag(object.etag)) throw new Fault("OBJECT_CHANGED", about);
+  const coding = codingOf(headers);
+  if (coding !== null) throw unexpected(coding);
+  if (headers["content-length"]?.trim() !== String(length)) throw unexpected("another length than that of the object");
+}
+
+/** What to say when the bytes that come are not those of the object; null when they are. */
+function codingOf(headers: RangeAnswer["headers"]): string | null {
+  const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "";
+  return encoding === "" || encoding === "identity" ? null : `the bytes were encoded as ${encoding.slice(0, 32)}`;
 }

@@ -140,6 +140,10 @@ describe("describeOperation", () => {
   test("pins a read to its ETag when one is known", () => {
     expect(describedHeaders(OPERATIONS.get)).toEqual({ range: "bytes=100-149", "if-match": ETAG });
     expect(describedHeaders({ op: "get", key, offset: 0, length: 1, etag: null })).toEqual({ range: "bytes=0-0" });
+    expect(describedHeaders({ op: "get", key, offset: 0, length: 1, etag: ETAG, isSummed: true })).toEqual({
+      "if-match": ETAG,
+      "x-amz-checksum-mode": "ENABLED",
+    });
   });
 
   test("asks for the first page of parts without a marker", () => {

@@ -173,9 +173,10 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
         ],
       };
     case "get": {
-      const headers: Record<string, string> = {
-        range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}`,
-      };
+      const headers: Record<string, string> =
+        operation.isSummed === true
+          ? { "x-amz-checksum-mode": "ENABLED" }
+          : { range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}` };
       if (operation.etag !== null) headers["if-match"] = operation.etag;
       return { method: "GET", headers };
     }

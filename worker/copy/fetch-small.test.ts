@@ -36,6 +36,31 @@ test("one of the last that does not arrive is asked for a second time, and its b
   expect(engine.gate.held).toBe(0);
 });
 
+test("it comes with the sum that the store keeps of it", async () => {
+  const fetched = await fetchSmall(store.engine(), piece, { signal, onMoved: () => undefined });
+  expect(fetched).toMatchObject({ crc32: crc32Hex(content), kept: { crc32: crc32Hex(content), partCount: null } });
+});
+
+test.each(["reject-checksums", "reject-checksums=not-implemented", "reject-checksums=signature"])(
+  "a store that refuses to be asked for sums gives the bytes all the same, and is asked no more: %s",
+  async (quirk) => {
+    const other = await openTrialStore([quirk]);
+    try {
+      const engine = other.engine();
+      const put = { op: "put", key, sizeBytes: content.length, crc32: crc32Hex(content), nonce: "n" } as const;
+      const operation = { ...put, checksum: "none" } as const;
+      const { etag } = await callStore(engine, { operation, signal, body: content }, readPut);
+      for (const requests of [2, 3]) {
+        const fetched = await fetchSmall(engine, { ...piece, etag }, { signal, onMoved: () => undefined });
+        expect([fetched?.bytes.equals(content), fetched?.kept]).toEqual([true, null]);
+        expect((await other.count("GetObject")).reduce((sum, one) => sum + one.requests, 0)).toBe(requests);
+      }
+    } finally {
+      await other.close();
+    }
+  },
+);
+
 test("a fault of the only try is told", async () => {
   await store.arm({ op: "GetObject", times: 1, action: { kind: "error", status: 503, code: "SlowDown" } });
   await expect(fetchSmall(store.engine(), piece, { signal, onMoved: () => undefined })).rejects.toMatchObject({

@@ -1,6 +1,7 @@
-import { Fault } from "#protocol/fault.ts";
-import { checkRange } from "#storage/check-range.ts";
-import { crc32Hex } from "#storage/crc32.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+import { checkRange, checkWhole } from "#storage/check-range.ts";
+import { crc32Hex, readObjectSum, type ObjectSum } from "#storage/crc32.ts";
+import { CHECKSUM_HEADER } from "#storage/signing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { fetchRange, type WantedRange } from "../engine/fetch-range.ts";
 import { pay } from "../engine/limiter.ts";
@@ -18,6 +19,8 @@ export interface Fetched {
   bytes: Buffer;
   /** Hex. */
   crc32: string;
+  /** What the store keeps of it; null where it did not tell. */
+  kept: ObjectSum | null;
   /** The bytes are not needed any more; once. Who forgets that costs memory, and nothing else. */
   release(): void;
 }
@@ -94,18 +97,50 @@ async function fetchHedged(engine: Engine, piece: Piece, about: Attempt): Promis
   return fetched;
 }
 
+/** What a store may answer to a header that it does not know. */
+const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
+/** Of stores that refused to tell the sums of objects, and then gave the objects. */
+const untold = new WeakSet<Engine>();
+
+/**
+ * Asked for as a whole it comes with the sum that the store keeps of it, and an MD5 of its bytes, which takes more time than all
+ * the rest, need not be taken.
+ */
 async function fetchOnce(engine: Engine, piece: Piece, about: Attempt): Promise<Fetched> {
-  const { signal } = about;
-  const { key, objectOffset: offset, length } = piece;
+  const { checksum } = engine.store;
   const operation = operationOf(engine, piece);
+  if (checksum !== "crc32" || piece.crc32 !== null || untold.has(engine)) {
+    return fetchBy(engine, piece, { ...about, operation });
+  }
+  try {
+    return await fetchBy(engine, piece, { ...about, operation: { ...operation, isSummed: true } });
+  } catch (error) {
+    if (!isFault(error) || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
+    const fetched = await fetchBy(engine, piece, { ...about, operation });
+    untold.add(engine);
+    return fetched;
+  }
+}
+
+async function fetchBy(
+  engine: Engine,
+  piece: Piece,
+  about: Attempt & { operation: WantedRange["operation"] },
+): Promise<Fetched> {
+  const { signal, operation } = about;
+  const { key, objectOffset: offset, length } = piece;
   const lane = engine.limiter.lane({ isOpen: true });
   const buffers = buffersOf(engine);
   const whole = buffers.lend(length);
   const bytes = whole.subarray(0, length);
   let received = 0;
+  let kept: ObjectSum | null = null;
   const sink: WantedRange["sink"] = {
     head: (answer) => {
-      checkRange(answer, { offset, length, etag: operation.etag, subject: key });
+      if (operation.isSummed === true) {
+        checkWhole(answer, { length, etag: operation.etag, subject: key });
+        kept = readObjectSum(answer.headers[CHECKSUM_HEADER] ?? "");
+      } else checkRange(answer, { offset, length, etag: operation.etag, subject: key });
       if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
     },
     bytes: (chunk) => {
@@ -118,5 +153,5 @@ async function fetchOnce(engine: Engine, piece: Piece, about: Attempt): Promise<
   };
   await fetchRange(engine, { operation, offset, length, signal, sink });
   if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
-  return { bytes, crc32: crc32Hex(bytes), release: () => buffers.takeBack(whole) };
+  return { bytes, crc32: crc32Hex(bytes), kept, release: () => buffers.takeBack(whole) };
 }

@@ -18,6 +18,8 @@ import { receiveSmall } from "./receive-small.ts";
 
 const content = randomBytes(70_001);
 const key = "small.bin";
+/** The store keeps no sum of it. */
+const bare = "bare.bin";
 const crc32 = crc32Hex(content);
 const md5Of = (bytes: Buffer) => createHash("md5").update(bytes).digest();
 const md5 = md5Of(content).toString("hex");
@@ -32,6 +34,8 @@ beforeAll(async () => {
   const operation = { op: "put", key, sizeBytes: content.length, crc32, nonce: "n" } as const;
   const signal = new AbortController().signal;
   ({ etag } = await callStore(store.engine(), { operation, signal, body: content }, readPut));
+  const plain = { ...operation, key: bare, checksum: "none" } as const;
+  await callStore(store.engine(), { operation: plain, signal, body: content }, readPut);
 });
 afterEach(() => store.disarm());
 afterAll(() => store.close());
@@ -85,17 +89,34 @@ test.each<[string, Expected, string]>([
   ["nothing", { kind: "nothing" }, "unverified"],
 ])("is compared with %s and put in place", async (_, kind, wanted) => {
   const before = await requests();
-  const { verdict, told, path, folder } = await received({ expected: kind });
+  const { verdict, told, path, folder } = await received({ key: bare, expected: kind });
   expect([verdict, told.moved, told.states]).toEqual([wanted, content.length, ["moving", "done"]]);
   expect((await readFile(path)).equals(content)).toBe(true);
   expect(await readdir(folder)).toEqual(["file"]);
   expect((await requests()) - before).toBe(1);
 });
 
+test("is compared with the sum that the store keeps of it, where it tells that, and with no MD5", async () => {
+  const about = [{ kind: "md5", md5: "0".repeat(32) }, { kind: "nothing" }] as const;
+  for (const kind of about) expect((await received({ expected: kind })).verdict).toBe("verified");
+});
+
+test.each<[string, { crc32: string; partCount: number | null }, string | null]>([
+  ["the sum of its only part", { crc32: compositeCrc32([crc32]), partCount: 1 }, "verified"],
+  ["the sum of several parts, which says nothing here", { crc32: "00000000", partCount: 2 }, "verified"],
+  ["another sum", { crc32: "00000000", partCount: null }, null],
+  ["the sum of another part", { crc32, partCount: 1 }, null],
+])("the store keeps %s", async (_, kept, wanted) => {
+  const early = Promise.resolve({ bytes: content, crc32, kept, release: () => undefined });
+  const { verdict, told, path } = await received({ early });
+  expect([verdict, told.retries]).toEqual([wanted, wanted === null ? ["CHECKSUM_MISMATCH"] : []]);
+  expect([existsSync(path), told.kept]).toEqual([wanted !== null, []]);
+});
+
 test("what was fetched before is not fetched again", async () => {
   const before = await requests();
   const { verdict, told, path } = await received({
-    early: Promise.resolve({ bytes: content, crc32, release: () => undefined }),
+    early: Promise.resolve({ bytes: content, crc32, kept: null, release: () => undefined }),
   });
   expect([verdict, told.moved]).toEqual(["verified", content.length]);
   expect((await readFile(path)).equals(content)).toBe(true);
@@ -115,7 +136,7 @@ test("what failed before is left to the long way", async () => {
 });
 
 test("bytes that are not as the ETag says are kept for the long way, which finds out whether it is an MD5", async () => {
-  const { verdict, told, path } = await received({ expected: { kind: "md5", md5: "0".repeat(32) } });
+  const { verdict, told, path } = await received({ key: bare, expected: { kind: "md5", md5: "0".repeat(32) } });
   expect([verdict, told.moved, told.retries, told.kept]).toEqual([null, 0, [], [crc32]]);
   expect(existsSync(path)).toBe(false);
 });
@@ -123,6 +144,7 @@ test("bytes that are not as the ETag says are kept for the long way, which finds
 test.each<[string, Record<string, unknown>, string]>([
   ["a byte that came wrong", { kind: "flip", side: "response", offset: 77 }, "CHECKSUM_MISMATCH"],
   ["an answer cut short", { kind: "truncate", afterBytes: 1_000, framing: "length" }, "TRUNCATED"],
+  ["a web page in its place", { kind: "html", work: "skipped" }, "UNEXPECTED_ANSWER"],
   ["a busy store", { kind: "error" }, "THROTTLED"],
 ])("%s is left to the long way, and nothing is put in place", async (_, action, code) => {
   await store.arm({ op: "GetObject", times: 1, action });

@@ -44,7 +44,7 @@ export async function receiveSmall(engine: Engine, file: SmallFile): Promise<"ve
   }
   watch.patience.progressed();
   watch.onPiece(piece, "done");
-  return expected.kind === "nothing" ? "unverified" : "verified";
+  return expected.kind === "nothing" && isAsKept(fetched) === null ? "unverified" : "verified";
 }
 
 async function landIfRight(file: SmallFile, fetched: Fetched): Promise<boolean> {
@@ -70,9 +70,10 @@ async function land(file: SmallFile, { bytes }: Fetched): Promise<void> {
 }
 
 /** An ETag may be no MD5: who finds that out does not need the bytes again. */
-async function leaveToLongWay(file: SmallFile, { bytes, crc32 }: Fetched): Promise<void> {
+async function leaveToLongWay(file: SmallFile, fetched: Fetched): Promise<void> {
   const { piece, expected, watch, memory, temporary } = file;
-  if (expected.kind === "md5" || expected.kind === "md5-parts") {
+  const { bytes, crc32 } = fetched;
+  if (isAsKept(fetched) === null && (expected.kind === "md5" || expected.kind === "md5-parts")) {
     await didWork(async () => {
       await write(file, bytes);
       await memory.done(temporary, piece, crc32);
@@ -109,17 +110,25 @@ async function fetchCounted(engine: Engine, { piece, early, watch }: SmallFile):
   }
 }
 
-function isRight({ bytes, crc32 }: Fetched, piece: Piece, expected: Expected): boolean {
-  if (piece.crc32 !== null && piece.crc32 !== crc32) return false;
+/** Whether it is what the store keeps of it; null where that says nothing. */
+function isAsKept({ crc32, kept }: Fetched): boolean | null {
+  if (kept === null || (kept.partCount ?? 1) > 1) return null;
+  return kept.crc32 === (kept.partCount === null ? crc32 : compositeCrc32([crc32]));
+}
+
+function isRight(fetched: Fetched, piece: Piece, expected: Expected): boolean {
+  const { bytes, crc32 } = fetched;
+  const asKept = isAsKept(fetched);
+  if (asKept === false || (piece.crc32 !== null && piece.crc32 !== crc32)) return false;
   switch (expected.kind) {
     case "whole":
       return crc32 === expected.crc32;
     case "parts":
       return compositeCrc32([crc32]) === expected.crc32;
     case "md5":
-      return hash("md5", bytes) === expected.md5;
+      return asKept ?? hash("md5", bytes) === expected.md5;
     case "md5-parts":
-      return hash("md5", hash("md5", bytes, "buffer")) === expected.md5;
+      return asKept ?? hash("md5", hash("md5", bytes, "buffer")) === expected.md5;
     case "nothing":
       return true;
   }

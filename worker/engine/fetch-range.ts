@@ -5,7 +5,10 @@ import { callStore, type Engine } from "./engine.ts";
 import type { Sink } from "./http/wire.ts";
 
 export interface WantedRange {
-  /** The range is sent but not signed, so any part of what this is for can be fetched under the same signature. */
+  /**
+   * The range is sent but not signed, so any part of what this is for can be fetched under the same signature. Of one with
+   * `isSummed` only the whole can.
+   */
   operation: Extract<Operation, { op: "get" }>;
   /** In the object. */
   offset: number;
@@ -36,8 +39,8 @@ export async function fetchRange(engine: Engine, wanted: WantedRange): Promise<v
       return sink.bytes(chunk, leftBytes);
     },
   };
-  const headers = { range: `bytes=${offset}-${offset + length - 1}` };
-  await callStore(engine, { operation, signal, headers, sink: counted }, (answer) => {
+  const range = operation.isSummed === true ? {} : { headers: { range: `bytes=${offset}-${offset + length - 1}` } };
+  await callStore(engine, { operation, signal, ...range, sink: counted }, (answer) => {
     if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ ...about, answer });
   });
 }

@@ -1,4 +1,5 @@
 import { reasonOf, throwIfAborted } from "./clock.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 /**
  * Who may use a connection. Its width may change while it is in use: nobody is thrown out, and the next ones wait until
@@ -72,15 +73,14 @@ export function createGate(initial: number): Gate {
     new Promise<void>((resolve, reject) => {
       const { waiting } = lines[size];
       const go = () => {
-        signal.removeEventListener("abort", leave);
+        forget();
         resolve();
       };
-      const leave = () => {
+      const forget = whenAborted(signal, () => {
         waiting.delete(go);
         reject(reasonOf(signal));
-      };
+      });
       waiting.add(go);
-      signal.addEventListener("abort", leave, { once: true });
       admit();
     });
   return {

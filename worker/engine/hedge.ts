@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 import type { Gate } from "./gate.ts";
 import type { LinkRoom } from "./link-room.ts";
 import type { Meter } from "./meter.ts";
+import { whenAborted } from "./when-aborted.ts";
 
 /**
  * The last seconds of an upload belong to its slowest part: one connection on a bad path, while all others stand idle.
@@ -213,7 +214,7 @@ export function createHedges(parts: {
         // Thousands of `AbortSignal.any` would be felt as memory.
         const pass = () => stop.abort(flight.signal.reason);
         if (flight.signal.aborted) pass();
-        else flight.signal.addEventListener("abort", pass, { once: true });
+        const forget = whenAborted(flight.signal, pass);
         const onMoved = (bytes: number) => {
           if (!isHedge) me.movedBytes += bytes;
         };
@@ -227,7 +228,7 @@ export function createHedges(parts: {
             running.delete(done);
             lost(error, { stop, isHedge });
           } finally {
-            flight.signal.removeEventListener("abort", pass);
+            forget();
           }
         };
         const done = one();

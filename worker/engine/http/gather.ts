@@ -17,7 +17,10 @@ export interface Gather {
   release(): void;
 }
 
-export function createGather(buffers: Buffers, now: () => number): Gather {
+/** `mostBytes`: of a buffer, what may be filled. */
+export function createGather(buffers: Buffers, about: { now: () => number; mostBytes: number }): Gather {
+  const { now } = about;
+  const mostBytes = Math.min(about.mostBytes, buffers.sizeBytes);
   let buffer: Buffer | null = null;
   let start = 0;
   let end = 0;
@@ -33,9 +36,12 @@ export function createGather(buffers: Buffers, now: () => number): Gather {
   return {
     room: () => {
       const all = whole();
-      return end === 0 ? all : all.subarray(end);
+      return end === 0 && mostBytes === all.length ? all : all.subarray(end, mostBytes);
     },
-    copyIn: (bytes, from) => bytes.copy(whole(), end, from),
+    copyIn: (bytes, from) => {
+      const all = whole();
+      return bytes.copy(all, end, from, Math.min(bytes.length, from + mostBytes - end));
+    },
     add: (count) => {
       if (start === end) waitingSince = now();
       end += count;
@@ -48,7 +54,7 @@ export function createGather(buffers: Buffers, now: () => number): Gather {
       return taken;
     },
     get roomBytes() {
-      return buffers.sizeBytes - end;
+      return mostBytes - end;
     },
     get waitingSince() {
       return waitingSince;

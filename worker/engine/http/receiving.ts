@@ -14,6 +14,8 @@ export interface ReceivingOptions {
   method: string;
   sink: Sink | null;
   buffers: Buffers;
+  /** Of a buffer, what is filled before it is handed on. */
+  gatherBytes: number;
   scratch: Buffer;
   now: () => number;
   /** The head of the final answer is there. */
@@ -56,7 +58,7 @@ export class Receiving {
   constructor(options: ReceivingOptions) {
     this.#options = options;
     this.#given = options.scratch;
-    this.#gathered = createGather(options.buffers, options.now);
+    this.#gathered = createGather(options.buffers, { now: options.now, mostBytes: options.gatherBytes });
   }
 
   /** When the oldest byte that was not delivered came; Infinity when all were. */

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { isFault } from "#protocol/fault.ts";
+import { checkWhole } from "./check-range.ts";
+
+const object = { length: 5, etag: '"abc"', subject: "key" };
+const headers = { etag: '"abc"', "content-length": "5" };
+const verdictOf = (answer: { status?: number; headers: Record<string, string> }, about: object = {}): string => {
+  try {
+    checkWhole({ status: 200, ...answer }, { ...object, ...about });
+    return "right";
+  } catch (error) {
+    return isFault(error) ? error.code : String(error);
+  }
+};
+
+describe("an answer that shall be a whole object", () => {
+  test.each<[string, { status?: number; headers: Record<string, string> }, string]>([
+    ["is right with its length and ETag", { headers }, "right"],
+    ["may be a page", { headers: { ...headers, "content-type": "text/html" } }, "right"],
+    ["may have an ETag without quotes", { headers: { ...headers, etag: "abc" } }, "right"],
+    ["may say that it is not coded", { headers: { ...headers, "content-encoding": "identity" } }, "right"],
+    ["is of another version with another ETag", { headers: { ...headers, etag: '"def"' } }, "OBJECT_CHANGED"],
+    ["has an ETag", { headers: { "content-length": "5" } }, "UNEXPECTED_ANSWER"],
+    ["is as long as the object", { headers: { ...headers, "content-length": "6" } }, "UNEXPECTED_ANSWER"],
+    ["says how long it is", { headers: { etag: '"abc"' } }, "UNEXPECTED_ANSWER"],
+    ["is not coded", { headers: { ...headers, "content-encoding": "gzip" } }, "UNEXPECTED_ANSWER"],
+    ["is no range", { status: 206, headers }, "UNEXPECTED_ANSWER"],
+  ])("%s", (_, answer, verdict) => {
+    expect(verdictOf(answer)).toBe(verdict);
+  });
+
+  test("may have another ETag where that says nothing, but then it is no page", () => {
+    const other = { ...headers, etag: '"def"' };
+    expect(verdictOf({ headers: other }, { etag: null })).toBe("right");
+    expect(verdictOf({ headers: { ...other, "content-type": "text/html" } }, { etag: null })).toBe("UNEXPECTED_ANSWER");
+  });
+});
