@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isFault } from "#protocol/fault.ts";
 import { checkWhole } from "./check-range.ts";
 
-const object = { length: 5, etag: '"abc"', subject: "key" };
+const object = { length: 5, etag: '"abc"', isPinned: true, subject: "key" };
 const headers = { etag: '"abc"', "content-length": "5" };
 const verdictOf = (answer: { status?: number; headers: Record<string, string> }, about: object = {}): string => {
   try {
@@ -31,7 +31,11 @@ describe("an answer that shall be a whole object", () => {
 
   test("may have another ETag where that says nothing, but then it is no page", () => {
     const other = { ...headers, etag: '"def"' };
-    expect(verdictOf({ headers: other }, { etag: null })).toBe("right");
-    expect(verdictOf({ headers: { ...other, "content-type": "text/html" } }, { etag: null })).toBe("UNEXPECTED_ANSWER");
+    const page = { "content-type": "text/html" };
+    for (const about of [{ isPinned: false }, { isPinned: false, etag: null }]) {
+      expect(verdictOf({ headers: other }, about)).toBe("right");
+      expect(verdictOf({ headers: { ...other, ...page } }, about)).toBe("UNEXPECTED_ANSWER");
+    }
+    expect(verdictOf({ headers: { ...headers, ...page } }, { isPinned: false })).toBe("right");
   });
 });

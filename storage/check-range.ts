@@ -62,13 +62,13 @@ export function checkRange(
 }
 
 /**
- * Whether the bytes that follow a success are all of the object that was meant. `etag`: null where it may be another one than
- * was told. An object may be a page; what tells it from a portal's is its ETag.
+ * Whether the bytes that follow a success are all of the object that was meant. `isPinned`: with this ETag and no other. An
+ * object may be a page; what tells it from a portal's is its ETag.
  * @throws Fault OBJECT_CHANGED on another ETag, UNEXPECTED_ANSWER on any other answer that is not the object.
  */
 export function checkWhole(
   answer: RangeAnswer,
-  object: { length: number; etag: string | null; subject: string },
+  object: { length: number; etag: string | null; isPinned: boolean; subject: string },
 ): void {
   const { status, headers } = answer;
   const { length, subject } = object;
@@ -76,9 +76,10 @@ export function checkWhole(
   const unexpected = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { ...about, detail });
   const etag = headers["etag"]?.trim();
   if (status !== 200 || etag === undefined) throw unexpected("not the object");
-  if (object.etag === null) {
+  if (object.etag === null || quoteEtag(etag) !== quoteEtag(object.etag)) {
+    if (object.isPinned) throw new Fault("OBJECT_CHANGED", about);
     if (looksLikeHtml(headers["content-type"], new Uint8Array())) throw unexpected("a page");
-  } else if (quoteEtag(etag) !== quoteEtag(object.etag)) throw new Fault("OBJECT_CHANGED", about);
+  }
   const coding = codingOf(headers);
   if (coding !== null) throw unexpected(coding);
   if (headers["content-length"]?.trim() !== String(length)) throw unexpected("another length than that of the object");

@@ -57,6 +57,10 @@ export const S3_NAMES = {
 export const NONCE_METADATA = "tidemark-nonce";
 export const NONCE_HEADER = `x-amz-meta-${NONCE_METADATA}`;
 export const CHECKSUM_HEADER = "x-amz-checksum-crc32";
+/** Asks for the sum that the store keeps of an object. */
+export const SUM_WANTED = { "x-amz-checksum-mode": "ENABLED" } as const;
+/** What a store may answer to a header that it does not know. */
+export const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 const MD5_HEADER = "content-md5";
 /** Default life of a signature: long enough for a slow part, short enough to matter. */
 export const DEFAULT_LIFETIME_MS = 3_600_000;
@@ -175,7 +179,7 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
     case "get": {
       const headers: Record<string, string> =
         operation.isSummed === true
-          ? { "x-amz-checksum-mode": "ENABLED" }
+          ? { ...SUM_WANTED }
           : { range: `bytes=${operation.offset}-${operation.offset + operation.length - 1}` };
       if (operation.etag !== null) headers["if-match"] = operation.etag;
       return { method: "GET", headers };

@@ -1,7 +1,7 @@
 import { Fault, isFault } from "#protocol/fault.ts";
 import { checkRange, checkWhole } from "#storage/check-range.ts";
 import { crc32Hex, readObjectSum, type ObjectSum } from "#storage/crc32.ts";
-import { CHECKSUM_HEADER } from "#storage/signing.ts";
+import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { fetchRange, type WantedRange } from "../engine/fetch-range.ts";
 import { pay } from "../engine/limiter.ts";
@@ -97,8 +97,6 @@ async function fetchHedged(engine: Engine, piece: Piece, about: Attempt): Promis
   return fetched;
 }
 
-/** What a store may answer to a header that it does not know. */
-const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 /** Of stores that refused to tell the sums of objects, and then gave the objects. */
 const untold = new WeakSet<Engine>();
 
@@ -115,7 +113,8 @@ async function fetchOnce(engine: Engine, piece: Piece, about: Attempt): Promise<
   try {
     return await fetchBy(engine, piece, { ...about, operation: { ...operation, isSummed: true } });
   } catch (error) {
-    if (!isFault(error) || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
+    // What passes (a signature that is over, a clock that was wrong) says nothing about the header.
+    if (!isFault(error) || error.retry !== "never" || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
     const fetched = await fetchBy(engine, piece, { ...about, operation });
     untold.add(engine);
     return fetched;
@@ -138,7 +137,7 @@ async function fetchBy(
   const sink: WantedRange["sink"] = {
     head: (answer) => {
       if (operation.isSummed === true) {
-        checkWhole(answer, { length, etag: operation.etag, subject: key });
+        checkWhole(answer, { length, etag: piece.etag, isPinned: operation.etag !== null, subject: key });
         kept = readObjectSum(answer.headers[CHECKSUM_HEADER] ?? "");
       } else checkRange(answer, { offset, length, etag: operation.etag, subject: key });
       if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);

@@ -2,7 +2,7 @@ import { Fault, isFault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange, quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
-import { CHECKSUM_HEADER, NONCE_HEADER } from "#storage/signing.ts";
+import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing.ts";
 import { looksLikeHtml } from "#storage/xml.ts";
 import { callStore } from "../engine/engine.ts";
 import { askStore } from "./ask-store.ts";
@@ -23,8 +23,6 @@ export interface ObjectHead {
 }
 
 const OP = "HeadObject";
-/** What a store may answer to a header that it does not know. */
-const NOT_FOR_ALL: ReadonlySet<number> = new Set([400, 403, 501]);
 
 /** Faults: NO_SUCH_KEY, BAD_CREDENTIALS and the others of the store, by their own names although HEAD has no words. */
 export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
@@ -44,8 +42,7 @@ async function askHead(bench: Bench, at: { key: string; signal: AbortSignal }): 
   const { probeChecksum } = bench.access.traits;
   // Only stores that know of checksums are asked for them, and those of which nobody knows yet.
   if (bench.engine.store.checksum === "crc32") {
-    const headers = { "x-amz-checksum-mode": "ENABLED" };
-    const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers, signal }, (answer) =>
+    const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal }, (answer) =>
       probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
     );
     if (head !== null) return head;

@@ -21,34 +21,34 @@ export interface Gather {
 export function createGather(buffers: Buffers, about: { now: () => number; mostBytes: number }): Gather {
   const { now } = about;
   const mostBytes = Math.min(about.mostBytes, buffers.sizeBytes);
-  let buffer: Buffer | null = null;
+  let lent: Buffer | null = null;
+  /** What of it may be filled. */
+  let filled: Buffer | null = null;
   let start = 0;
   let end = 0;
   let waitingSince = Infinity;
   const whole = (): Buffer => {
-    buffer ??= buffers.take();
+    lent ??= buffers.take();
+    filled ??= lent.length > mostBytes ? lent.subarray(0, mostBytes) : lent;
     if (start === end) {
       start = 0;
       end = 0;
     }
-    return buffer;
+    return filled;
   };
   return {
     room: () => {
       const all = whole();
-      return end === 0 && mostBytes === all.length ? all : all.subarray(end, mostBytes);
+      return end === 0 ? all : all.subarray(end);
     },
-    copyIn: (bytes, from) => {
-      const all = whole();
-      return bytes.copy(all, end, from, Math.min(bytes.length, from + mostBytes - end));
-    },
+    copyIn: (bytes, from) => bytes.copy(whole(), end, from),
     add: (count) => {
       if (start === end) waitingSince = now();
       end += count;
     },
     take: () => {
-      if (buffer === null || start === end) return null;
-      const taken = buffer.subarray(start, end);
+      if (filled === null || start === end) return null;
+      const taken = filled.subarray(start, end);
       start = end;
       waitingSince = Infinity;
       return taken;
@@ -60,8 +60,9 @@ export function createGather(buffers: Buffers, about: { now: () => number; mostB
       return waitingSince;
     },
     release: () => {
-      if (buffer !== null) buffers.give(buffer);
-      buffer = null;
+      if (lent !== null) buffers.give(lent);
+      lent = null;
+      filled = null;
     },
   };
 }
