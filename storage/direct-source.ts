@@ -1,3 +1,4 @@
+import type { Operation, SignedRequest } from "#protocol/operations.ts";
 import type { StoreAccess, RequestSource } from "./signing.ts";
 import { DEFAULT_LIFETIME_MS, presignOperation } from "./signing.ts";
 import { clockCorrectionMs, measureClock, sayClock, type ClockBounds } from "./clock-skew.ts";
@@ -13,6 +14,7 @@ import { textOf } from "./xml.ts";
  * a signature can never go to a stranger.
  */
 export interface DirectSource extends RequestSource {
+  signNow(operation: Operation): SignedRequest;
   /**
    * Shown every answer, with the times of its exchange by `Date.now`. "sign again": what was signed before this moment
    * is worth nothing (the clock was wrong, or the region), so a refusal is to be tried again at once with new signatures.
@@ -47,7 +49,7 @@ function dateOf(answer: HttpAnswer): string | undefined {
 
 export function createDirectSource(input: {
   access: StoreAccess;
-  /** Asked for every batch when it is a function, so that temporary keys can be renewed. */
+  /** Asked for every signature when it is a function, so that temporary keys can be renewed. */
   credential: Credential | (() => Credential);
   now?: () => number;
   lifetimeMs?: number;
@@ -74,12 +76,13 @@ export function createDirectSource(input: {
     access = { ...access, region, endpoint: endpointInRegion(access.endpoint, region) ?? access.endpoint };
     return true;
   };
+  const signNow = (operation: Operation): SignedRequest => {
+    const key = typeof credential === "function" ? credential() : credential;
+    return presignOperation({ access, credential: key, operation, nowMs: now() + correctionMs, lifetimeMs });
+  };
   return {
-    sign: async (operations) => {
-      const nowMs = now() + correctionMs;
-      const key = typeof credential === "function" ? credential() : credential;
-      return operations.map((operation) => presignOperation({ access, credential: key, operation, nowMs, lifetimeMs }));
-    },
+    sign: async (operations) => operations.map(signNow),
+    signNow,
     observe: (seen) => {
       const isNewClock = learnClock(seen);
       const isNewRegion = learnRegion(seen.answer);

@@ -28,6 +28,8 @@ export interface StoreAccess {
 /** Gives one signed request per operation, in their order. Faults: those of the hub or of signing; never of the store. */
 export interface RequestSource {
   sign(operations: readonly Operation[]): Promise<SignedRequest[]>;
+  /** Where the keys are here: nothing has to be waited for. */
+  signNow?(operation: Operation): SignedRequest;
 }
 
 export interface UnsignedRequest {
@@ -79,19 +81,34 @@ export function isPathAddressed({ endpoint, addressing, bucket }: Omit<StoreAcce
   return (protocol === "https:" && bucket.includes(".")) || /^(\d+(\.\d+){3}|\[.*\])$/.test(hostname);
 }
 
+/** A segment that a URL does not keep. */
+const DOTS = /(?:^|\/)\.\.?(?:\/|$)/;
+
 /** Where a key lives: the origin and the encoded path. */
 export function locate(access: StoreAccess, key: string): { origin: string; path: string } {
-  if (key.split("/").some((segment) => segment === "." || segment === "..")) {
+  if (DOTS.test(key)) {
     throw new Fault("HOSTILE_NAME", {
       op: "sign",
       subject: key,
       detail: "a URL cannot carry '.' or '..' as a segment",
     });
   }
+  const { origin, root } = rootOf(access);
+  return { origin, path: root + encodeKey(key) };
+}
+
+const roots = new WeakMap<StoreAccess, { origin: string; root: string }>();
+
+/** Where all keys of a bucket live; `root` ends with a slash. Found once: it is asked for with every signature. */
+function rootOf(access: StoreAccess): { origin: string; root: string } {
+  const known = roots.get(access);
+  if (known !== undefined) return known;
   const { protocol, host } = new URL(access.endpoint);
-  return isPathAddressed(access)
-    ? { origin: `${protocol}//${host}`, path: `/${access.bucket}/${encodeKey(key)}` }
-    : { origin: `${protocol}//${access.bucket}.${host}`, path: `/${encodeKey(key)}` };
+  const found = isPathAddressed(access)
+    ? { origin: `${protocol}//${host}`, root: `/${access.bucket}/` }
+    : { origin: `${protocol}//${access.bucket}.${host}`, root: "/" };
+  roots.set(access, found);
+  return found;
 }
 
 interface Shape {
@@ -194,6 +211,8 @@ export function describeOperation(access: StoreAccess, operation: Operation): Un
   return { method, url: origin + path, query, headers };
 }
 
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
 export interface PresignInput {
   access: StoreAccess;
   credential: Credential;
@@ -213,7 +232,7 @@ export function presignOperation(input: PresignInput): SignedRequest {
   const signed: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     // A line break would put words of its own into the text that is signed.
-    if (!/^[\x20-\x7e]*$/.test(value)) {
+    if (!PRINTABLE.test(value)) {
       throw new Fault("BAD_INPUT", { op: "sign", subject: name, detail: "a header is printable ASCII" });
     }
     if (!UNSIGNED_HEADERS.has(name)) signed[name] = value;

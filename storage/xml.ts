@@ -19,6 +19,8 @@ const parser = new XMLParser({
   removeNSPrefix: true,
 });
 
+const decoder = new TextDecoder();
+
 export interface XmlElement {
   readonly [name: string]: unknown;
 }
@@ -42,14 +44,15 @@ const decodeEntities = (text: string): string =>
 function acceptableText(body: Uint8Array): string | null {
   if (body.byteLength === 0 || body.byteLength > MAX_XML_BYTES) return null;
   // Some stores send spaces first, to keep a slow answer alive.
-  const text = new TextDecoder().decode(body).trim();
+  const text = decoder.decode(body).trim();
   return text.startsWith("<") && !/<!(doctype|entity)/i.test(text) ? text : null;
 }
 
 /** True for an HTML page, by its content type or its first bytes: what a captive portal or a proxy answers. */
 export function looksLikeHtml(contentType: string | undefined, body: Uint8Array): boolean {
   if (contentType !== undefined && /^\s*(text\/html|application\/xhtml)/i.test(contentType)) return true;
-  const start = new TextDecoder().decode(body.subarray(0, 512)).trimStart().toLowerCase();
+  if (body.byteLength === 0) return false;
+  const start = decoder.decode(body.subarray(0, 512)).trimStart().toLowerCase();
   return start.startsWith("<!doctype html") || start.startsWith("<html") || start.startsWith("<head");
 }
 

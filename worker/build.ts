@@ -26,8 +26,10 @@ const options = {
   bundle: true,
   platform: "node",
   target: "node22.19",
-  minify: true,
-  keepNames: true,
+  // Names stay as they are written, for those who read a stack trace. Not by `keepNames`: it calls for each function that is
+  // made, also inside of others, thousands of times a second, which cost a fifth of the CPU of small files.
+  minifyWhitespace: true,
+  minifySyntax: true,
   sourcemap: false,
   legalComments: "none",
   // The bundle knows no place of its own; what asks for one finds nothing there.

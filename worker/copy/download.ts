@@ -106,7 +106,7 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     }
     job.onStart(tally);
     const isSmall = ([, { pieces }]: [number, Planned]) => pieces.length <= 1;
-    await forEachFile([...planned.entries()], isSmall, ([fileIndex, file]) =>
+    await forEachFile([...planned.entries()], { isSmall, direction: "down" }, ([fileIndex, file]) =>
       orElse(file, async () => {
         tally.fileDone(await downloadOne(engine, { job, planner, folders, file, fileIndex, memory, patience, tally }));
         await job.onLanded?.(file);

@@ -33,8 +33,9 @@ export interface UploadJob {
 /** Sends files to their keys, several at a time; goes on where an earlier run stopped. Faults: those of `sendFile`. */
 export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally> {
   const { clock } = engine.retrier;
-  const planned = job.files.map((file) => ({
+  const planned = job.files.map((file, fileIndex) => ({
     ...file,
+    fileIndex,
     plan: planParts({
       sizeBytes: file.identity.sizeBytes,
       traits: engine.traits,
@@ -53,6 +54,10 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   const patience = createPatience(clock);
   const failed = new Set<string>();
   const journal = await openSendJournal(job.journalPath);
+  const isSmall = ({ plan }: (typeof planned)[number]) => plan.parts.length <= 1;
+  const remember = inGroups(planned.filter(isSmall), (group) =>
+    journal.ahead(group.map(({ key, identity, plan: { partBytes } }) => ({ key, identity, partBytes }))),
+  );
   try {
     const abandon = (key: string) => async (uploadId: string) => {
       try {
@@ -64,8 +69,9 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
         if (isFault(error) && error.code === "CANCELLED") throw error;
       }
     };
-    const sendOne = async (fileIndex: number, file: (typeof planned)[number]) => {
-      const { key, identity, plan, path } = file;
+    const sendOne = async (file: (typeof planned)[number]) => {
+      const { key, identity, plan, path, fileIndex } = file;
+      if (isSmall(file)) await remember(file);
       const about = { key, identity, partBytes: plan.partBytes, abandon: abandon(key) };
       const { memory, nonce } = await journal.file(about);
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
@@ -100,15 +106,13 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
       // Where the store takes no sums, size and our mark are all that was compared.
       tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
     };
-    const small = planned.filter(({ plan }) => plan.parts.length === 1);
-    const [first] = small;
-    if (first !== undefined && small.length > 1) {
-      await warmUp(engine, { op: "head", key: first.key }, { count: small.length, size: "small" });
+    const [first, ...more] = planned.filter(({ plan }) => plan.parts.length === 1);
+    if (first !== undefined && more.length > 0) {
+      await warmUp(engine, { op: "head", key: first.key }, { count: more.length + 1, size: "small" });
     }
-    const isSmall = ([, { plan }]: [number, (typeof planned)[number]]) => plan.parts.length <= 1;
-    await forEachFile([...planned.entries()], isSmall, async ([fileIndex, file]) => {
+    await forEachFile(planned, { isSmall, direction: "up" }, async (file) => {
       try {
-        await sendOne(fileIndex, file);
+        await sendOne(file);
       } catch (error) {
         if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
         failed.add(file.key);
@@ -122,6 +126,22 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   await (failed.size > 0 ? journal.close() : journal.remove());
   return tally;
 }
+
+/** What many small files need before their turn is done for a group of them when it is the first one's. */
+function inGroups<T>(all: readonly T[], work: (group: readonly T[]) => Promise<void>): (one: T) => Promise<void> {
+  const places = new Map(all.map((one, place) => [one, Math.floor(place / GROUP)]));
+  const done = new Map<number, Promise<void>>();
+  return (one) => {
+    const group = places.get(one) ?? 0;
+    const known = done.get(group);
+    if (known !== undefined) return known;
+    const working = work(all.slice(group * GROUP, (group + 1) * GROUP));
+    done.set(group, working);
+    return working;
+  };
+}
+
+const GROUP = 256;
 
 /** A plain object may be empty; in a checkpoint an empty file has no object. */
 async function sendEmpty(engine: Engine, about: { key: string; nonce: string; signal: AbortSignal }): Promise<void> {

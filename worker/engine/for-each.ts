@@ -9,19 +9,22 @@ export const MOST_LANES = 96;
  */
 export async function forEachFile<T>(
   files: readonly T[],
-  isSmall: (file: T) => boolean,
+  { isSmall, direction }: { isSmall: (file: T) => boolean; direction: "up" | "down" },
   work: (file: T) => Promise<void>,
 ): Promise<void> {
   const small = files.filter(isSmall);
   const large = files.filter((file) => !isSmall(file));
   const both = await Promise.allSettled([
-    forEachOf(small, SMALL_FILES_AT_A_TIME, work),
+    forEachOf(small, SMALL_FILES_AT_A_TIME[direction], work),
     forEachOf(large, LARGE_FILES_AT_A_TIME, work),
   ]);
   for (const one of both) if (one.status === "rejected") throw one.reason;
 }
 
-/** More than may move: some of them are being written down or put in place meanwhile. */
-const SMALL_FILES_AT_A_TIME = 256;
+/**
+ * Down, more than may move: some of them are being put in place meanwhile. Up, what has nothing to move is only written down, in
+ * a moment; each file more is memory that lives long enough to be costly garbage.
+ */
+const SMALL_FILES_AT_A_TIME = { up: MOST_LANES, down: 256 } as const;
 /** Files of two or three parts have to fill a wide gate too. */
 const LARGE_FILES_AT_A_TIME = 32;

@@ -1,8 +1,10 @@
 import { mkdir, open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
+import { crc32 } from "node:zlib";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { diskFault } from "./disk-fault.ts";
 
@@ -18,6 +20,8 @@ export interface Journal<T> {
   readonly records: readonly T[];
   /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
   append(record: T): Promise<void>;
+  /** As `append`, for many in one go. */
+  appendAll(added: readonly T[]): Promise<void>;
   /**
    * Replaces everything by what `kept` returns when its turn comes, atomically. A record appended just before may come
    * twice: records must say the same when they are read again. Where that cannot be written (a full disk) the old file
@@ -31,7 +35,7 @@ const SYNC_EVERY_MS = 20;
 
 const lineOf = (record: unknown): string => {
   const json = JSON.stringify(record);
-  return `${crc32Hex(Buffer.from(json))} ${json}\n`;
+  return `${sumToHex(crc32(json))} ${json}\n`;
 };
 
 /** The valid records at the start of `bytes`, and where the first bad line begins. */
@@ -97,7 +101,7 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
 
   let goodBytes = validBytes;
   let isTorn = false;
-  let waiting: { line: string; settle: (error: unknown) => void }[] = [];
+  let waiting: { lines: string; settle: (error: unknown) => void }[] = [];
   let chain: Promise<void> = Promise.resolve();
   let syncedAt = -Infinity;
 
@@ -107,7 +111,7 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     const batch = waiting;
     waiting = [];
     if (batch.length === 0) return;
-    const lines = Buffer.from(batch.map((entry) => entry.line).join(""));
+    const lines = Buffer.from(batch.map((entry) => entry.lines).join(""));
     try {
       if (isTorn) await handle.truncate(goodBytes);
       isTorn = true;
@@ -122,6 +126,12 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     }
     syncedAt = performance.now();
   };
+  const add = (lines: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const settle = (error: unknown) => (error === null ? resolve() : reject(toFault(error)));
+      waiting.push({ lines, settle });
+      if (waiting.length === 1) chain = chain.then(flush);
+    });
   const replace = async (kept: readonly T[]) => {
     records.length = 0;
     const fresh = `${path}.new`;
@@ -137,14 +147,8 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
   };
   return {
     records,
-    append: (record) =>
-      new Promise<void>((resolve, reject) => {
-        waiting.push({
-          line: lineOf(record),
-          settle: (error) => (error === null ? resolve() : reject(toFault(error))),
-        });
-        if (waiting.length === 1) chain = chain.then(flush);
-      }),
+    append: (record) => add(lineOf(record)),
+    appendAll: (added) => add(added.map(lineOf).join("")),
     compact: async (kept) => {
       const done = chain.then(() => replace(kept()));
       chain = done.catch(() => undefined);

@@ -94,3 +94,14 @@ describe("uploads that may have been begun without our hearing of it", () => {
     expect(memory.lostWithinMs).not.toBe(null);
   });
 });
+
+test("many files are remembered ahead in one go, but not those that are known already", async () => {
+  const first = await life();
+  const { nonce } = await first.file(file);
+  const second = await life();
+  const others = ["a", "b"].map((key) => ({ ...file, key }));
+  await second.ahead([file, ...others]);
+  const third = await life();
+  expect((await third.file(file)).nonce).toBe(nonce);
+  for (const other of others) expect((await third.file(other)).nonce).toBe((await second.file(other)).nonce);
+});

@@ -5,7 +5,7 @@ import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
-import type { SendMemory, SentPart } from "./send-job.ts";
+import type { BegunUpload, SendMemory, SentPart } from "./send-job.ts";
 
 /** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
 const record = z.discriminatedUnion("t", [
@@ -30,6 +30,8 @@ const record = z.discriminatedUnion("t", [
   z.object({ t: z.literal("sent"), key: z.string(), etag, crc32: crc32Hex.optional() }),
 ]);
 
+type Line = z.infer<typeof record>;
+
 interface Remembered {
   identity: FileIdentity;
   partBytes: number;
@@ -44,17 +46,22 @@ interface Remembered {
   sentEtag: string | null;
 }
 
+interface FileAbout {
+  key: string;
+  identity: FileIdentity;
+  partBytes: number;
+}
+
 export interface SendJournal {
   /**
    * The memory of one object. A file that changed, or another part size, starts from nothing; `abandon` is then told of
    * the upload that nobody will go on with, before it is forgotten.
    */
-  file(about: {
-    key: string;
-    identity: FileIdentity;
-    partBytes: number;
-    abandon?: (uploadId: string) => Promise<void>;
-  }): Promise<{ memory: SendMemory; nonce: string }>;
+  file(
+    about: FileAbout & { abandon?: (uploadId: string) => Promise<void> },
+  ): Promise<{ memory: SendMemory; nonce: string }>;
+  /** Remembers many files in one go, those that are not known yet: their turn is soon, and by then `file` need not write. */
+  ahead(files: readonly FileAbout[]): Promise<void>;
   /** Uploads that were begun and not finished. */
   unfinished(): { key: string; uploadId: string }[];
   close(): Promise<void>;
@@ -62,65 +69,40 @@ export interface SendJournal {
   remove(): Promise<void>;
 }
 
+const newFile = ({ key, identity, partBytes }: FileAbout): Line => ({
+  t: "file",
+  key,
+  identity,
+  partBytes,
+  nonce: randomUUID().replaceAll("-", ""),
+  at: Date.now(),
+});
+
 /** Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
 export async function openSendJournal(path: string): Promise<SendJournal> {
   const journal = await openJournal(path, record);
   const files = new Map<string, Remembered>();
   for (const line of journal.records) apply(files, line);
-  const write = async (line: z.infer<typeof record>) => {
+  const write = async (line: Line) => {
     apply(files, line);
     await journal.append(line);
   };
-  const memoryOf = (key: string, { file, wasKnown }: { file: Remembered; wasKnown: boolean }): SendMemory => ({
-    get uploadId() {
-      return file.uploadId;
-    },
-    get checksum() {
-      return file.checksum;
-    },
-    get lostWithinMs() {
-      return file.lostWithinMs;
-    },
-    get isFresh() {
-      return file.isFresh;
-    },
-    get parts() {
-      return file.parts;
-    },
-    get sentEtag() {
-      return file.sentEtag;
-    },
-    begin: async ({ uploadId, checksum, firstTryMs }) => {
-      // An earlier life of the process that knew the file may have begun an upload and not lived to hear of it.
-      const since = Math.min(
-        firstTryMs ?? Infinity,
-        wasKnown && file.uploadId === null ? (file.atMs ?? Infinity) : Infinity,
-      );
-      const lost = Number.isFinite(since) ? { lostWithinMs: Math.max(0, Date.now() - since) } : {};
-      await write({ t: "begin", key, uploadId, checksum, ...lost });
-      file.isFresh = true;
-    },
-    acknowledge: (n, part) => write({ t: "part", key, n, ...part }),
-    finish: (sentEtag, crc32) => write({ t: "sent", key, etag: sentEtag, ...(crc32 === undefined ? {} : { crc32 }) }),
-  });
   return {
     file: async ({ key, identity, partBytes, abandon }) => {
       const known = files.get(key);
       const isKnown = known !== undefined && isSameFile(known.identity, identity) && known.partBytes === partBytes;
       if (!isKnown) {
         if (known !== undefined && known.uploadId !== null && known.sentEtag === null) await abandon?.(known.uploadId);
-        await write({
-          t: "file",
-          key,
-          identity,
-          partBytes,
-          nonce: randomUUID().replaceAll("-", ""),
-          at: Date.now(),
-        });
+        await write(newFile({ key, identity, partBytes }));
       }
       const file = files.get(key);
       if (file === undefined) throw new Error("the journal lost a file it was just told of");
-      return { memory: memoryOf(key, { file, wasKnown: isKnown }), nonce: file.nonce };
+      return { memory: new Memory(file, { key, wasKnown: isKnown, write }), nonce: file.nonce };
+    },
+    ahead: async (wanted) => {
+      const lines = wanted.filter(({ key }) => !files.has(key)).map(newFile);
+      for (const line of lines) apply(files, line);
+      if (lines.length > 0) await journal.appendAll(lines);
     },
     unfinished: () =>
       [...files].flatMap(([key, { uploadId, sentEtag }]) =>
@@ -134,7 +116,65 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
   };
 }
 
-function apply(files: Map<string, Remembered>, line: z.infer<typeof record>): void {
+/** What is remembered of one file. */
+class Memory implements SendMemory {
+  readonly #file: Remembered;
+  readonly #about: { key: string; wasKnown: boolean; write: (line: Line) => Promise<void> };
+
+  constructor(file: Remembered, about: { key: string; wasKnown: boolean; write: (line: Line) => Promise<void> }) {
+    this.#file = file;
+    this.#about = about;
+  }
+
+  get uploadId() {
+    return this.#file.uploadId;
+  }
+
+  get checksum() {
+    return this.#file.checksum;
+  }
+
+  get lostWithinMs() {
+    return this.#file.lostWithinMs;
+  }
+
+  get isFresh() {
+    return this.#file.isFresh;
+  }
+
+  get parts() {
+    return this.#file.parts;
+  }
+
+  get sentEtag() {
+    return this.#file.sentEtag;
+  }
+
+  async begin({ uploadId, checksum, firstTryMs }: BegunUpload) {
+    const file = this.#file;
+    const { key, wasKnown, write } = this.#about;
+    // An earlier life of the process that knew the file may have begun an upload and not lived to hear of it.
+    const since = Math.min(
+      firstTryMs ?? Infinity,
+      wasKnown && file.uploadId === null ? (file.atMs ?? Infinity) : Infinity,
+    );
+    const lost = Number.isFinite(since) ? { lostWithinMs: Math.max(0, Date.now() - since) } : {};
+    await write({ t: "begin", key, uploadId, checksum, ...lost });
+    file.isFresh = true;
+  }
+
+  acknowledge(n: number, part: SentPart) {
+    const { key, write } = this.#about;
+    return write({ t: "part", key, n, ...part });
+  }
+
+  finish(sentEtag: string, crc32?: string) {
+    const { key, write } = this.#about;
+    return write({ t: "sent", key, etag: sentEtag, ...(crc32 === undefined ? {} : { crc32 }) });
+  }
+}
+
+function apply(files: Map<string, Remembered>, line: Line): void {
   if (line.t === "file") {
     const { identity, partBytes, nonce, at = null } = line;
     files.set(line.key, {

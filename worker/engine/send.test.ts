@@ -223,9 +223,20 @@ test("asks the store for acknowledged parts that the journal does not know", asy
   const second = await prepare({ key });
   await second.job.memory.begin({ uploadId: first.job.memory.uploadId ?? "", checksum: "crc32" });
   const sums = new Map(first.job.memory.parts);
+  const { memory } = second.job;
   const job: SendJob = {
     ...second.job,
-    memory: { ...second.job.memory, uploadId: first.job.memory.uploadId, isFresh: false },
+    memory: {
+      uploadId: first.job.memory.uploadId,
+      checksum: memory.checksum,
+      lostWithinMs: memory.lostWithinMs,
+      isFresh: false,
+      parts: memory.parts,
+      sentEtag: memory.sentEtag,
+      begin: (upload) => memory.begin(upload),
+      acknowledge: (partNumber, part) => memory.acknowledge(partNumber, part),
+      finish: (etag, crc32) => memory.finish(etag, crc32),
+    },
     nonce: first.job.nonce,
     knownSums: (part: { partNumber: number }) => sums.get(part.partNumber) ?? null,
   };

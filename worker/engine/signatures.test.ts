@@ -67,3 +67,15 @@ test("a signature close to its end, or one that the store refused, is not used a
   state.away = true;
   await expect(signatures.request(part(2))).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
 });
+
+test("where the keys are here nothing is waited for, and a failure is the caller's", async () => {
+  const { signatures } = signer();
+  expect((await signatures.request(part(1))).url).toBe("https://store/1");
+  const signNow = (operation: Operation) => {
+    if (operation.op === "head") throw new Fault("HOSTILE_NAME");
+    return { method: "PUT" as const, url: "https://here", headers: {}, expiresAt: 2_000_000 };
+  };
+  const here = createSignatures({ sign: () => Promise.reject(new Error("asked")), signNow }, () => 1_000_000);
+  expect((await here.request(part(1))).url).toBe("https://here");
+  await expect(here.request({ op: "head", key: "k" })).rejects.toMatchObject({ code: "HOSTILE_NAME" });
+});

@@ -39,6 +39,15 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
 
   const isFresh = (request: SignedRequest) => request.expiresAt - signerNow() > MARGIN_MS;
 
+  const keptOf = (operation: Operation): SignedRequest | null => {
+    if (kept.size === 0) return null;
+    const name = nameOf(operation);
+    const ready = kept.get(name);
+    if (ready === undefined) return null;
+    if (isFresh(ready)) return ready;
+    kept.delete(name);
+    return null;
+  };
   const sign = async (operations: readonly Operation[]) => {
     const requests = await source.sign(operations);
     if (requests.length !== operations.length) {
@@ -65,13 +74,10 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
     get kept() {
       return kept.size;
     },
-    request: (operation) => {
-      const name = nameOf(operation);
-      const ready = kept.get(name);
-      if (ready !== undefined) {
-        if (isFresh(ready)) return Promise.resolve(ready);
-        kept.delete(name);
-      }
+    request: async (operation) => {
+      const ready = keptOf(operation);
+      if (ready !== null) return ready;
+      if (source.signNow !== undefined) return source.signNow(operation);
       return new Promise((resolve, reject) => {
         const settle = (answer: SignedRequest | Fault) => (answer instanceof Fault ? reject(answer) : resolve(answer));
         asked.push({ operation, settle });
@@ -97,7 +103,7 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
       }
       return operations.filter((operation) => kept.has(nameOf(operation))).length;
     },
-    forget: (operation) => void kept.delete(nameOf(operation)),
+    forget: (operation) => void (kept.size > 0 && kept.delete(nameOf(operation))),
     forgetAll: () => {
       round++;
       kept.clear();

@@ -90,7 +90,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     await assertRoom(dirname(target), needed - rememberedBytes(shards, memory));
     await makeFolder(places.parts);
     const isSmall = ([, { pieces }]: [number, Landing]) => pieces.length <= 1;
-    await forEachFile([...shards.entries()], isSmall, async ([fileIndex, landing]) => {
+    await forEachFile([...shards.entries()], { isSmall, direction: "down" }, async ([fileIndex, landing]) => {
       await makeParents(staging, landing.place);
       const landed = landShard(engine, landing, { fileIndex, memory, patience, tally, signal });
       await landed.catch((error: unknown) => {

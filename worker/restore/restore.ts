@@ -105,7 +105,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
         tally,
         onDamage: (damage) => job.onDamage?.(damage),
       }),
-      forEachFile(alone, isSmall, async ([fileIndex, placed]) => {
+      forEachFile(alone, { isSmall, direction: "down" }, async ([fileIndex, placed]) => {
         const { file, place } = placed;
         await makeParents(staging, place);
         const received = receiveOne(engine, job, { ...placed, fileIndex, memory, patience, tally });

@@ -6,8 +6,8 @@ import { Flow } from "./flow.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import { openSocket, type Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
-import { Receiving } from "./receiving.ts";
-import { answerWaitMs, bodyOf, Sending } from "./sending.ts";
+import { Receiving, type ReceivingEvents } from "./receiving.ts";
+import { answerWaitMs, bodyOf, Sending, type SendingEvents } from "./sending.ts";
 import { createSilence, type Silence } from "./silence.ts";
 import type { Shared, Task } from "./task.ts";
 
@@ -64,6 +64,26 @@ export class Connection {
   #freeAt = 0;
   /** An idle connection is used only until then. */
   idleUntil = 0;
+  /** Of whatever request is on it. */
+  readonly #asking: SendingEvents = {
+    onMoved: () => this.#silence.touch(),
+    onHold: () => this.#silence.hold(),
+    onGoOn: () => this.#silence.goOn(),
+    onSent: (body) => this.#sent(body),
+    onFault: (error) => this.#failed(error),
+  };
+  readonly #answering: ReceivingEvents = {
+    onHead: () => this.#headCame(),
+    onHold: () => {
+      this.#silence.hold();
+      this.#socket.pause();
+    },
+    onGoOn: () => this.#silence.goOn(),
+    onHungry: () => this.#flow?.wake(),
+    onEnough: () => this.#enough(),
+    onOver: () => this.#over(),
+    onFault: (error) => this.#failed(error),
+  };
 
   constructor(origin: Origin, shared: Shared, owner: Owner) {
     const { now, connectMs, scratch, tls } = shared;
@@ -124,19 +144,10 @@ export class Connection {
       gatherBytes: (trips.leastMs() ?? 0) > NEAR_MS ? FAR_GATHER_BYTES : buffers.sizeBytes,
       scratch,
       now,
-      onHead: () => this.#headCame(),
-      onHold: () => {
-        this.#silence.hold();
-        this.#socket.pause();
-      },
-      onGoOn: () => this.#silence.goOn(),
-      onHungry: () => this.#flow?.wake(),
-      onEnough: () => this.#enough(),
-      onOver: () => this.#over(),
-      onFault: (error) => this.#failed(error),
+      events: this.#answering,
     });
     this.#receiving = receiving;
-    const onFault = (error: unknown) => this.#failed(error);
+    const { onFault } = this.#answering;
     const broughtBytes = this.#broughtBytes;
     const direct = this.#direct;
     const readNow = direct === null ? null : () => direct.hasInput() && this.#readDirectly(receiving);
@@ -159,11 +170,7 @@ export class Connection {
         buffers,
         isTls: this.origin.isTls,
         now,
-        onMoved: () => this.#silence.touch(),
-        onHold: () => this.#silence.hold(),
-        onGoOn: () => this.#silence.goOn(),
-        onSent: () => this.#sent(body),
-        onFault: (error) => this.#failed(error),
+        events: this.#asking,
       });
       this.#sending.next();
     } catch (error) {
@@ -175,6 +182,7 @@ export class Connection {
   #sent(body: UploadBody): void {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     if (this.#isOverWhenSent) this.#over();
+    else this.#flow?.expect();
   }
 
   /** What woke us; when it was as much as there was room for, there is more. */
@@ -213,10 +221,10 @@ export class Connection {
     return true;
   }
 
-  /** What is there of one body, as far as others need not wait for it. */
+  /** What is there of one answer, as far as others need not wait for it. */
   #readDirectly(receiving: Receiving): void {
     try {
-      for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isFlowing; most--) {
+      for (let most = MOST_IN_A_ROW; most > 0 && receiving === this.#receiving && receiving.isOpen; most--) {
         const room = receiving.room();
         const count = this.#direct?.read(room) ?? null;
         if (count === null) return;

@@ -1,6 +1,7 @@
 import type { SignedRequest } from "#protocol/operations.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
+import type { Target } from "./open-socket.ts";
 import type { Told } from "./system-calls.ts";
 
 /** One request and what becomes of its answer, as the callers of the wire describe it. */
@@ -85,17 +86,17 @@ export function lengthOf(body: Exchange["body"]): number | null {
 }
 
 /** The head of a request. Faults: BAD_INPUT for a header that could not be sent as it is. */
-export function writeHead({ request, body, headers, op, subject }: Exchange, url: URL): string {
+export function writeHead({ request, body, headers, op, subject }: Exchange, { host, path }: Target): string {
   const { method } = request;
-  const lines = [`${method} ${url.pathname}${url.search} HTTP/1.1`, `host: ${url.host}`];
-  for (const [name, value] of Object.entries({ ...request.headers, ...headers })) {
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n`;
+  const all = headers === undefined ? request.headers : { ...request.headers, ...headers };
+  for (const [name, value] of Object.entries(all)) {
     if (!TOKEN.test(name) || !VALUE.test(value)) {
       const detail = "a request header has characters that HTTP cannot carry";
       throw new Fault("BAD_INPUT", { op, subject, detail });
     }
-    if (!OURS.has(name.toLowerCase())) lines.push(`${name}: ${value}`);
+    if (!OURS.has(name.toLowerCase())) head += `${name}: ${value}\r\n`;
   }
   const length = lengthOf(body) ?? (method === "PUT" || method === "POST" ? 0 : null);
-  if (length !== null) lines.push(`content-length: ${length}`);
-  return `${lines.join("\r\n")}\r\n\r\n`;
+  return length === null ? `${head}\r\n` : `${head}content-length: ${length}\r\n\r\n`;
 }

@@ -18,6 +18,7 @@ function createTrial(broughtBytes: number, readNow: (() => void) | null = null) 
   const calls: string[] = [];
   const socket = { pause: () => calls.push("pause"), resume: () => calls.push("resume") };
   const receiving = {
+    hasBegun: true,
     isFlowing: true,
     isHeld: false,
     leftBytes: 10 * 1024 * 1024,
@@ -111,4 +112,28 @@ test("far away a young one is read at short ticks; near by it is read at once", 
   const near = createTicking(0, 20);
   await near.come(5_000);
   expect(near.calls).toEqual([]);
+});
+
+test("the answer to a request that is gone is looked for at ticks where the store is far, and at once where it is near", async () => {
+  const far = createTicking(0, 120);
+  far.receiving.hasBegun = false;
+  far.flow.expect();
+  expect(far.calls).toEqual(["pause"]);
+  await vi.advanceTimersByTimeAsync(3 * PACE.mostMs);
+  expect(far.readsOf()).toBeGreaterThan(3);
+  // The answer is a small one for nobody's sink: what is still to come of it the socket reads by itself.
+  far.receiving.isFlowing = false;
+  far.ready.push(500);
+  await vi.advanceTimersByTimeAsync(PACE.mostMs);
+  expect(far.calls).toEqual(["pause", "resume"]);
+  const near = createTicking(0, 20);
+  near.receiving.hasBegun = false;
+  near.flow.expect();
+  expect(near.calls).toEqual([]);
+});
+
+test("an answer that came before the request was gone is not waited for", async () => {
+  const { flow, calls } = createTicking(0, 120);
+  flow.expect();
+  expect(calls).toEqual([]);
 });

@@ -13,7 +13,7 @@ export interface FlowOptions {
    * socket itself can read.
    */
   readNow: (() => void) | null;
-  receiving: Pick<Receiving, "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
+  receiving: Pick<Receiving, "hasBegun" | "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
   pace: Pace;
   trips: Trips;
@@ -67,6 +67,23 @@ export class Flow implements Paced {
     this.#broughtBytes += count;
   }
 
+  /**
+   * The request is on its way. Where the store is far its answer may be looked for at ticks: thousands of small objects are as many
+   * answers, and those of one tick wake the process once.
+   */
+  expect(): void {
+    const { receiving, readNow, pace, trips, socket, pacer, now } = this.#options;
+    const roundTripMs = trips.leastMs() ?? 0;
+    if (readNow === null || pace.tickMs === 0 || roundTripMs < FAR_ENOUGH * pace.tickMs) return;
+    if (this.#isStopped || receiving.hasBegun) return;
+    this.#isResting = true;
+    this.#isAtTicks = true;
+    socket.pause();
+    this.#restMs = restFor(pace, roundTripMs / FAR);
+    this.dueAt = nextOf(this.#restMs, now());
+    pacer.rest(this);
+  }
+
   settle(): void {
     if (this.#decide()) this.#options.pacer.rest(this);
   }
@@ -78,8 +95,10 @@ export class Flow implements Paced {
     this.#burstBytes = 0;
     if (this.#isStopped) return false;
     if (!receiving.isFlowing) {
-      // The sink is busy, or this was the end: the socket goes on by itself when it may.
+      // The sink is busy, or this was the end, or no body for a sink: the socket goes on by itself when it may.
+      const wasAtTicks = this.#isAtTicks;
       this.#isAtTicks = false;
+      if (wasAtTicks) this.wake();
       return false;
     }
     this.#bytesSinceRest += burst;

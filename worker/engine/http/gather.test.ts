@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createBuffers } from "./buffers.ts";
-import { createGather } from "./gather.ts";
+import { Gather } from "./gather.ts";
 
 const KIB = 1024;
 const gatherOf = (mostBytes: number) =>
-  createGather(createBuffers({ sizeBytes: 512 * KIB, spare: 1 }), { now: () => 0, mostBytes });
+  new Gather(createBuffers({ sizeBytes: 512 * KIB, spare: 1 }), { now: () => 0, mostBytes });
 
 test("as much as was said is filled before it is taken, and not more", () => {
   const gather = gatherOf(256 * KIB);

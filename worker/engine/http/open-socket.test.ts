@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createTargets } from "./open-socket.ts";
 import { faultOf, get, wire } from "./wire-tester.ts";
 
 test.each(["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "100.100.100.200", "2852039166"])(
@@ -10,3 +11,39 @@ test.each(["169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]", "10
     }
   },
 );
+
+test.each([
+  "/bucket/key?X-Amz-Date=20261126T000000Z&X-Amz-Signature=abc",
+  "/bucket/a%20b//c.bin",
+  "/bucket/./a/../b",
+  "/bucket/%2e%2E/b",
+  "/bucket/.hidden",
+  "/bucket/b c",
+  "/?list-type=2",
+  "",
+  "1/elsewhere",
+  ".elsewhere.example/",
+  "@elsewhere.example/",
+  "?at=once",
+  "/bucket/a#b",
+])("what follows an origin that is known already is read as a URL would be: %s", (rest) => {
+  const targetOf = createTargets();
+  targetOf("http://store.example:9000/first");
+  const text = `http://store.example:9000${rest}`;
+  const read = (from: string) => {
+    try {
+      const { origin, host, path } = createTargets()(from);
+      return { origin, host, path };
+    } catch {
+      return "no URL";
+    }
+  };
+  const known = () => {
+    try {
+      return targetOf(text);
+    } catch {
+      return "no URL";
+    }
+  };
+  expect(known()).toEqual(read(text));
+});

@@ -23,6 +23,34 @@ export function originOf(url: URL): Origin {
   };
 }
 
+/** A URL as a request says it: to where, and what for. */
+export interface Target {
+  origin: Origin;
+  /** Of the header: with the port where it is not the usual one. */
+  host: string;
+  /** Path and query. */
+  path: string;
+}
+
+/** What needs no reading to be a path and a query: the characters of a signed request, and no segment of dots. */
+const PLAIN = /^\/(?!\.)(?:[\w~%?&=-]|\/(?!\.)|(?<!\/)\.)*$/;
+const DOTS = /%2e/i;
+
+/** Reads URLs. Nearly all that one wire sees begin like the one before, and to read one costs as much as to sign it. */
+export function createTargets(): (url: string) => Target {
+  let last: { start: string; origin: Origin; host: string } | null = null;
+  return (text) => {
+    if (last !== null && text.startsWith(last.start)) {
+      const path = text.slice(last.start.length);
+      if (PLAIN.test(path) && !DOTS.test(path)) return { origin: last.origin, host: last.host, path };
+    }
+    const url = new URL(text);
+    const origin = originOf(url);
+    last = { start: url.origin, origin, host: url.host };
+    return { origin, host: url.host, path: url.pathname + url.search };
+  };
+}
+
 /** What TLS connections of one wire share: further certificates to trust, and a ticket for each origin to resume with. */
 export interface TlsMemory {
   ca: string | undefined;

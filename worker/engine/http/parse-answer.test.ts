@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { isFault } from "#protocol/fault.ts";
-import { createHeadReader, framingOf, restAfter } from "./parse-answer.ts";
+import { framingOf, HeadReader, restAfter } from "./parse-answer.ts";
 
-const read = (text: string) => createHeadReader().push(Buffer.from(text, "latin1"));
+const read = (text: string) => new HeadReader().push(Buffer.from(text, "latin1"));
 const headOf = (text: string) => {
   const found = read(text);
   if (found === null) throw new Error("the head is not whole");
@@ -29,7 +29,7 @@ describe("the head of an answer", () => {
   it("is the same however its bytes are cut", () => {
     const text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nA: 1\r\na: 2\r\nContent-Length: 3\r\n\r\n";
     for (let size = 1; size < text.length; size++) {
-      const reader = createHeadReader();
+      const reader = new HeadReader();
       let found: ReturnType<typeof reader.push> = null;
       for (let at = 0; at < text.length; at += size) found = reader.push(Buffer.from(text.slice(at, at + size)));
       expect(found?.head.status).toBe(200);

@@ -15,52 +15,46 @@ export interface AnswerHead {
 /** Where the body of an answer ends. */
 export type Framing = { kind: "none" } | { kind: "length"; bytes: number } | { kind: "chunked" } | { kind: "close" };
 
-export interface HeadReader {
-  /** Bytes as they come. Returns the head and how many of these bytes belong to it, or null while it is not whole. */
-  push(bytes: Buffer): { head: AnswerHead; used: number } | null;
-  /** Some byte arrived, of this head or of an interim answer. */
-  readonly hasBegun: boolean;
-}
-
 const MOST_HEAD_BYTES = 64 * 1024;
 const MOST_HEADERS = 200;
 const START = "HTTP/1.";
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-const FORBIDDEN = /[\0-\x08\x0a-\x1f\x7f]/;
+/** Of a whole head: controls, and line ends that are only half of one. */
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/;
 const LENGTH = /^\d{1,15}$/;
 
 export const malformed = (detail: string): Fault => new Fault("UNEXPECTED_ANSWER", { detail });
 
 /** Reads one head; interim (1xx) answers before it are skipped. Faults: UNEXPECTED_ANSWER. */
-export function createHeadReader(): HeadReader {
-  let kept: Buffer | null = null;
-  let skipped = 0;
-  let hasBegun = false;
-  return {
-    get hasBegun() {
-      return hasBegun;
-    },
-    push: (bytes) => {
-      if (bytes.length > 0) hasBegun = true;
-      const before = kept?.length ?? 0;
-      const all = kept === null ? bytes : Buffer.concat([kept, bytes]);
-      for (let from = 0; ;) {
-        const end = all.indexOf("\r\n\r\n", from, "latin1");
-        if ((end === -1 ? all.length : end) - from + skipped > MOST_HEAD_BYTES) throw malformed("its head is too long");
-        if (end === -1) {
-          assertBeginning(all.toString("latin1", from));
-          kept = Buffer.from(all.subarray(from));
-          return null;
-        }
-        const head = parseHead(all.toString("latin1", from, end));
-        skipped += end + 4 - from;
-        from = end + 4;
-        if (head.status === 101) throw malformed("it changes the protocol");
-        if (head.status >= 200) return { head, used: from - before };
+export class HeadReader {
+  #kept: Buffer | null = null;
+  #skipped = 0;
+  /** Some byte arrived, of this head or of an interim answer. */
+  hasBegun = false;
+
+  /** Bytes as they come. Returns the head and how many of these bytes belong to it, or null while it is not whole. */
+  push(bytes: Buffer): { head: AnswerHead; used: number } | null {
+    if (bytes.length > 0) this.hasBegun = true;
+    const before = this.#kept?.length ?? 0;
+    const all = this.#kept === null ? bytes : Buffer.concat([this.#kept, bytes]);
+    for (let from = 0; ;) {
+      const end = all.indexOf("\r\n\r\n", from, "latin1");
+      if ((end === -1 ? all.length : end) - from + this.#skipped > MOST_HEAD_BYTES) {
+        throw malformed("its head is too long");
       }
-    },
-  };
+      if (end === -1) {
+        assertBeginning(all.toString("latin1", from));
+        this.#kept = Buffer.from(all.subarray(from));
+        return null;
+      }
+      const head = parseHead(all.toString("latin1", from, end));
+      this.#skipped += end + 4 - from;
+      from = end + 4;
+      if (head.status === 101) throw malformed("it changes the protocol");
+      if (head.status >= 200) return { head, used: from - before };
+    }
+  }
 }
 
 /** What is no HTTP answer is noticed at its first bytes, and not only when the connection falls silent. */
@@ -74,12 +68,12 @@ function parseHead(text: string): AnswerHead {
   const found = STATUS_LINE.exec(first);
   if (found === null) throw malformed("it is not HTTP/1.1");
   if (lines.length > MOST_HEADERS) throw malformed("it has too many headers");
+  if (FORBIDDEN.test(text)) throw malformed("a header is malformed");
   const headers = Object.create(null) as Record<string, string>;
   for (const line of lines) {
     const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
-    const value = trimBlanks(line.slice(colon + 1));
-    if (!TOKEN.test(name) || FORBIDDEN.test(value)) throw malformed("a header is malformed");
+    const name = nameOf(line.slice(0, Math.max(0, colon)));
+    const value = trimBlanks(line, colon + 1);
     const earlier = headers[name];
     if (name === "content-length") {
       if (!LENGTH.test(value) || (earlier !== undefined && earlier !== value)) throw malformed("its length is unclear");
@@ -89,8 +83,22 @@ function parseHead(text: string): AnswerHead {
   return { status: Number(found[2]), headers, isHttp10: found[1] === "0" };
 }
 
-function trimBlanks(text: string): string {
-  let from = 0;
+const MOST_NAMES = 256;
+/** Stores use the same few names in every answer. */
+const names = new Map<string, string>();
+
+/** A name in lower case. */
+function nameOf(text: string): string {
+  const known = names.get(text);
+  if (known !== undefined) return known;
+  if (!TOKEN.test(text)) throw malformed("a header is malformed");
+  const name = text.toLowerCase();
+  if (names.size < MOST_NAMES) names.set(text, name);
+  return name;
+}
+
+function trimBlanks(text: string, start: number): string {
+  let from = start;
   let to = text.length;
   while (from < to && isBlank(text.charCodeAt(from))) from++;
   while (to > from && isBlank(text.charCodeAt(to - 1))) to--;

@@ -3,8 +3,8 @@ import type { HttpAnswer } from "#storage/answers.ts";
 import type { Buffers } from "./buffers.ts";
 import { createDechunker, type Dechunker } from "./dechunk.ts";
 import type { Sink } from "./exchange.ts";
-import { createGather, type Gather } from "./gather.ts";
-import { createHeadReader, framingOf, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
+import { Gather } from "./gather.ts";
+import { framingOf, HeadReader, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
 
 /**
  * One answer, from its first byte to its last. The head and small bodies come through the scratch buffer all connections
@@ -18,6 +18,11 @@ export interface ReceivingOptions {
   gatherBytes: number;
   scratch: Buffer;
   now: () => number;
+  /** The same for all answers of one connection. */
+  events: ReceivingEvents;
+}
+
+export interface ReceivingEvents {
   /** The head of the final answer is there. */
   onHead(): void;
   /** The sink has a promise out: nothing more shall be read. */
@@ -38,7 +43,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export class Receiving {
   readonly #options: ReceivingOptions;
-  readonly #reader = createHeadReader();
+  readonly #reader = new HeadReader();
   readonly #collected: Buffer[] = [];
   #collectedBytes = 0;
   #head: AnswerHead | null = null;
@@ -58,7 +63,7 @@ export class Receiving {
   constructor(options: ReceivingOptions) {
     this.#options = options;
     this.#given = options.scratch;
-    this.#gathered = createGather(options.buffers, { now: options.now, mostBytes: options.gatherBytes });
+    this.#gathered = new Gather(options.buffers, { now: options.now, mostBytes: options.gatherBytes });
   }
 
   /** When the oldest byte that was not delivered came; Infinity when all were. */
@@ -84,9 +89,14 @@ export class Receiving {
     return this.#isHeld;
   }
 
+  /** More is to come, and may. */
+  get isOpen(): boolean {
+    return !this.#isEnded && !this.#isHeld && !this.#isStopped;
+  }
+
   /** In the middle of a body for the sink. */
   get isFlowing(): boolean {
-    return this.#isSinking() && !this.#isEnded && !this.#isHeld && !this.#isStopped;
+    return this.#isSinking() && this.isOpen;
   }
 
   /** Bytes of the body still to come, as far as the head says. */
@@ -169,7 +179,7 @@ export class Receiving {
     const { sink, method } = this.#options;
     this.#framing = framingOf(head, method);
     this.#head = head;
-    this.#options.onHead();
+    this.#options.events.onHead();
     if (this.#isSinking()) sink?.head({ status: head.status, headers: head.headers, body: NO_BYTES });
     const { kind } = this.#framing;
     if (kind === "chunked") this.#dechunker = createDechunker();
@@ -233,20 +243,20 @@ export class Receiving {
 
   #handOver(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    const { sink, onHold, onEnough } = this.#options;
+    const { sink, events } = this.#options;
     const outcome = sink?.bytes(chunk);
     if (outcome === undefined) return;
     if (outcome === "enough") {
       this.#isStopped = true;
-      onEnough();
+      events.onEnough();
       return;
     }
     this.#isHeld = true;
-    onHold();
+    events.onHold();
     outcome.then(
       () => this.#goOn(),
       (error: unknown) => {
-        if (!this.#isStopped) this.#options.onFault(error);
+        if (!this.#isStopped) this.#options.events.onFault(error);
       },
     );
   }
@@ -255,12 +265,12 @@ export class Receiving {
     if (this.#isStopped) return;
     this.#isHeld = false;
     try {
-      this.#options.onGoOn();
+      this.#options.events.onGoOn();
       this.deliver();
       if (this.#isEnded) this.#finish();
-      else if (!this.#isHeld) this.#options.onHungry();
+      else if (!this.#isHeld) this.#options.events.onHungry();
     } catch (error) {
-      this.#options.onFault(error);
+      this.#options.events.onFault(error);
     }
   }
 
@@ -268,7 +278,7 @@ export class Receiving {
     this.deliver();
     if (this.#isHeld || this.#isStopped) return;
     this.#isStopped = true;
-    this.#options.onOver();
+    this.#options.events.onOver();
   }
 
   /** The other side has sent all it will. Returns the fault when that was too little. */

@@ -20,12 +20,17 @@ export interface SendingOptions {
   buffers: Buffers;
   isTls: boolean;
   now: () => number;
+  /** The same for all requests of one connection. */
+  events: SendingEvents;
+}
+
+export interface SendingEvents {
   /** Bytes moved into the kernel. */
   onMoved(): void;
   /** The body is being read: that is not the network's time. */
   onHold(): void;
   onGoOn(): void;
-  onSent(): void;
+  onSent(body: UploadBody): void;
   onFault(error: unknown): void;
 }
 
@@ -120,7 +125,7 @@ export class Sending {
     try {
       count = this.#body.read(this.#buffer.subarray(from, from + most), this.#given, arePassed);
     } catch (error) {
-      this.#options.onFault(error);
+      this.#options.events.onFault(error);
       return;
     }
     if (typeof count === "number") this.#checked(count, most);
@@ -132,7 +137,7 @@ export class Sending {
     const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {
       this.#isWaiting = true;
-      this.#options.onHold();
+      this.#options.events.onHold();
     }
     return most;
   }
@@ -143,7 +148,7 @@ export class Sending {
    */
   #goStraight(): boolean {
     const file = this.#file;
-    const { direct, disk, onMoved, onSent, now } = this.#options;
+    const { direct, disk, events, now } = this.#options;
     if (file === null || direct === null || !disk.isQuick()) return false;
     if (this.#head.length > 0) {
       this.#head = this.#head.subarray(direct.write(this.#head));
@@ -177,12 +182,12 @@ export class Sending {
       this.#given += count;
       this.#taken += count;
       if (count > 0) {
-        onMoved();
+        events.onMoved();
         this.#body.sent(count);
       }
       if (this.#taken === this.#body.lengthBytes) {
         this.release();
-        onSent();
+        events.onSent(this.#body);
         return true;
       }
       if (this.#allowed > 0) return direct.whenRoom(this.#onRoom);
@@ -196,32 +201,32 @@ export class Sending {
   readonly #goOn = (): void => {
     if (!this.#isWaiting || this.#isStopped) return;
     this.#isWaiting = false;
-    this.#options.onGoOn();
+    this.#options.events.onGoOn();
     this.next();
   };
 
   #await(pending: Promise<number>, then: (count: number) => void): void {
-    this.#options.onHold();
+    this.#options.events.onHold();
     this.#reading = pending.then(
       (count) => {
         this.#reading = null;
         if (this.#isStopped) this.release();
         else {
-          this.#options.onGoOn();
+          this.#options.events.onGoOn();
           then(count);
         }
       },
       (error: unknown) => {
         this.#reading = null;
         if (this.#isStopped) this.release();
-        else this.#options.onFault(error);
+        else this.#options.events.onFault(error);
       },
     );
   }
 
   #checked(count: number, most: number): void {
     if (count > 0 && count <= most) this.#write(count);
-    else this.#options.onFault(new Fault("INTERNAL", { detail: "a body was read past its bounds" }));
+    else this.#options.events.onFault(new Fault("INTERNAL", { detail: "a body was read past its bounds" }));
   }
 
   #write(count: number): void {
@@ -250,14 +255,14 @@ export class Sending {
   }
 
   #written(count: number, tookMs: number): void {
-    const { onMoved, onSent, isTls, buffers } = this.#options;
+    const { events, isTls, buffers } = this.#options;
     const mostChunkBytes = isTls ? MOST_TLS_CHUNK_BYTES : buffers.sizeBytes;
     this.#taken += count;
-    onMoved();
+    events.onMoved();
     if (count > 0) this.#body.sent(count);
     if (this.#taken === this.#body.lengthBytes) {
       this.release();
-      onSent();
+      events.onSent(this.#body);
       return;
     }
     if (tookMs > SLOW_MS) this.#chunkBytes = Math.max(LEAST_CHUNK_BYTES, this.#chunkBytes / 2);
@@ -274,7 +279,7 @@ export class Sending {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#options.direct?.forgetRoom(this.#onRoom);
-    if (this.#reading !== null || this.#isWaiting) this.#options.onGoOn();
+    if (this.#reading !== null || this.#isWaiting) this.#options.events.onGoOn();
   }
 
   /** The socket is gone, and with it what it still had to write. */

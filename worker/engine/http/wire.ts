@@ -6,7 +6,7 @@ import { createBuffers, type Buffers } from "./buffers.ts";
 import type { Connection } from "./connection.ts";
 import { writeHead, type Exchange, type Sink } from "./exchange.ts";
 import { measureRtt } from "./measure-rtt.ts";
-import { originOf, type Origin } from "./open-socket.ts";
+import { createTargets, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
 import type { Straight } from "./move-directly.ts";
 import { createPool } from "./pool.ts";
@@ -126,6 +126,7 @@ export function createWire(options: WireOptions): Wire {
       pace,
     },
   });
+  const targetOf = createTargets();
   let lastOrigin: Origin | null = null;
   /** How to fail each request under way. */
   const underWay = new Set<(fault: Fault) => void>();
@@ -136,8 +137,8 @@ export function createWire(options: WireOptions): Wire {
       const { request, body, signal, op, subject } = exchange;
       if (signal.aborted) throw reasonOf(signal);
       if (isClosed) throw new Fault("CANCELLED", { op, subject });
-      const url = new URL(request.url);
-      const origin = originOf(url);
+      const target = targetOf(request.url);
+      const { origin } = target;
       lastOrigin = origin;
       let leave: () => void = () => undefined;
       let connection: Connection | null = null;
@@ -196,7 +197,7 @@ export function createWire(options: WireOptions): Wire {
           fail: (fault) => end(new Fault(fault.code, { ...fault.context, op, subject })),
         });
       };
-      const head = writeHead(exchange, url);
+      const head = writeHead(exchange, target);
       signal.addEventListener("abort", onAbort, { once: true });
       underWay.add(end);
       acquire(false);
@@ -205,7 +206,7 @@ export function createWire(options: WireOptions): Wire {
     send: (exchange) => exchangeOnce(exchange, null),
     fetch: (exchange) => exchangeOnce(exchange, exchange.sink),
     warm: (url, count) => {
-      pool.warm(originOf(new URL(url)), count);
+      pool.warm(targetOf(url).origin, count);
       // What takes a moment to load takes it while nothing else can be done.
       if (options.sendsFiles === true) setImmediate(straightOnce);
     },
