@@ -20,6 +20,11 @@ describe("parseXml", () => {
     expect(textOf(parsed?.element ?? {}, "E")).toBe(`"a""'<&quot;`);
   });
 
+  test("keeps every character that a key may have", () => {
+    const parsed = parseXml(bytes("<R><Key>&#1;a\u0085b\u2028c&#x1F600;<![CDATA[<&>]]></Key></R>"));
+    expect(textOf(parsed?.element ?? {}, "Key")).toBe("\u0001a\u0085b\u2028c\u{1F600}<&>");
+  });
+
   test("keeps spaces that belong to a key", () => {
     expect(textOf(parseXml(bytes("<R><Key> a b </Key></R>"))?.element ?? {}, "Key")).toBe(" a b ");
   });
@@ -36,6 +41,8 @@ describe("parseXml", () => {
     ["wrongly nested elements", "<R><A><B></A></B></R>"],
     ["two documents", "<R><A>1</A></R><R><A>2</A></R>"],
     ["a document type", '<!DOCTYPE R [<!ENTITY x "y">]><R><A>&x;</A></R>'],
+    ["an entity that nobody knows", "<R><A>&nbsp;</A></R>"],
+    ["elements inside of elements without end", `<R>${"<A>".repeat(100)}${"</A>".repeat(100)}</R>`],
     ["JSON", '{"Code":"AccessDenied"}'],
   ])("refuses %s", (_name, text) => {
     expect(parseXml(bytes(text))).toBeNull();

@@ -1,23 +1,16 @@
-import { XMLParser } from "fast-xml-parser";
+import { SaxesParser } from "saxes";
 
 /**
  * XML from a stranger. Only a whole, well-formed document with the root that was asked for counts; anything else is
  * "not that document", never an empty one. No document type, no entities beyond XML's own five and numeric ones, no
- * attributes, and a limit on size.
+ * attributes, and limits on size and depth.
  */
 
 /** A page of 1,000 keys of 1,024 bytes each, written as entities, stays below this. */
 export const MAX_XML_BYTES = 16 * 1024 * 1024;
 
-const parser = new XMLParser({
-  ignoreAttributes: true,
-  ignoreDeclaration: true,
-  ignorePiTags: true,
-  parseTagValue: false,
-  trimValues: false,
-  processEntities: false,
-  removeNSPrefix: true,
-});
+/** Deeper than any document of a store. */
+const MOST_DEPTH = 32;
 
 const decoder = new TextDecoder();
 
@@ -27,18 +20,6 @@ export interface XmlElement {
 
 const isElement = (value: unknown): value is XmlElement =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-const NAMED: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
-
-/** One entity (`amp`, `#34`, `#x22`) as its character; null when it is not one of XML's own. */
-function decodeEntity(name: string): string | null {
-  if (!name.startsWith("#")) return NAMED[name] ?? null;
-  const point = name.startsWith("#x") ? Number.parseInt(name.slice(2), 16) : Number.parseInt(name.slice(1), 10);
-  return point <= 0x10ffff ? String.fromCodePoint(point) : null;
-}
-
-const decodeEntities = (text: string): string =>
-  text.replace(/&(#x[0-9a-fA-F]{1,6}|#[0-9]{1,7}|[a-z]{2,4});/g, (whole, name: string) => decodeEntity(name) ?? whole);
 
 /** The text that can be XML of a store: within the limit, without a document type; otherwise null. */
 function acceptableText(body: Uint8Array): string | null {
@@ -60,19 +41,57 @@ export function looksLikeHtml(contentType: string | undefined, body: Uint8Array)
 export function parseXml(body: Uint8Array): { root: string; element: XmlElement } | null {
   const text = acceptableText(body);
   if (text === null) return null;
-  let parsed: unknown;
   try {
-    parsed = parser.parse(text, true);
+    return readDocument(text);
   } catch {
     return null;
   }
-  if (!isElement(parsed)) return null;
-  const names = Object.keys(parsed).filter((name) => name !== "#text");
-  const root = names[0];
-  if (root === undefined || names.length !== 1) return null;
-  const element = parsed[root];
-  // An element without children is parsed as its text.
-  return { root, element: isElement(element) ? element : {} };
+}
+
+/** An element on its way: its text as long as it has no children, then those by their names. */
+interface Open {
+  name: string;
+  text: string;
+  children: Record<string, unknown> | null;
+}
+
+/** Throws when it is not well-formed. As XML 1.1, which lets a key have any character as a numeric entity. */
+function readDocument(text: string): { root: string; element: XmlElement } | null {
+  const parser = new SaxesParser({ position: false, defaultXMLVersion: "1.1", forceXMLVersion: true });
+  const open: Open[] = [];
+  let found: { root: string; element: XmlElement } | null = null;
+  parser.on("error", (error) => {
+    throw error;
+  });
+  parser.on("opentag", ({ name }) => {
+    if (open.length >= MOST_DEPTH) throw new Error("elements inside of elements without end");
+    open.push({ name: name.slice(name.indexOf(":") + 1), text: "", children: null });
+  });
+  const addText = (more: string) => {
+    const inside = open.at(-1);
+    if (inside !== undefined) inside.text += more;
+  };
+  parser.on("text", addText);
+  parser.on("cdata", addText);
+  parser.on("closetag", () => {
+    const closed = open.pop();
+    if (closed === undefined) return;
+    const outer = open.at(-1);
+    if (outer === undefined) found = { root: closed.name, element: closed.children ?? {} };
+    else addChild(outer, closed);
+  });
+  // In XML 1.1 these end a line, and would become plain line feeds.
+  parser.write(text.replace(/[\x85\u2028]/g, (sign) => `&#${sign.charCodeAt(0)};`)).close();
+  return found;
+}
+
+function addChild(outer: Open, { name, text, children }: Open): void {
+  outer.children ??= Object.create(null) as Record<string, unknown>;
+  const value = children ?? text;
+  const before = outer.children[name];
+  if (before === undefined) outer.children[name] = value;
+  else if (Array.isArray(before)) before.push(value);
+  else outer.children[name] = [before, value];
 }
 
 /** Cheap look at a large document: its root's name when it opens and closes with it, otherwise null. */
@@ -88,7 +107,7 @@ export function rootOf(body: Uint8Array): string | null {
 /** The text of a child element; undefined when it is missing or has children of its own. */
 export function textOf(element: XmlElement, name: string): string | undefined {
   const value = element[name];
-  return typeof value === "string" ? decodeEntities(value) : undefined;
+  return typeof value === "string" ? value : undefined;
 }
 
 /** Every child element of this name, whether there are none, one or many. */

@@ -26,7 +26,7 @@ export const LAW: Readonly<Record<string, Law>> = {
   storage: {
     may: ["storage", "protocol"],
     types: [],
-    packages: [/^node:/, /^@aws-sdk\//, /^@smithy\//, /^fast-xml-parser$/],
+    packages: [/^node:/, /^@aws-sdk\//, /^@smithy\//, /^saxes$/],
   },
   worker: { may: ["worker", "storage", "protocol"], types: ["server"], packages: ALL },
   server: { may: ["server", "storage", "protocol", "prisma"], types: [], packages: ALL },

@@ -17,10 +17,10 @@ export interface EarlyFetches {
 }
 
 /** Of the memory for buffers. */
-const SHARE = 1 / 4;
+const SHARE = 3 / 8;
 /** What each takes besides its bytes, and how many there may be: more than fill any link until a list is there. */
 const OWN_BYTES = 4 * 1024;
-const MOST = 512;
+const MOST = 768;
 /** Where some of them are small, more will be: connections are opened for so many times as many. */
 const MORE_TO_COME = 3;
 

@@ -4,7 +4,7 @@ import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
 import { isPathAddressed, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
-import { ask, type Engine } from "../engine/engine.ts";
+import { ask, warmUp, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 
 /**
@@ -121,6 +121,9 @@ export async function listEarly(
   });
   // What goes wrong there the list itself will tell.
   void peek().catch(() => undefined);
+  // What it names is asked for in the moment that it is there.
+  const next = { count: PEEKED_KEYS, size: "small" } as const;
+  void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
   return listed.finally(() => enough.abort());
 }
 
