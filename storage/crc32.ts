@@ -6,8 +6,8 @@ import { sumToHex } from "./combine-crc32.ts";
  * in hand, in any order; the sum of the file is then put together from theirs (`combine-crc32.ts`).
  */
 
-/** CRC32 of `bytes` as eight lower-case hex digits; `previous` goes on from the sum of the bytes before them. */
-export const crc32Hex = (bytes: Uint8Array, previous = "00000000"): string =>
+/** CRC32 of `bytes` (of a text those of UTF-8) as eight lower-case hex digits; `previous` goes on from the sum of the bytes before them. */
+export const crc32Hex = (bytes: Uint8Array | string, previous = "00000000"): string =>
   sumToHex(crc32(bytes, Number.parseInt(previous, 16)));
 
 /** The sum as S3 headers and XML carry it: base64 of the four bytes, most significant first. */

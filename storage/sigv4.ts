@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
 
 /**
  * AWS Signature Version 4 for S3, and for the service that gives out temporary keys. Own code because a hub signs every part of every node: a signature here costs
@@ -61,33 +61,7 @@ function amzDate(nowMs: number): string {
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}Z`;
 }
 
-const BLOCK_BYTES = 64;
-const SUM_BYTES = 32;
-
-/** An HMAC-SHA256 (RFC 2104) of one key, ready for many texts: two plain sums cost a fifth of an object of the system's for each. */
-interface HmacKey {
-  /** The key, as the inner sum begins with it; its text follows. */
-  readonly inner: Buffer;
-  /** The key, as the outer sum begins with it, and room for the inner sum. */
-  readonly outer: Buffer;
-}
-
-function hmacKey(secret: string | Buffer): HmacKey {
-  const given = Buffer.from(secret);
-  const key = given.length > BLOCK_BYTES ? hash("sha256", given, "buffer") : given;
-  const inner = Buffer.alloc(BLOCK_BYTES, 0x36);
-  const outer = Buffer.alloc(BLOCK_BYTES + SUM_BYTES, 0x5c);
-  for (const [at, byte] of key.entries()) {
-    inner[at] = byte ^ 0x36;
-    outer[at] = byte ^ 0x5c;
-  }
-  return { inner, outer };
-}
-
-function hmac({ inner, outer }: HmacKey, text: string): Buffer {
-  hash("sha256", Buffer.concat([inner, Buffer.from(text)]), "buffer").copy(outer, BLOCK_BYTES);
-  return hash("sha256", outer, "buffer");
-}
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
 
 /** All that the signatures of one moment have in common. */
 interface Stamp {
@@ -99,7 +73,7 @@ interface Stamp {
   date: string;
   /** `20130524/us-east-1/s3/aws4_request` */
   place: string;
-  key: HmacKey;
+  key: KeyObject;
 }
 
 /** The last one of each credential: a hub or a node signs many requests in the same second. */
@@ -121,19 +95,20 @@ function stampOf({ credential, region, service = "s3", nowMs }: SigningScope): S
 }
 
 const MOST_CACHED_KEYS = 256;
-const cachedKeys = new Map<string, HmacKey>();
+/** As objects: from bytes one is made for every signature, which takes five times as long as to sign. */
+const cachedKeys = new Map<string, KeyObject>();
 
 /** The derived key of a credential for one place. Cached by a hash, so that the cache itself holds no secret text. */
 function signingKey(
   { accessKeyId, secretAccessKey }: Credential,
   place: { day: string; region: string; service: string },
-): HmacKey {
+): KeyObject {
   const { day, region, service } = place;
   const cacheKey = hash("sha256", [accessKeyId, secretAccessKey, day, region, service].join("\n"));
   const cached = cachedKeys.get(cacheKey);
   if (cached !== undefined) return cached;
-  let key = hmacKey(`AWS4${secretAccessKey}`);
-  for (const text of [day, region, service, "aws4_request"]) key = hmacKey(hmac(key, text));
+  const bytes = hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, day), region), service), "aws4_request");
+  const key = createSecretKey(bytes);
   if (cachedKeys.size >= MOST_CACHED_KEYS) cachedKeys.clear();
   cachedKeys.set(cacheKey, key);
   return key;
@@ -175,7 +150,8 @@ interface Canonical {
 function signatureOf(request: RequestToSign, { date, place, key }: Stamp, canonical: Canonical): string {
   const { headers, query, payloadHash } = canonical;
   const text = `${request.method}\n${request.path}\n${query}\n${headers.lines}\n${headers.names}\n${payloadHash}`;
-  return hmac(key, `${ALGORITHM}\n${date}\n${place}\n${hash("sha256", text)}`).toString("hex");
+  const toSign = `${ALGORITHM}\n${date}\n${place}\n${hash("sha256", text)}`;
+  return createHmac("sha256", key).update(toSign).digest("hex");
 }
 
 /**

@@ -21,8 +21,10 @@ describe("parseXml", () => {
   });
 
   test("keeps every character that a key may have", () => {
-    const parsed = parseXml(bytes("<R><Key>&#1;a\u0085b\u2028c&#x1F600;<![CDATA[<&>]]></Key></R>"));
-    expect(textOf(parsed?.element ?? {}, "Key")).toBe("\u0001a\u0085b\u2028c\u{1F600}<&>");
+    const keyOf = (text: string) => textOf(parseXml(bytes(`<R><Key>${text}</Key></R>`))?.element ?? {}, "Key");
+    expect(keyOf("&#1;a\u0085b\u2028c&#x1F600;")).toBe("\u0001a\u0085b\u2028c\u{1F600}");
+    expect(keyOf("\u0002\u007fdon\u00e2\u0080\u0099t")).toBe("\u0002\u007fdon\u00e2\u0080\u0099t");
+    expect(keyOf("<![CDATA[<&>\u0080]]>")).toBe("<&>\u0080");
   });
 
   test("keeps spaces that belong to a key", () => {
@@ -43,6 +45,7 @@ describe("parseXml", () => {
     ["a document type", '<!DOCTYPE R [<!ENTITY x "y">]><R><A>&x;</A></R>'],
     ["an entity that nobody knows", "<R><A>&nbsp;</A></R>"],
     ["elements inside of elements without end", `<R>${"<A>".repeat(100)}${"</A>".repeat(100)}</R>`],
+    ["what would become another key", "<R><Key><![CDATA[a\u0085b]]></Key></R>"],
     ["JSON", '{"Code":"AccessDenied"}'],
   ])("refuses %s", (_name, text) => {
     expect(parseXml(bytes(text))).toBeNull();

@@ -55,13 +55,19 @@ interface Open {
   children: Record<string, unknown> | null;
 }
 
-/** Throws when it is not well-formed. As XML 1.1, which lets a key have any character as a numeric entity. */
+/** In XML 1.1 these end a line, and would become plain line feeds. */
+const OTHER_LINE_ENDS = /[\x85\u2028]/g;
+
+/**
+ * Throws when it is not well-formed. As XML 1.1, which lets a key have any character as a numeric entity; and as stores write keys
+ * all the same, any character as it is.
+ */
 function readDocument(text: string): { root: string; element: XmlElement } | null {
   const parser = new SaxesParser({ position: false, defaultXMLVersion: "1.1", forceXMLVersion: true });
   const open: Open[] = [];
   let found: { root: string; element: XmlElement } | null = null;
   parser.on("error", (error) => {
-    throw error;
+    if (error.message !== "disallowed character.") throw error;
   });
   parser.on("opentag", ({ name }) => {
     if (open.length >= MOST_DEPTH) throw new Error("elements inside of elements without end");
@@ -80,8 +86,9 @@ function readDocument(text: string): { root: string; element: XmlElement } | nul
     if (outer === undefined) found = { root: closed.name, element: closed.children ?? {} };
     else addChild(outer, closed);
   });
-  // In XML 1.1 these end a line, and would become plain line feeds.
-  parser.write(text.replace(/[\x85\u2028]/g, (sign) => `&#${sign.charCodeAt(0)};`)).close();
+  const safe = text.replace(OTHER_LINE_ENDS, (sign) => `&#${sign.charCodeAt(0)};`);
+  if (safe.length !== text.length && text.includes("<![CDATA[")) throw new Error("an entity means nothing there");
+  parser.write(safe).close();
   return found;
 }
 

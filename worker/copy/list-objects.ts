@@ -188,9 +188,12 @@ function readObject(row: XmlElement, about: { subject: string; decode: (text: st
   const etag = textOf(row, "ETag")?.trim() ?? "";
   const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
   return {
-    key: about.decode(key),
+    key: own(about.decode(key)),
     sizeBytes,
-    etag: etag === "" ? null : quoteEtag(etag),
+    etag: etag === "" ? null : own(quoteEtag(etag)),
     modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
   };
 }
+
+/** A copy: a piece of a text keeps all of it in memory, and a list of a million names is a thousand pages. */
+const own = (text: string): string => Buffer.from(text).toString();

@@ -55,8 +55,11 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
   const failed = new Set<string>();
   const journal = await openSendJournal(job.journalPath);
   const isSmall = ({ plan }: (typeof planned)[number]) => plan.parts.length <= 1;
+  // What cannot be remembered ahead each file is told when it is its turn.
   const remember = inGroups(planned.filter(isSmall), (group) =>
-    journal.ahead(group.map(({ key, identity, plan: { partBytes } }) => ({ key, identity, partBytes }))),
+    journal
+      .ahead(group.map(({ key, identity, plan: { partBytes } }) => ({ key, identity, partBytes })))
+      .catch(() => undefined),
   );
   try {
     const abandon = (key: string) => async (uploadId: string) => {

@@ -22,9 +22,9 @@ export async function forEachFile<T>(
 }
 
 /**
- * Down, more than may move: some of them are being put in place meanwhile. Up, what has nothing to move is only written down, in
- * a moment; each file more is memory that lives long enough to be costly garbage.
+ * More than may move: some of them are being written down or put in place meanwhile. Up that takes a moment, and each file more is
+ * memory that lives long enough to be costly garbage.
  */
-const SMALL_FILES_AT_A_TIME = { up: MOST_LANES, down: 256 } as const;
+const SMALL_FILES_AT_A_TIME = { up: 128, down: 256 } as const;
 /** Files of two or three parts have to fill a wide gate too. */
 const LARGE_FILES_AT_A_TIME = 32;

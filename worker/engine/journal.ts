@@ -1,10 +1,8 @@
 import { mkdir, open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
-import { crc32 } from "node:zlib";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
-import { sumToHex } from "#storage/combine-crc32.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { diskFault } from "./disk-fault.ts";
 
@@ -35,7 +33,7 @@ const SYNC_EVERY_MS = 20;
 
 const lineOf = (record: unknown): string => {
   const json = JSON.stringify(record);
-  return `${sumToHex(crc32(json))} ${json}\n`;
+  return `${crc32Hex(json)} ${json}\n`;
 };
 
 /** The valid records at the start of `bytes`, and where the first bad line begins. */

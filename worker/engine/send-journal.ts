@@ -60,7 +60,10 @@ export interface SendJournal {
   file(
     about: FileAbout & { abandon?: (uploadId: string) => Promise<void> },
   ): Promise<{ memory: SendMemory; nonce: string }>;
-  /** Remembers many files in one go, those that are not known yet: their turn is soon, and by then `file` need not write. */
+  /**
+   * Remembers many files in one go, those that are not known yet: their turn is soon, and by then `file` need not write. Not
+   * while `file` is asked about one of them.
+   */
   ahead(files: readonly FileAbout[]): Promise<void>;
   /** Uploads that were begun and not finished. */
   unfinished(): { key: string; uploadId: string }[];
@@ -101,8 +104,8 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     },
     ahead: async (wanted) => {
       const lines = wanted.filter(({ key }) => !files.has(key)).map(newFile);
-      for (const line of lines) apply(files, line);
       if (lines.length > 0) await journal.appendAll(lines);
+      for (const line of lines) apply(files, line);
     },
     unfinished: () =>
       [...files].flatMap(([key, { uploadId, sentEtag }]) =>

@@ -77,7 +77,13 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
     request: async (operation) => {
       const ready = keptOf(operation);
       if (ready !== null) return ready;
-      if (source.signNow !== undefined) return source.signNow(operation);
+      if (source.signNow !== undefined) {
+        try {
+          return source.signNow(operation);
+        } catch (error) {
+          throw toFault(error, { op: "sign" });
+        }
+      }
       return new Promise((resolve, reject) => {
         const settle = (answer: SignedRequest | Fault) => (answer instanceof Fault ? reject(answer) : resolve(answer));
         asked.push({ operation, settle });

@@ -184,7 +184,7 @@ export class Connection {
   #sent(body: UploadBody): void {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     if (this.#isOverWhenSent) this.#over();
-    else if (body.lengthBytes <= MOST_SMALL_BYTES) this.#flow?.expect();
+    else if (body.lengthBytes <= MOST_SMALL_BYTES && this.#direct?.isWatched === true) this.#flow?.expect();
   }
 
   /** What woke us; when it was as much as there was room for, there is more. */

@@ -132,6 +132,17 @@ test("the answer to a request that is gone is looked for at ticks where the stor
   expect(near.calls).toEqual([]);
 });
 
+test("an answer that takes far longer than a round trip is left to the socket", async () => {
+  const { flow, calls, receiving, readsOf } = createTicking(0, 120);
+  receiving.hasBegun = false;
+  flow.expect();
+  await vi.advanceTimersByTimeAsync(8 * 120 + 2 * PACE.mostMs);
+  expect(calls).toEqual(["pause", "resume"]);
+  const reads = readsOf();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(readsOf()).toBe(reads);
+});
+
 test("an answer that came before the request was gone is not waited for", async () => {
   const { flow, calls } = createTicking(0, 120);
   flow.expect();

@@ -34,6 +34,9 @@ const FAR = 12;
 /** The shortest tick may be a little more of one: other connections fill the link meanwhile. */
 const FAR_ENOUGH = 7;
 
+/** An answer that takes longer, in round trips, is not looked for at ticks any more. */
+const EXPECTED_TRIPS = 8;
+
 export class Flow implements Paced {
   readonly #options: FlowOptions;
   #burstBytes = 0;
@@ -47,6 +50,7 @@ export class Flow implements Paced {
   #isStopped = false;
   /** The present one. */
   #restMs = 0;
+  #expectsUntil = 0;
   dueAt = 0;
 
   constructor(options: FlowOptions) {
@@ -68,19 +72,20 @@ export class Flow implements Paced {
   }
 
   /**
-   * The request is on its way. Where the store is far its answer may be looked for at ticks: thousands of small objects are as many
-   * answers, and those of one tick wake the process once.
+   * The request is on its way. Where the store is far its answer may be looked for at ticks, for as long as it may take: thousands
+   * of small objects are as many answers, and those of one tick wake the process once.
    */
   expect(): void {
     const { receiving, readNow, pace, trips, socket, pacer, now } = this.#options;
     const roundTripMs = trips.leastMs() ?? 0;
     if (readNow === null || pace.tickMs === 0 || roundTripMs < FAR_ENOUGH * pace.tickMs) return;
     if (this.#isStopped || receiving.hasBegun) return;
-    this.#isResting = true;
     this.#isAtTicks = true;
     socket.pause();
+    const nowMs = now();
+    this.#expectsUntil = nowMs + EXPECTED_TRIPS * roundTripMs;
     this.#restMs = restFor(pace, roundTripMs / FAR);
-    this.dueAt = nextOf(this.#restMs, now());
+    this.dueAt = nextOf(this.#restMs, nowMs);
     pacer.rest(this);
   }
 
@@ -159,6 +164,12 @@ export class Flow implements Paced {
     readNow?.();
     this.#isReadingAtTick = false;
     if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
+    if (!receiving.hasBegun && nowMs >= this.#expectsUntil) {
+      // It may take minutes now.
+      this.#isAtTicks = false;
+      this.wake();
+      return false;
+    }
     this.#isResting = true;
     this.dueAt = nextOf(this.#restMs, nowMs);
     return true;

@@ -26,6 +26,8 @@ export interface DirectSocket {
   read(into: Buffer): number | null;
   /** Whether a read is worth while. Asked now and then, for many sockets at a time, it costs less than a read in vain. */
   hasInput(): boolean;
+  /** Somebody can tell whether it is. */
+  readonly isWatched: boolean;
   /**
    * Bytes of an open file. `took`: how many the kernel had room for. "full": none now; "failed": this way does not go, or not
    * now.
@@ -99,6 +101,9 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
       if (isInputWatched) return inputs.hasInput(fd);
       isInputWatched = inputs.add(fd);
       return true;
+    },
+    get isWatched() {
+      return straight() !== null;
     },
     sendFile: (from) => {
       const fd = descriptor();

@@ -34,7 +34,7 @@ export interface Target {
 
 /** What needs no reading to be a path and a query: the characters of a signed request, and no segment of dots. */
 const PLAIN = /^\/(?!\.)(?:[\w~%?&=-]|\/(?!\.)|(?<!\/)\.)*$/;
-const DOTS = /%2e/i;
+const CODED_DOT = /%2e/i;
 
 /** Reads URLs. Nearly all that one wire sees begin like the one before, and to read one costs as much as to sign it. */
 export function createTargets(): (url: string) => Target {
@@ -42,7 +42,7 @@ export function createTargets(): (url: string) => Target {
   return (text) => {
     if (last !== null && text.startsWith(last.start)) {
       const path = text.slice(last.start.length);
-      if (PLAIN.test(path) && !DOTS.test(path)) return { origin: last.origin, host: last.host, path };
+      if (PLAIN.test(path) && !CODED_DOT.test(path)) return { origin: last.origin, host: last.host, path };
     }
     const url = new URL(text);
     const origin = originOf(url);

@@ -84,6 +84,7 @@ function parseHead(text: string): AnswerHead {
 }
 
 const MOST_NAMES = 256;
+const MOST_NAME_LENGTH = 40;
 /** Stores use the same few names in every answer. */
 const names = new Map<string, string>();
 
@@ -92,8 +93,12 @@ function nameOf(text: string): string {
   const known = names.get(text);
   if (known !== undefined) return known;
   if (!TOKEN.test(text)) throw malformed("a header is malformed");
-  const name = text.toLowerCase();
-  if (names.size < MOST_NAMES) names.set(text, name);
+  if (text.length > MOST_NAME_LENGTH) return text.toLowerCase();
+  if (names.size >= MOST_NAMES) names.clear();
+  // A copy: a piece of a text keeps all of it in memory.
+  const own = Buffer.from(text, "latin1").toString("latin1");
+  const name = own.toLowerCase();
+  names.set(own, name);
   return name;
 }
 
