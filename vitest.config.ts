@@ -40,7 +40,7 @@ export default defineConfig({
           hookTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },
           // Two at a time: most of a test is waiting for programs to start and to end.
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       {
