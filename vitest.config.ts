@@ -39,7 +39,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },
-          // Two at a time: most of a test is waiting for programs to start and to end.
+          // Three at a time: most of a test is waiting for programs to start and to end.
           maxWorkers: 3,
         },
       },

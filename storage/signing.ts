@@ -93,14 +93,20 @@ export function locate(access: StoreAccess, key: string): { origin: string; path
       detail: "a URL cannot carry '.' or '..' as a segment",
     });
   }
-  const { origin, root } = rootOf(access);
+  const { origin, root } = bucketRoot(access);
   return { origin, path: root + encodeKey(key) };
+}
+
+/** Where the bucket itself lives, for what is asked of all of it. */
+export function locateBucket(access: StoreAccess): { origin: string; path: string } {
+  const { origin, root } = bucketRoot(access);
+  return { origin, path: root === "/" ? root : root.slice(0, -1) };
 }
 
 const roots = new WeakMap<StoreAccess, { origin: string; root: string }>();
 
 /** Where all keys of a bucket live; `root` ends with a slash. Found once: it is asked for with every signature. */
-function rootOf(access: StoreAccess): { origin: string; root: string } {
+function bucketRoot(access: StoreAccess): { origin: string; root: string } {
   const known = roots.get(access);
   if (known !== undefined) return known;
   const { protocol, host } = new URL(access.endpoint);

@@ -87,8 +87,7 @@ function stampOf({ credential, region, service = "s3", nowMs }: SigningScope): S
   }
   const date = amzDate(nowMs);
   const day = date.slice(0, 8);
-  const isSameKey = known?.date.startsWith(day) === true && known.region === region && known.service === service;
-  const key = isSameKey ? known.key : signingKey(credential, { day, region, service });
+  const key = signingKey(credential, { day, region, service });
   const stamp = { second, region, service, date, place: `${day}/${region}/${service}/aws4_request`, key };
   stamps.set(credential, stamp);
   return stamp;

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/faults.ts";
-import { isPathAddressed, type StoreAccess } from "#storage/signing.ts";
+import { locateBucket, type StoreAccess } from "#storage/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
 import { ask, warmUp, type Engine } from "../engine/engine.ts";
@@ -139,11 +139,8 @@ const unexpected = (subject: string, detail: string): Fault =>
 
 function urlOf(from: From, query: QueryPairs): string {
   const { access, credential } = from;
-  const { protocol, host } = new URL(access.endpoint);
-  const byPath = isPathAddressed(access);
-  const origin = byPath ? `${protocol}//${host}` : `${protocol}//${access.bucket}.${host}`;
   return presign(
-    { method: "GET", origin, path: byPath ? `/${access.bucket}` : "/", query, headers: {} },
+    { method: "GET", ...locateBucket(access), query, headers: {} },
     { credential, region: access.region, nowMs: from.now(), lifetimeMs: LIFETIME_MS },
   );
 }

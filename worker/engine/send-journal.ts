@@ -119,12 +119,18 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
   };
 }
 
+interface MemoryAbout {
+  key: string;
+  wasKnown: boolean;
+  write(line: Line): Promise<void>;
+}
+
 /** What is remembered of one file. */
 class Memory implements SendMemory {
   readonly #file: Remembered;
-  readonly #about: { key: string; wasKnown: boolean; write: (line: Line) => Promise<void> };
+  readonly #about: MemoryAbout;
 
-  constructor(file: Remembered, about: { key: string; wasKnown: boolean; write: (line: Line) => Promise<void> }) {
+  constructor(file: Remembered, about: MemoryAbout) {
     this.#file = file;
     this.#about = about;
   }

@@ -1,7 +1,7 @@
 import { isFault } from "#protocol/fault.ts";
 import type { SignedRequest } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
-import { locate } from "#storage/signing.ts";
+import { locate, locateBucket } from "#storage/signing.ts";
 import { presign, type QueryPairs } from "#storage/sigv4.ts";
 import { ask, doubtSkew } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
@@ -55,9 +55,7 @@ function signQuestion(bench: Bench, question: Question): SignedRequest {
 
 function placeOf(access: Bench["access"], at: Question["at"]): { origin: string; path: string } {
   if (typeof at === "object") return locate(access, at.key);
+  if (at === "bucket") return locateBucket(access);
   const { protocol, host } = new URL(access.endpoint);
-  if (at === "service") return { origin: `${protocol}//${host}`, path: "/" };
-  // The place of a key, without the key.
-  const { origin, path } = locate(access, "k");
-  return { origin, path: path.length > 2 ? path.slice(0, -2) : "/" };
+  return { origin: `${protocol}//${host}`, path: "/" };
 }

@@ -42,7 +42,7 @@ const MOST_IN_A_ROW = 4;
 const NEAR_MS = 5;
 const FAR_GATHER_BYTES = 256 * 1024;
 /** Of a body up to this length the answer follows soon; that of a longer one may take seconds. */
-const MOST_SMALL_BYTES = 1024 * 1024;
+const SOON_ANSWERED_BYTES = 1024 * 1024;
 /** Bodies up to this length go out in one piece with the head. */
 const SMALL_BODY_BYTES = 64 * 1024;
 export class Connection {
@@ -184,7 +184,7 @@ export class Connection {
   #sent(body: UploadBody): void {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
     if (this.#isOverWhenSent) this.#over();
-    else if (body.lengthBytes <= MOST_SMALL_BYTES && this.#direct?.isWatched === true) this.#flow?.expect();
+    else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#direct?.isWatched === true) this.#flow?.expect();
   }
 
   /** What woke us; when it was as much as there was room for, there is more. */

@@ -76,10 +76,9 @@ export class Flow implements Paced {
    * of small objects are as many answers, and those of one tick wake the process once.
    */
   expect(): void {
-    const { receiving, readNow, pace, trips, socket, pacer, now } = this.#options;
+    const { receiving, pace, trips, socket, pacer, now } = this.#options;
     const roundTripMs = trips.leastMs() ?? 0;
-    if (readNow === null || pace.tickMs === 0 || roundTripMs < FAR_ENOUGH * pace.tickMs) return;
-    if (this.#isStopped || receiving.hasBegun) return;
+    if (!this.#isFar(roundTripMs) || this.#isStopped || receiving.hasBegun) return;
     this.#isAtTicks = true;
     socket.pause();
     const nowMs = now();
@@ -101,9 +100,7 @@ export class Flow implements Paced {
     if (this.#isStopped) return false;
     if (!receiving.isFlowing) {
       // The sink is busy, or this was the end, or no body for a sink: the socket goes on by itself when it may.
-      const wasAtTicks = this.#isAtTicks;
-      this.#isAtTicks = false;
-      if (wasAtTicks) this.wake();
+      this.#leaveTicks();
       return false;
     }
     this.#bytesSinceRest += burst;
@@ -114,7 +111,7 @@ export class Flow implements Paced {
     const isOld = this.#broughtBytes >= pace.growBytes;
     const isLong = receiving.leftBytes > LONG * pace.aimBytes;
     const roundTripMs = trips.leastMs() ?? 0;
-    const mayTick = readNow !== null && roundTripMs >= FAR_ENOUGH * pace.tickMs && (isLong || this.#isAtTicks);
+    const mayTick = this.#isFar(roundTripMs) && (isLong || this.#isAtTicks);
     const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
     if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
@@ -124,10 +121,7 @@ export class Flow implements Paced {
       if (!this.#isAtTicks) socket.pause();
       this.#isAtTicks = readNow !== null;
     } else {
-      if (this.#isAtTicks) {
-        this.#isAtTicks = false;
-        this.wake();
-      }
+      this.#leaveTicks();
       if (receiving.waitingSince === Infinity) return false;
     }
     this.#bytesSinceRest = 0;
@@ -157,7 +151,7 @@ export class Flow implements Paced {
   #readAtTick(nowMs: number): boolean {
     const { receiving, readNow } = this.#options;
     if (receiving.isHeld) {
-      this.#isAtTicks = false;
+      this.#leaveTicks();
       return false;
     }
     this.#isReadingAtTick = true;
@@ -166,13 +160,25 @@ export class Flow implements Paced {
     if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
     if (!receiving.hasBegun && nowMs >= this.#expectsUntil) {
       // It may take minutes now.
-      this.#isAtTicks = false;
-      this.wake();
+      this.#leaveTicks();
       return false;
     }
     this.#isResting = true;
     this.dueAt = nextOf(this.#restMs, nowMs);
     return true;
+  }
+
+  /** The socket reads by itself again, as soon as it may. */
+  #leaveTicks(): void {
+    if (!this.#isAtTicks) return;
+    this.#isAtTicks = false;
+    this.wake();
+  }
+
+  /** So far away that the shortest tick is nothing beside a round trip. */
+  #isFar(roundTripMs: number): boolean {
+    const { readNow, pace } = this.#options;
+    return readNow !== null && pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
   }
 
   /** Reads on, unless this is the time to rest or the sink is busy. */
