@@ -4,11 +4,11 @@ import { crc32Hex, readObjectSum, type ObjectSum } from "#storage/crc32.ts";
 import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing.ts";
 import type { Engine } from "../engine/engine.ts";
 import { fetchRange, type WantedRange } from "../engine/fetch-range.ts";
+import { isSmallFor, smallBuffersOf } from "../engine/lend-buffers.ts";
 import { pay } from "../engine/limiter.ts";
 import { createPins } from "../engine/pins.ts";
 import type { Piece } from "../engine/receive.ts";
 import { operationOf } from "../engine/sign-ahead.ts";
-import { createSmallBuffers, type SmallBuffers } from "./lend-buffers.ts";
 
 /**
  * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part
@@ -25,22 +25,9 @@ export interface Fetched {
   release(): void;
 }
 
-const MOST_BYTES = 128 * 1024;
-/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way. */
-const FIT_INTO_MEMORY = 1024;
-/** What is kept of it for the next ones. */
-const KEPT_SHARE = 1 / 4;
-const lent = new WeakMap<Engine, SmallBuffers>();
-
-function buffersOf(engine: Engine): SmallBuffers {
-  const buffers = lent.get(engine) ?? createSmallBuffers(engine.memoryBytes * KEPT_SHARE);
-  lent.set(engine, buffers);
-  return buffers;
-}
-
 /** Whether an object can be fetched so: all of it is one piece, and small. */
-export const isFetchable = ({ memoryBytes }: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
-  length > 0 && length <= Math.min(MOST_BYTES, memoryBytes / FIT_INTO_MEMORY) && sealed === undefined;
+export const isFetchable = (engine: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
+  isSmallFor(engine, length) && sealed === undefined;
 
 interface Attempt {
   signal: AbortSignal;
@@ -129,7 +116,7 @@ async function fetchBy(
   const { signal, operation } = about;
   const { key, objectOffset: offset, length } = piece;
   const lane = engine.limiter.lane({ isOpen: true });
-  const buffers = buffersOf(engine);
+  const buffers = smallBuffersOf(engine);
   const whole = buffers.lend(length);
   const bytes = whole.subarray(0, length);
   let received = 0;

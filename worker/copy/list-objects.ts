@@ -52,9 +52,8 @@ export async function* listPages(
   const subject = `${from.access.bucket}/${prefix}`;
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
-  let token: string | null = null;
   let keys = about.firstKeys ?? MOST_KEYS;
-  do {
+  const askFor = (token: string | null) => {
     const query: QueryPairs = [
       ["list-type", "2"],
       // XML cannot carry every character that a key may have.
@@ -64,7 +63,8 @@ export async function* listPages(
       ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
       ...(token === null ? [] : [["continuation-token", token] as const]),
     ];
-    const page = await withRetry(engine.retrier, { signal, patience }, async () => {
+    keys *= 2;
+    return withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
       const request = {
         method: "GET",
@@ -74,13 +74,18 @@ export async function* listPages(
       } as const;
       return readPage(await ask(engine, { signedFor, request, op: OP, subject, signal }), { subject, prefix });
     });
+  };
+  for (let asked: ReturnType<typeof askFor> | null = askFor(null); asked !== null;) {
+    const page: Awaited<ReturnType<typeof askFor>> = await asked;
+    const { next } = page;
     patience.progressed();
+    if (next !== null && seen.has(next)) throw unexpected(subject, "a page that leads in a circle");
+    if (next !== null) seen.add(next);
+    // Before this one is looked at: the way is long, and on the connection that brought this one it is a wide one by now.
+    asked = next === null ? null : askFor(next);
+    asked?.catch(() => undefined);
     yield page;
-    token = page.next;
-    if (token !== null && seen.has(token)) throw unexpected(subject, "a page that leads in a circle");
-    if (token !== null) seen.add(token);
-    keys *= 2;
-  } while (token !== null);
+  }
 }
 
 /** All objects under a prefix. `onPage` is shown those of each page as they come. Faults: those of `listPages`. */

@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
 import { closeFile, openFile, renameFile, statFile } from "../engine/at-once.ts";
-import { jitter } from "../engine/breaker.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ReceiveMemory, ReceiveWatch } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
+import { waitAfter } from "../engine/retry.ts";
 import { fetchSmall, type Fetched } from "./fetch-small.ts";
 import type { Expected } from "./facts.ts";
 
@@ -104,8 +104,8 @@ async function fetchCounted(engine: Engine, { piece, early, watch }: SmallFile):
     watch.onRetry(error);
     const { clock, onTrouble } = engine.retrier;
     onTrouble?.(error);
-    const waitMs = Math.max(error.context.retryAfterMs ?? 0, error.retry === "now" ? 0 : jitter(clock, 1));
-    if (waitMs > 0) await clock.sleep(Math.min(waitMs, MOST_WAIT_MS), watch.signal);
+    const waitMs = waitAfter(clock, error, { tries: 1, atOnce: error.retry === "now" });
+    if (waitMs > 0) await clock.sleep(waitMs, watch.signal);
     return null;
   }
 }
@@ -134,7 +134,6 @@ function isRight(fetched: Fetched, piece: Piece, expected: Expected): boolean {
   }
 }
 
-const MOST_WAIT_MS = 60_000;
 const sync = promisify(fdatasync);
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 

@@ -22,7 +22,7 @@ export interface Breaker {
   downMs(): number;
 }
 
-type Ticket = "probe" | "free";
+export type Ticket = "probe" | "free";
 
 const FIRST_WAIT_MS = 100;
 const MAX_WAIT_MS = 5_000;

@@ -16,7 +16,7 @@ import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
 import { createSignatures, type Signatures } from "./signatures.ts";
-import { createWire, type Exchange, type Sink, type UploadBody, type Wire } from "./http/wire.ts";
+import { createWire, type Exchange, type Sink, type Wire } from "./http/wire.ts";
 
 /**
  * What moves bytes in one direction: connections, the gate that bounds them, the helm that sets its width, limiter, meter,
@@ -146,11 +146,12 @@ export function createEngine(options: EngineOptions): Engine {
 export interface Call {
   operation: Operation;
   signal: AbortSignal;
-  body?: Buffer | UploadBody;
+  body?: Exchange["body"];
   headers?: Record<string, string>;
   sink?: Sink;
-  /** As that of an `Exchange`. */
+  /** As those of an `Exchange`. */
   onAgain?: () => void;
+  onBegun?: Exchange["onBegun"];
 }
 
 /** These succeed once; their signatures are of no use afterwards and would only fill the memory. */
@@ -162,20 +163,12 @@ export async function callStore<T>(
   call: Call,
   read: (answer: HttpAnswer, subject: string, request: SignedRequest) => T,
 ): Promise<T> {
-  const { operation, signal, body, headers, sink, onAgain } = call;
+  const { operation, signal, body, headers, sink, onAgain, onBegun } = call;
   const { signedFor } = engine.store;
-  const request = await engine.signatures.request(operation);
-  const answer = await ask(engine, {
-    signedFor,
-    request,
-    op: S3_NAMES[operation.op],
-    subject: operation.key,
-    signal,
-    ...(body === undefined ? {} : { body }),
-    ...(headers === undefined ? {} : { headers }),
-    ...(onAgain === undefined ? {} : { onAgain }),
-    ...(sink === undefined ? {} : { sink }),
-  });
+  const request = engine.signatures.now(operation) ?? (await engine.signatures.request(operation));
+  const [op, subject] = [S3_NAMES[operation.op], operation.key];
+  const exchange = { signedFor, request, op, subject, signal, body, headers, sink, onAgain, onBegun };
+  const answer = await ask(engine, exchange);
   try {
     const result = read(answer, operation.key, request);
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
@@ -193,16 +186,16 @@ export async function callStore<T>(
  */
 export async function ask(
   engine: Engine,
-  exchange: Exchange & { sink?: Sink; signedFor: number },
+  exchange: Exchange & { sink?: Sink | undefined; signedFor: number },
 ): Promise<HttpAnswer> {
-  const { sink, signedFor, ...plain } = exchange;
+  const { sink, signedFor } = exchange;
   const sentAtMs = engine.wallNow();
-  const answer = await (sink === undefined ? engine.wire.send(plain) : engine.wire.fetch({ ...plain, sink }));
+  const answer = await (sink === undefined ? engine.wire.send(exchange) : engine.wire.fetch({ ...exchange, sink }));
   if (engine.store.observe({ answer, sentAtMs, receivedAtMs: engine.wallNow() }) === "sign again") {
     engine.signatures.forgetAll();
   }
   if (answer.status >= 300 && signedFor !== engine.store.signedFor) {
-    const { op, subject } = plain;
+    const { op, subject } = exchange;
     const detail = "it was signed by a wrong clock or for another region";
     throw new Fault("SIGNATURE_EXPIRED", { op, subject, status: answer.status, detail });
   }

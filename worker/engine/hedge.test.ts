@@ -250,3 +250,33 @@ test("what may not make room is neither shed nor counted among what would have t
   tries[0]?.end("landed");
   await expect(flown).resolves.toBe("landed");
 });
+
+test("a small file that somebody else sends is told to go again when it is late, once, and teaches how long one takes", async () => {
+  const { hedges, gate } = createTrial();
+  const told: string[] = [];
+  const follow = (name: string) =>
+    hedges.follow({
+      lengthBytes: 100,
+      mayRepeat: () => true,
+      hedge: () => void told.push(`${name} again`),
+      shed: () => void told.push(`${name} shed`),
+    });
+  for (let before = 0; before < 3; before++) {
+    const following = follow("earlier");
+    await vi.advanceTimersByTimeAsync(200);
+    following.leave(true);
+  }
+  const late = follow("late");
+  await vi.advanceTimersByTimeAsync(500);
+  expect(told).toEqual([]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(told).toEqual(["late again"]);
+  late.leave(true);
+  const gone = follow("gone");
+  gone.moved(100);
+  follow("waiting").moved(99);
+  expect(hedges.lengthBytes()).toBe(100);
+  hedges.shed(0);
+  expect(told.slice(1)).toEqual(["waiting shed"]);
+  expect(gate.held).toBe(0);
+});

@@ -22,6 +22,8 @@ export interface Hedges {
    * the first attempt's failure when neither succeeds.
    */
   run<T>(flight: Flight<T>): Promise<T>;
+  /** Watches over a small file whose sending is somebody else's business. */
+  follow(small: Followed): Following;
   /** Length of the longest on its way that may be shed; null when there is none. */
   lengthBytes(): number | null;
   /** Ends all but `width` of those on their way, the ones that have moved least: they reject with `SHED`. */
@@ -43,6 +45,24 @@ export interface Flight<T> {
   lengthBytes: number;
   /** Tells `onMoved` of every byte that went out. */
   attempt(about: { signal: AbortSignal; isHedge: boolean; onMoved(bytes: number): void }): Promise<T>;
+}
+
+/** A small file, all of which is gone at once. */
+export interface Followed {
+  lengthBytes: number;
+  /** As that of a `Flight`. */
+  mayRepeat(): boolean;
+  /** It is late: to be sent once more beside the first try. At most once. */
+  hedge(): void;
+  /** To be ended, to make room for others. */
+  shed(): void;
+}
+
+export interface Following {
+  /** So many bytes of it are gone. */
+  moved(bytes: number): void;
+  /** It is over. `hasLanded`: it got there, which tells how long one of its kind takes. */
+  leave(hasLanded: boolean): void;
 }
 
 /** Late is: longer than this times the middle one of its siblings, and a little more. */
@@ -98,6 +118,9 @@ export function createHedges(parts: {
   let landed: { lengthBytes: number; tookMs: number }[] = [];
   let timer: NodeJS.Timeout | null = null;
 
+  const hasLanded = (lengthBytes: number, tookMs: number) => {
+    landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes, tookMs }];
+  };
   /** Milliseconds that a part of this length usually takes; null when too few are known. */
   const usualMs = (lengthBytes: number): number | null => {
     const alike = landed.filter((other) => other.lengthBytes === lengthBytes).map(({ tookMs }) => tookMs);
@@ -161,6 +184,10 @@ export function createHedges(parts: {
     if (latest !== null && room.isFree()) latest.hedge();
   };
 
+  const watch = () => {
+    timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+  };
+
   return {
     lengthBytes: () => {
       let longest: number | null = null;
@@ -174,8 +201,39 @@ export function createHedges(parts: {
         .sort((a, b) => a.movedBytes - b.movedBytes);
       for (const flight of byMoved.slice(0, Math.max(0, flying.size - width))) flight.shed();
     },
+    follow: ({ lengthBytes, mayRepeat, hedge, shed }) => {
+      watch();
+      const startedAt = clock.now();
+      const me: Flying = {
+        lengthBytes,
+        startedAt,
+        movedBytes: 0,
+        isHedged: false,
+        isSmall: true,
+        mayShed: true,
+        mayRepeat,
+        // It is gone before that could help.
+        wasBegunAnew: true,
+        hedge: () => {
+          me.isHedged = true;
+          hedge();
+        },
+        beginAnew: () => undefined,
+        shed,
+      };
+      flying.add(me);
+      return {
+        moved: (bytes) => {
+          me.movedBytes += bytes;
+        },
+        leave: (isThere) => {
+          flying.delete(me);
+          if (isThere) hasLanded(lengthBytes, clock.now() - startedAt);
+        },
+      };
+    },
     run: async <T>(flight: Flight<T>): Promise<T> => {
-      timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+      watch();
       const stops: AbortController[] = [];
       const running = new Set<Promise<void>>();
       const startedAt = clock.now();
@@ -187,8 +245,7 @@ export function createHedges(parts: {
         isWon = true;
         flying.delete(me);
         for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
-        const tookMs = clock.now() - startedAt;
-        landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes: flight.lengthBytes, tookMs }];
+        hasLanded(flight.lengthBytes, clock.now() - startedAt);
         // Nothing of the loser may still read from the file when the winner is reported.
         await Promise.allSettled(running);
         outcome.resolve(result);

@@ -1,6 +1,6 @@
 import { Fault, toFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
-import { createBreaker, jitter, type Breaker } from "./breaker.ts";
+import { createBreaker, jitter, type Breaker, type Ticket } from "./breaker.ts";
 import { throwIfAborted, type Clock } from "./clock.ts";
 
 /**
@@ -50,6 +50,23 @@ export function createPatience(clock: Clock): Patience {
 
 /** Faults that say the way to the store is broken, as opposed to the store having an opinion. */
 const LINK_FAULTS: ReadonlySet<FaultCode> = new Set(["LINK_DOWN", "NAME_NOT_RESOLVED", "INTERCEPTED"]);
+
+/** What a failure says of the way to the store. `ticket`: what the breaker gave; "free" where it was not asked. */
+export function tellLink(retrier: Retrier, fault: Fault, ticket: Ticket): void {
+  const { breaker } = retrier;
+  if (LINK_FAULTS.has(fault.code)) {
+    retrier.linkFault = fault;
+    breaker.down(ticket);
+  } else breaker.up();
+}
+
+/** Longest a failed try waits, whatever the store asks for. */
+const MOST_WAIT_MS = 60_000;
+
+/** Milliseconds to wait after a fault. `atOnce`: not at all, unless the store asks for it. */
+export const waitAfter = (clock: Clock, fault: Fault, { tries, atOnce }: { tries: number; atOnce: boolean }): number =>
+  Math.min(MOST_WAIT_MS, Math.max(fault.context.retryAfterMs ?? 0, atOnce ? 0 : jitter(clock, tries)));
+
 /** Wrong bytes are fetched or sent again twice; a third time means that they will stay wrong. */
 const MOST_MISMATCHES = 2;
 /** A fault that may be retried at once gets a wait after this many times in a row. */
@@ -86,10 +103,7 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
         throwIfAborted(context.signal);
       }
       const fault = toFault(error);
-      if (LINK_FAULTS.has(fault.code)) {
-        retrier.linkFault = fault;
-        breaker.down(ticket);
-      } else breaker.up();
+      tellLink(retrier, fault, ticket);
       if (fault.retry === "never") throw fault;
       const advice = retrier.hopeless.get(fault.code);
       if (advice !== undefined) throw new Fault(fault.code, { ...fault.context, detail: advice, cause: fault });
@@ -100,9 +114,9 @@ export async function withRetry<T>(retrier: Retrier, context: Attempting, work: 
       retrier.onTrouble?.(fault);
       tries++;
       const atOnce = fault.retry === "now" && tries <= MOST_AT_ONCE;
-      const waitMs = Math.max(fault.context.retryAfterMs ?? 0, atOnce ? 0 : jitter(clock, tries));
+      const waitMs = waitAfter(clock, fault, { tries, atOnce });
       // While the link is down the breaker decides who waits how long.
-      if (waitMs > 0 && !breaker.isDown) await clock.sleep(Math.min(waitMs, 60_000), context.signal);
+      if (waitMs > 0 && !breaker.isDown) await clock.sleep(waitMs, context.signal);
     }
   }
 }

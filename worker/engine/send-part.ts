@@ -206,7 +206,11 @@ async function attemptPart(engine: Engine, job: SendJob, about: PartAttempt): Pr
 }
 
 /** An object that is there already may be ours: an earlier try arrived although its answer did not. */
-async function arrivedBefore(engine: Engine, job: SendJob, error: unknown): Promise<{ etag: string; isSure: boolean }> {
+export async function arrivedBefore(
+  engine: Engine,
+  job: SendJob,
+  error: unknown,
+): Promise<{ etag: string; isSure: boolean }> {
   if (!isFault(error) || error.code !== "ALREADY_EXISTS" || job.plan.parts.length > 1) throw error;
   const etag = await findOurs(engine, job);
   if (etag === null) throw error;

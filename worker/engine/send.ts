@@ -12,6 +12,7 @@ import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
 import { attempting, type SendJob, type SentPart } from "./send-job.ts";
 import { isDone, sendPart, sumAhead } from "./send-part.ts";
+import { sendSmall, smallPartOf, type SentSmall } from "./send-small.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
 /**
@@ -34,11 +35,19 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
   if (job.plan.parts.length === 0) return [];
   for (const part of job.plan.parts) if (job.memory.parts.has(part.partNumber)) job.watch.onPart(part, "kept");
   if (job.memory.sentEtag !== null) return extentsOf(job, job.memory.sentEtag);
+  const small = smallPartOf(engine, job);
+  const sent = small === null ? "left" : await sendSmall(engine, job, small);
+  if (typeof sent === "object") {
+    const etag = await etagOfSmall(engine, job, sent);
+    await job.memory.finish(etag, sent.crc32);
+    engine.signatures.forget({ op: "head", key: job.key });
+    return extentsOf(job, etag);
+  }
   const source = await (job.open ?? (() => openFileSource(job)))();
   try {
     const whole = job.plan.parts.length === 1;
     const { etag, crc32 } = whole
-      ? await sendWhole(engine, job, source)
+      ? await sendWhole(engine, job, { source, wasTried: sent === "tried" })
       : { etag: await sendParts(engine, job, source), crc32: undefined };
     await source.assertUnchanged();
     await job.memory.finish(etag, crc32);
@@ -58,13 +67,20 @@ function extentsOf(job: SendJob, etag: string): Extent[] {
   });
 }
 
+/** What leaves a question open is written down before it is asked. */
+async function etagOfSmall(engine: Engine, job: SendJob, { etag, crc32, isSure }: SentSmall): Promise<string> {
+  if (isSure) return etag;
+  await job.memory.acknowledge(1, { etag, crc32 });
+  return verifySent(engine, job);
+}
+
 const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
 
 /** `crc32` of what has not been written down. */
 async function sendWhole(
   engine: Engine,
   job: SendJob,
-  source: SendSource,
+  { source, wasTried }: { source: SendSource; wasTried: boolean },
 ): Promise<{ etag: string; crc32: string | undefined }> {
   const part = job.plan.parts[0];
   if (part === undefined) throw new Fault("INTERNAL", { op: "send", subject: job.key });
@@ -76,7 +92,7 @@ async function sendWhole(
   }
   const sent = await sendPart(engine, job, { part, source, ahead: NOTHING_AHEAD });
   const crc32 = isDone(job, sent) ? sent.crc32 : undefined;
-  return { etag: sent.isSure && !wasSent ? sent.etag : await verifySent(engine, job), crc32 };
+  return { etag: sent.isSure && !wasSent && !wasTried ? sent.etag : await verifySent(engine, job), crc32 };
 }
 
 async function sendParts(engine: Engine, job: SendJob, source: SendSource): Promise<string> {

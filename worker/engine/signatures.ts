@@ -9,6 +9,8 @@ import type { RequestSource } from "#storage/signing.ts";
 export interface Signatures {
   /** Faults: those of the source. */
   request(operation: Operation): Promise<SignedRequest>;
+  /** What is in hand, or can be signed here; null where somebody has to be asked. Faults: those of the source. */
+  now(operation: Operation): SignedRequest | null;
   /** Signs and keeps; what cannot be signed now is signed when it is needed. Returns how many are in hand. */
   prepare(operations: readonly Operation[]): Promise<number>;
   /** The store did not accept it, or it is no longer needed. */
@@ -48,6 +50,15 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
     kept.delete(name);
     return null;
   };
+  const now = (operation: Operation): SignedRequest | null => {
+    const ready = keptOf(operation);
+    if (ready !== null || source.signNow === undefined) return ready;
+    try {
+      return source.signNow(operation);
+    } catch (error) {
+      throw toFault(error, { op: "sign" });
+    }
+  };
   const sign = async (operations: readonly Operation[]) => {
     const requests = await source.sign(operations);
     if (requests.length !== operations.length) {
@@ -74,16 +85,10 @@ export function createSignatures(source: RequestSource, signerNow: () => number)
     get kept() {
       return kept.size;
     },
+    now,
     request: async (operation) => {
-      const ready = keptOf(operation);
+      const ready = now(operation);
       if (ready !== null) return ready;
-      if (source.signNow !== undefined) {
-        try {
-          return source.signNow(operation);
-        } catch (error) {
-          throw toFault(error, { op: "sign" });
-        }
-      }
       return new Promise((resolve, reject) => {
         const settle = (answer: SignedRequest | Fault) => (answer instanceof Fault ? reject(answer) : resolve(answer));
         asked.push({ operation, settle });

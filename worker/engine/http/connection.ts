@@ -1,14 +1,16 @@
 import type { Socket } from "node:net";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { faultOfNetwork } from "#storage/faults.ts";
-import type { UploadBody } from "./exchange.ts";
+import { HeldBody, type UploadBody } from "./exchange.ts";
 import { Flow } from "./flow.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import { openSocket, type Origin } from "./open-socket.ts";
 import { restAfter } from "./parse-answer.ts";
 import { Receiving, type ReceivingEvents } from "./receiving.ts";
-import { answerWaitMs, bodyOf, Sending, type SendingEvents } from "./sending.ts";
+import { SendingHeld } from "./sending-held.ts";
+import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
 import { createSilence, type Silence } from "./silence.ts";
+import { Tap } from "./tap.ts";
 import type { Shared, Task } from "./task.ts";
 
 /**
@@ -57,8 +59,9 @@ export class Connection {
   #task: Task | null = null;
   #receiving: Receiving | null = null;
   #flow: Flow | null = null;
-  #sending: Sending | null = null;
-  /** When a request without a body was sent, until the first byte of its answer. */
+  #sending: GoingOut | null = null;
+  readonly #tap: Tap;
+  /** When a request was in the kernel's hands, until the first byte of its answer. */
   #askedAt: number | null = null;
   /** The answer is whole, and the kernel's word on our last bytes is still to come. */
   #isOverWhenSent = false;
@@ -78,7 +81,7 @@ export class Connection {
     onHead: () => this.#headCame(),
     onHold: () => {
       this.#silence.hold();
-      this.#socket.pause();
+      this.#tap.pause();
     },
     onGoOn: () => this.#silence.goOn(),
     onHungry: () => this.#flow?.wake(),
@@ -107,7 +110,8 @@ export class Connection {
       .on("end", () => this.#ended())
       .on("error", (error) => this.#broken(error))
       .on("close", () => this.#closed());
-    this.#socket.resume();
+    this.#tap = new Tap(this.#socket);
+    this.#tap.resume();
   }
 
   get isConnecting(): boolean {
@@ -153,17 +157,31 @@ export class Connection {
     const broughtBytes = this.#broughtBytes;
     const direct = this.#direct;
     const readNow = direct === null ? null : () => direct.hasInput() && this.#readDirectly(receiving);
-    this.#flow = new Flow({ socket: this.#socket, readNow, receiving, pacer, pace, trips, now, broughtBytes, onFault });
+    const about = { pacer, pace, trips, now };
+    const flow = new Flow({ socket: this.#tap, readNow, receiving, broughtBytes, onFault, ...about });
+    this.#flow = flow;
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
-      this.#socket.write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+      this.#write(Buffer.concat([Buffer.from(head, "latin1"), body]));
+    } else if (body instanceof HeldBody) {
+      const sending = new SendingHeld(body);
+      this.#sending = sending;
+      sending.send(head, { socket: this.#socket, direct, events: this.#asking });
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
+    // It may have rested for a moment only.
+    if (!flow.isAtTicks) this.#tap.resume();
+  }
+
+  /** What the kernel has no room for goes when it has. */
+  #write(bytes: Buffer): void {
+    const took = this.#direct?.write(bytes) ?? 0;
+    if (took < bytes.length) this.#socket.write(bytes.subarray(took));
   }
 
   #send(head: string, body: UploadBody): void {
     const { buffers, disk, now } = this.#shared;
     try {
-      this.#sending = new Sending({
+      const sending = new Sending({
         socket: this.#socket,
         direct: this.#direct,
         disk,
@@ -174,15 +192,17 @@ export class Connection {
         now,
         events: this.#asking,
       });
-      this.#sending.next();
+      this.#sending = sending;
+      sending.next();
     } catch (error) {
       this.#failed(error);
     }
   }
 
   /** All bytes are in the kernel's hands. */
-  #sent(body: UploadBody): void {
+  #sent(body: SentBody): void {
     this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
+    this.#askedAt = body.lengthBytes <= SOON_ANSWERED_BYTES ? this.#shared.now() : null;
     if (this.#isOverWhenSent) this.#over();
     else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#direct?.isWatched === true) this.#flow?.expect();
   }
@@ -207,8 +227,11 @@ export class Connection {
       return true;
     }
     if (this.#askedAt !== null) {
-      this.#shared.trips.add(this.#shared.now() - this.#askedAt);
+      const { trips, now } = this.#shared;
+      const tookMs = now() - this.#askedAt;
       this.#askedAt = null;
+      trips.answered(tookMs);
+      if (this.#sending === null) trips.add(tookMs);
     }
     flow.came(count);
     try {
@@ -275,11 +298,17 @@ export class Connection {
     this.#state = "idle";
     this.#freeAt = this.#shared.now();
     this.idleUntil = until;
-    // To see when the other side closes it.
-    this.#socket.resume();
-    this.#socket.unref();
     this.#owner.onFree(this);
+    // Mostly the next request comes before the turn is over.
+    setImmediate(this.#settle);
   }
+
+  readonly #settle = (): void => {
+    if (this.#state !== "idle") return;
+    // To see when the other side closes it.
+    this.#tap.resume();
+    this.#socket.unref();
+  };
 
   #enough(): void {
     const [task, receiving] = [this.#task, this.#receiving];

@@ -11,10 +11,39 @@ export interface Exchange {
   /** A key; never the URL. */
   subject: string;
   signal: AbortSignal;
-  body?: Buffer | UploadBody;
-  headers?: Record<string, string>;
+  body?: Buffer | HeldBody | UploadBody | undefined;
+  headers?: Record<string, string> | undefined;
   /** Called when it goes out a second time, on a new connection: the first may have arrived all the same. */
-  onAgain?: () => void;
+  onAgain?: (() => void) | undefined;
+  /** Given how to end this exchange alone, where a signal of its own would cost more than that. */
+  onBegun?: ((end: (fault: Fault) => void) => void) | undefined;
+}
+
+/** So much of it is free for the head. */
+export const HEAD_ROOM_BYTES = 8 * 1024;
+
+/**
+ * A small body that is in memory already, with room for the head before it: both go out in one piece, and no byte is copied. Nobody
+ * else touches the memory before the exchange has succeeded; after one that failed it is not used again.
+ */
+export class HeldBody {
+  /** The body stands in it from `HEAD_ROOM_BYTES` on. */
+  readonly memory: Buffer;
+  readonly lengthBytes: number;
+  /** As those of an `UploadBody`. */
+  readonly sent: (bytes: number) => void;
+  readonly bytesPerSecond: () => number;
+
+  constructor(memory: Buffer, about: Pick<HeldBody, "lengthBytes" | "sent" | "bytesPerSecond">) {
+    this.memory = memory;
+    this.lengthBytes = about.lengthBytes;
+    this.sent = about.sent;
+    this.bytesPerSecond = about.bytesPerSecond;
+  }
+
+  get bytes(): Buffer {
+    return this.memory.subarray(HEAD_ROOM_BYTES, HEAD_ROOM_BYTES + this.lengthBytes);
+  }
 }
 
 export interface UploadBody {

@@ -31,7 +31,17 @@ function createTrial(broughtBytes: number, readNow: (() => void) | null = null) 
     throw error;
   };
   const pacer = createPacer(now);
-  const flow = new Flow({ socket, readNow, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
+  const flow = new Flow({
+    socket,
+    readNow,
+    receiving,
+    pacer,
+    pace: PACE,
+    trips,
+    now,
+    broughtBytes,
+    onFault,
+  });
   const come = async (bytes: number) => {
     flow.came(bytes);
     await vi.advanceTimersByTimeAsync(1);
@@ -141,6 +151,15 @@ test("an answer that takes far longer than a round trip is left to the socket", 
   const reads = readsOf();
   await vi.advanceTimersByTimeAsync(1_000);
   expect(readsOf()).toBe(reads);
+});
+
+test("where answers have stood in line they are looked for at longer ticks", async () => {
+  const { flow, receiving, trips, readsOf } = createTicking(0, 120);
+  receiving.hasBegun = false;
+  trips.answered(120 + 120);
+  flow.expect();
+  await vi.advanceTimersByTimeAsync(320);
+  expect(readsOf()).toBe(5);
 });
 
 test("an answer that came before the request was gone is not waited for", async () => {

@@ -34,6 +34,9 @@ const FAR = 12;
 /** The shortest tick may be a little more of one: other connections fill the link meanwhile. */
 const FAR_ENOUGH = 7;
 
+/** Of the time that answers have stood in line, what a tick may be longer; and the longest it may be. */
+const QUEUE_SHARE = 1 / 2;
+const EXPECTED_MS = 64;
 /** An answer that takes longer, in round trips, is not looked for at ticks any more. */
 const EXPECTED_TRIPS = 8;
 
@@ -64,6 +67,11 @@ export class Flow implements Paced {
     return this.#broughtBytes;
   }
 
+  /** It is read at ticks, and not by the socket. */
+  get isAtTicks(): boolean {
+    return this.#isAtTicks;
+  }
+
   /** Bytes of an answer were read. */
   came(count: number): void {
     if (this.#burstBytes === 0 && !this.#isReadingAtTick) this.#options.pacer.seen(this);
@@ -73,7 +81,8 @@ export class Flow implements Paced {
 
   /**
    * The request is on its way. Where the store is far its answer may be looked for at ticks, for as long as it may take: thousands
-   * of small objects are as many answers, and those of one tick wake the process once.
+   * of small objects are as many answers, and those of one tick wake the process once. Where they had to stand in line, a longer
+   * tick mostly makes that line shorter.
    */
   expect(): void {
     const { receiving, pace, trips, socket, pacer, now } = this.#options;
@@ -83,7 +92,7 @@ export class Flow implements Paced {
     socket.pause();
     const nowMs = now();
     this.#expectsUntil = nowMs + EXPECTED_TRIPS * roundTripMs;
-    this.#restMs = restFor(pace, roundTripMs / FAR);
+    this.#restMs = restFor(pace.tickMs, Math.min(EXPECTED_MS, roundTripMs / FAR + trips.waitMs() * QUEUE_SHARE));
     this.dueAt = nextOf(this.#restMs, nowMs);
     pacer.rest(this);
   }
@@ -116,7 +125,8 @@ export class Flow implements Paced {
     if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
       const aimBytes = readNow === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
-      restMs = restFor(pace, isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR);
+      const wishedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
+      restMs = restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
       this.#isResting = true;
       if (!this.#isAtTicks) socket.pause();
       this.#isAtTicks = readNow !== null;
@@ -196,10 +206,9 @@ export class Flow implements Paced {
 /** Rests of the same length end together. */
 const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;
 
-/** One, two, four, ... ticks: the longest that is not longer than wished or allowed. */
-function restFor(pace: Pace, wishedMs: number): number {
-  const most = Math.min(pace.mostMs, wishedMs);
-  let restMs = pace.tickMs;
-  while (restMs * 2 <= most) restMs *= 2;
+/** One, two, four, ... ticks: the longest of at most `mostMs`. */
+function restFor(tickMs: number, mostMs: number): number {
+  let restMs = tickMs;
+  while (restMs * 2 <= mostMs) restMs *= 2;
   return restMs;
 }

@@ -30,8 +30,26 @@ export interface SendingEvents {
   /** The body is being read: that is not the network's time. */
   onHold(): void;
   onGoOn(): void;
-  onSent(body: UploadBody): void;
+  onSent(body: SentBody): void;
   onFault(error: unknown): void;
+}
+
+/** What has to be known of a body once it is gone. */
+export type SentBody = Pick<UploadBody, "lengthBytes" | "bytesPerSecond">;
+
+/** What a connection has to know of the body that it sends. */
+export interface GoingOut {
+  /** All bytes were given to the socket. */
+  readonly isGiven: boolean;
+  readonly isSent: boolean;
+  /** Bytes of the body that the kernel has taken. */
+  readonly takenBytes: number;
+  /** Settles when no read of the body is under way any more; null when none is. */
+  readonly reading: Promise<void> | null;
+  /** Sends no more. */
+  stop(): void;
+  /** The socket is gone, and with it what it still had to write. */
+  closed(): void;
 }
 
 const MOST_HEAD_BYTES = 32 * 1024;
@@ -54,7 +72,7 @@ const MOST_ANSWER_WAIT_MS = 120_000;
 
 const NOTHING = Buffer.alloc(0);
 
-export class Sending {
+export class Sending implements GoingOut {
   readonly #options: SendingOptions;
   readonly #body: UploadBody;
   /** Where the bytes lie, when they may go straight from there. */
@@ -88,7 +106,6 @@ export class Sending {
     this.#isFree = isPaced || this.#body.allow === undefined;
   }
 
-  /** All bytes were given to the socket. */
   get isGiven(): boolean {
     return this.#given === this.#body.lengthBytes;
   }
@@ -97,12 +114,10 @@ export class Sending {
     return this.#taken === this.#body.lengthBytes && !this.#isWriting;
   }
 
-  /** Bytes of the body that the kernel has taken. */
   get takenBytes(): number {
     return this.#taken;
   }
 
-  /** Settles when no read of the body is under way any more; null when none is. */
   get reading(): Promise<void> | null {
     return this.#reading;
   }
@@ -274,7 +289,6 @@ export class Sending {
     }
   }
 
-  /** Sends no more. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -282,7 +296,6 @@ export class Sending {
     if (this.#reading !== null || this.#isWaiting) this.#options.events.onGoOn();
   }
 
-  /** The socket is gone, and with it what it still had to write. */
   closed(): void {
     this.stop();
     this.#isWriting = false;
@@ -309,7 +322,7 @@ export function bodyOf(bytes: Buffer): UploadBody {
 }
 
 /** How long the answer may take after the last byte was given to the kernel: on a slow link the store has it much later. */
-export function answerWaitMs(body: UploadBody, idleMs: number): number {
+export function answerWaitMs(body: SentBody, idleMs: number): number {
   const drainMs = (Math.min(body.lengthBytes, KERNEL_BUFFER_BYTES) / Math.max(1, body.bytesPerSecond())) * 1000;
   return Math.min(MOST_ANSWER_WAIT_MS, idleMs + 2 * drainMs);
 }

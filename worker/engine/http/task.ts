@@ -2,7 +2,7 @@ import type { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import type { DiskSense } from "../at-once.ts";
 import type { Buffers } from "./buffers.ts";
-import type { About, Sink, UploadBody } from "./exchange.ts";
+import type { About, HeldBody, Sink, UploadBody } from "./exchange.ts";
 import type { Straight } from "./move-directly.ts";
 import type { TlsMemory } from "./open-socket.ts";
 import type { Pace, Pacer } from "./pace.ts";
@@ -13,7 +13,7 @@ export interface Task {
   about: About;
   method: string;
   head: string;
-  body: Buffer | UploadBody | null;
+  body: Buffer | HeldBody | UploadBody | null;
   sink: Sink | null;
   done(answer: HttpAnswer): void;
   fail(fault: Fault, how: Failing): void;

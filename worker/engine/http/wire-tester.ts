@@ -2,7 +2,15 @@ import { afterEach } from "vitest";
 import { isFault, type Fault } from "#protocol/fault.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import { openPeer, type Link, type Peer } from "./scripted-peer.ts";
-import { createWire, type Exchange, type Sink, type UploadBody, type Wire, type WireOptions } from "./wire.ts";
+import {
+  createWire,
+  type Exchange,
+  type HeldBody,
+  type Sink,
+  type UploadBody,
+  type Wire,
+  type WireOptions,
+} from "./wire.ts";
 
 /** For tests of the wire: exchanges, bodies and sinks in few words, and everything closed after each test. */
 export const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -42,7 +50,7 @@ export const get = (url: string, rest: Partial<Exchange> = {}): Exchange => ({
   signal: never,
   ...rest,
 });
-export const put = (url: string, body: Buffer | UploadBody, rest: Partial<Exchange> = {}): Exchange => ({
+export const put = (url: string, body: Buffer | HeldBody | UploadBody, rest: Partial<Exchange> = {}): Exchange => ({
   ...get(url),
   request: { method: "PUT", url, headers: {}, expiresAt: 0 },
   body,

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";
 import { reasonOf } from "../clock.ts";
+import { whenAborted } from "../when-aborted.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import type { Connection } from "./connection.ts";
 import { writeHead, type Exchange, type Sink } from "./exchange.ts";
@@ -16,6 +17,7 @@ import { systemCalls, type SystemCalls } from "./system-calls.ts";
 import type { Task } from "./task.ts";
 import { createTrips, type Trips } from "./trips.ts";
 
+export { HEAD_ROOM_BYTES, HeldBody } from "./exchange.ts";
 export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
 export type { Told } from "./system-calls.ts";
 
@@ -146,7 +148,7 @@ export function createWire(options: WireOptions): Wire {
 
       const finish = () => {
         isOver = true;
-        signal.removeEventListener("abort", onAbort);
+        forget();
         underWay.delete(end);
       };
       const end = (fault: Fault) => {
@@ -198,8 +200,9 @@ export function createWire(options: WireOptions): Wire {
         });
       };
       const head = writeHead(exchange, target);
-      signal.addEventListener("abort", onAbort, { once: true });
+      const forget = whenAborted(signal, onAbort);
       underWay.add(end);
+      exchange.onBegun?.(end);
       acquire(false);
     });
   return {

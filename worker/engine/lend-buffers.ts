@@ -10,6 +10,24 @@ export interface SmallBuffers {
 }
 
 const LEAST_BYTES = 4096;
+/** Of the memory for buffers, what is kept of it for the next small objects. */
+const KEPT_SHARE = 1 / 4;
+const lent = new WeakMap<object, SmallBuffers>();
+
+/** Those of one engine. */
+export function smallBuffersOf(engine: { memoryBytes: number }): SmallBuffers {
+  const buffers = lent.get(engine) ?? createSmallBuffers(engine.memoryBytes * KEPT_SHARE);
+  lent.set(engine, buffers);
+  return buffers;
+}
+
+const MOST_SMALL_BYTES = 128 * 1024;
+/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way. */
+const FIT_INTO_MEMORY = 1024;
+
+/** Whether so many bytes may be held in memory as a whole. */
+export const isSmallFor = ({ memoryBytes }: { memoryBytes: number }, lengthBytes: number): boolean =>
+  lengthBytes > 0 && lengthBytes <= Math.min(MOST_SMALL_BYTES, memoryBytes / FIT_INTO_MEMORY);
 
 /** Keeps at most `mostBytes` that nobody uses. */
 export function createSmallBuffers(mostBytes: number): SmallBuffers {

@@ -1,0 +1,19 @@
+/** Whether a socket reads by itself. It is told once for each change: each costs it a question to the system. */
+export class Tap {
+  readonly #socket: { pause(): unknown; resume(): unknown };
+  #isOpen = false;
+
+  constructor(socket: { pause(): unknown; resume(): unknown }) {
+    this.#socket = socket;
+  }
+
+  pause(): void {
+    if (this.#isOpen) this.#socket.pause();
+    this.#isOpen = false;
+  }
+
+  resume(): void {
+    if (!this.#isOpen) this.#socket.resume();
+    this.#isOpen = true;
+  }
+}

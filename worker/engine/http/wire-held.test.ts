@@ -1,0 +1,117 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { Fault } from "#protocol/fault.ts";
+import { TRIAL_TLS } from "./trial-certificate.ts";
+import { codeOf, OK, peer, put, wire } from "./wire-tester.ts";
+import { HEAD_ROOM_BYTES, HeldBody } from "./wire.ts";
+
+const bytes = randomBytes(64 * 1024);
+
+/** `whole` in memory with room for a head. */
+function held(whole: Buffer) {
+  const seen = { sentBytes: 0 };
+  const memory = Buffer.concat([Buffer.alloc(HEAD_ROOM_BYTES), whole]);
+  const body = new HeldBody(memory, {
+    lengthBytes: whole.length,
+    sent: (count) => void (seen.sentBytes += count),
+    bytesPerSecond: () => 100e6,
+  });
+  return { body, seen };
+}
+
+/** Keeps the bodies that it was sent. */
+async function keeping(tls?: { key: string; cert: string }) {
+  const kept: Buffer[] = [];
+  const server = await peer(async (link) => {
+    for (;;) {
+      const asked = await link.request();
+      if (asked === null) return;
+      kept.push(asked.body);
+      await link.write(OK);
+    }
+  }, tls);
+  return { server, kept };
+}
+
+describe("a body that is held in memory", () => {
+  it("arrives whole, one after the other on one connection", async () => {
+    const { server, kept } = await keeping();
+    const one = wire();
+    const parts = [bytes, bytes.subarray(0, 1), bytes.subarray(7, 5_000)];
+    for (const part of parts) {
+      const { body, seen } = held(part);
+      expect((await one.send(put(server.url, body))).status).toBe(200);
+      expect(seen.sentBytes).toBe(part.length);
+    }
+    expect(kept.map((got, index) => got.equals(parts[index] ?? Buffer.alloc(0)))).toEqual([true, true, true]);
+    expect(server.connections).toBe(1);
+  });
+
+  it("arrives over TLS", async () => {
+    const { server, kept } = await keeping(TRIAL_TLS);
+    const { body, seen } = held(bytes);
+    expect((await wire({ ca: TRIAL_TLS.cert }).send(put(server.url, body))).status).toBe(200);
+    expect(kept.map((got) => got.equals(bytes))).toEqual([true]);
+    expect(seen.sentBytes).toBe(bytes.length);
+  });
+
+  it("arrives where its head has no room before it", async () => {
+    const { server, kept } = await keeping();
+    const { body } = held(bytes);
+    const long = { "x-amz-meta-long": "v".repeat(HEAD_ROOM_BYTES) };
+    expect((await wire().send(put(server.url, body, { headers: long }))).status).toBe(200);
+    expect(kept.map((got) => got.equals(bytes))).toEqual([true]);
+  });
+
+  it("is waited for where the kernel has no room for all of it", async () => {
+    const whole = randomBytes(20_000_000);
+    let goOn: () => void = () => undefined;
+    const asked = new Promise<void>((resolve) => (goOn = resolve));
+    const kept: Buffer[] = [];
+    const server = await peer(async (link) => {
+      await asked;
+      kept.push((await link.request())?.body ?? Buffer.alloc(0));
+      await link.write(OK);
+    });
+    const { body, seen } = held(whole);
+    const sending = wire().send(put(server.url, body));
+    await expect.poll(() => server.open).toBe(1);
+    expect(seen.sentBytes).toBe(0);
+    goOn();
+    expect((await sending).status).toBe(200);
+    expect(seen.sentBytes).toBe(whole.length);
+    expect(kept.map((got) => got.equals(whole))).toEqual([true]);
+  });
+
+  it("goes out again, and is counted once, where the connection had been closed meanwhile", async () => {
+    const kept: Buffer[] = [];
+    const server = await peer(async (link) => {
+      const asked = await link.request();
+      if (asked === null) return;
+      kept.push(asked.body);
+      await link.write(OK);
+      // The second request of the first connection is not answered any more.
+      if (link.nth > 1) return;
+      await link.request();
+      link.socket.resetAndDestroy();
+    });
+    const one = wire();
+    await one.send(put(server.url, held(bytes).body));
+    const { body, seen } = held(bytes);
+    expect((await one.send(put(server.url, body))).status).toBe(200);
+    expect(server.connections).toBe(2);
+    expect(seen.sentBytes).toBe(bytes.length);
+    expect(kept.map((got) => got.equals(bytes))).toEqual([true, true]);
+  });
+
+  it("may be ended alone, by whoever began it", async () => {
+    const server = await peer(async (link) => void (await link.request()));
+    const one = wire();
+    const ends: ((fault: Fault) => void)[] = [];
+    const sending = codeOf(one.send(put(server.url, held(bytes).body, { onBegun: (end) => void ends.push(end) })));
+    await expect.poll(() => server.open).toBe(1);
+    for (const end of ends) end(new Fault("EPOCH_OVER"));
+    expect(await sending).toBe("EPOCH_OVER");
+    expect(one.open).toBe(0);
+  });
+});

@@ -1,0 +1,246 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { hash } from "node:crypto";
+import { Fault, toFault } from "#protocol/fault.ts";
+import type { StoreChecksum } from "#protocol/store-checksum.ts";
+import { isSurePut, readPut } from "#storage/answers.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import type { PlannedPart } from "#storage/plan.ts";
+import { diskSense } from "./at-once.ts";
+import { callSummed, type SummedAnswer } from "./call-summed.ts";
+import type { Engine } from "./engine.ts";
+import { SHED, type Following } from "./hedge.ts";
+import { HEAD_ROOM_BYTES, HeldBody } from "./http/wire.ts";
+import { identityOf, isSameFile } from "./identity.ts";
+import { isSmallFor, smallBuffersOf } from "./lend-buffers.ts";
+import { tellLink, waitAfter } from "./retry.ts";
+import type { SendJob } from "./send-job.ts";
+import { arrivedBefore } from "./send-part.ts";
+import { sumBytes } from "./sum-bytes.ts";
+
+/**
+ * A small file in one request, out of memory: what makes thousands of them cheap. It is read, summed, signed and given to the
+ * kernel in one go, and sent once more beside that when it is late. Whatever is not as it mostly is (a disk that has to be
+ * waited for, a limit, a store that refuses, a link that is down) is left to the way of all other files, which knows what
+ * to do, and how often.
+ */
+
+/** The store has it. `isSure`: as that of `sendPart`. */
+export interface SentSmall {
+  etag: string;
+  crc32: string;
+  isSure: boolean;
+}
+
+/** "left": nothing was sent; "tried": something may have arrived. Either way it has to take the long way. */
+export type SmallOutcome = SentSmall | "left" | "tried";
+
+/** The only part of a file that may be sent so; null when it may not. */
+export function smallPartOf(engine: Pick<Engine, "memoryBytes">, job: SendJob): PlannedPart | null {
+  const [part, ...more] = job.plan.parts;
+  const isWhole = part !== undefined && more.length === 0 && job.open === undefined;
+  return isWhole && isSmallFor(engine, part.length) && job.memory.parts.size === 0 ? part : null;
+}
+
+/** Faults: those of the store that will not change, CANCELLED. */
+export async function sendSmall(engine: Engine, job: SendJob, part: PlannedPart): Promise<SmallOutcome> {
+  const { watch } = job;
+  const { signal } = watch;
+  const { retrier } = engine;
+  try {
+    return await engine.gate.run({ signal, size: "small" }, () => sendNow(engine, job, part));
+  } catch (error) {
+    watch.onPart(part, signal.aborted || error === SHED ? "waiting" : "again");
+    if (signal.aborted) throw error;
+    if (error === SHED) return "tried";
+    const fault = toFault(error);
+    tellLink(retrier, fault, "free");
+    if (fault.retry === "never") throw fault;
+    watch.onRetry(fault);
+    retrier.onTrouble?.(fault);
+    const waitMs = waitAfter(retrier.clock, fault, { tries: 1, atOnce: fault.retry === "now" });
+    if (waitMs > 0 && !retrier.breaker.isDown) await retrier.clock.sleep(waitMs, signal);
+    return "tried";
+  }
+}
+
+async function sendNow(engine: Engine, job: SendJob, part: PlannedPart): Promise<SmallOutcome> {
+  const { limiter, retrier, store } = engine;
+  if (retrier.breaker.isDown || limiter.bytesPerSecond > 0 || !diskSense.isQuick()) return "left";
+  const buffers = smallBuffersOf(engine);
+  const memory = buffers.lend(HEAD_ROOM_BYTES + part.length);
+  const bytes = memory.subarray(HEAD_ROOM_BYTES, HEAD_ROOM_BYTES + part.length);
+  const known = job.knownSums(part);
+  const crc32 = readWhole(job, bytes) ? sumToHex(sumBytes(bytes)) : null;
+  if (crc32 === null || (known !== null && known.crc32 !== crc32)) {
+    buffers.takeBack(memory);
+    return "left";
+  }
+  const flight = new SmallFlight(engine, job, { part, memory, crc32 });
+  const said = await flight.fly();
+  if (flight.isFree) buffers.takeBack(memory);
+  if (store.wantsEtag()) store.seeEtag(said.etag, hash("md5", bytes));
+  retrier.breaker.up();
+  job.watch.patience.progressed();
+  job.watch.onPart(part, "done");
+  return { ...said, crc32 };
+}
+
+/** Whether all of it is there, and it is still the file that is meant: what the disk says otherwise it says on the long way. */
+function readWhole({ path, identity }: SendJob, into: Buffer): boolean {
+  const startedAt = performance.now();
+  try {
+    // What became a pipe meanwhile would not be waited for.
+    const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      for (let filled = 0; filled < into.length;) {
+        const count = readSync(fd, into, filled, into.length - filled, null);
+        if (count === 0) return false;
+        filled += count;
+      }
+      // Asked afterwards: what was read is what it was when it was listed.
+      return isSameFile(identityOf(fstatSync(fd, { bigint: true })), identity);
+    } finally {
+      closeSync(fd);
+    }
+  } catch {
+    return false;
+  } finally {
+    diskSense.took(performance.now() - startedAt);
+  }
+}
+
+type Said = Pick<SentSmall, "etag" | "isSure">;
+
+interface Outcome {
+  resolve(said: Said): void;
+  reject(error: unknown): void;
+}
+
+/** The first try, and perhaps a second one beside it: whichever is acknowledged first counts, and the other is dropped. */
+class SmallFlight {
+  readonly #engine: Engine;
+  readonly #job: SendJob;
+  readonly #about: { part: PlannedPart; memory: Buffer; crc32: string };
+  readonly #following: Following;
+  readonly #ends: ((fault: Fault) => void)[] = [];
+  #running = 0;
+  #outcome: Outcome | null = null;
+  #failure: unknown = null;
+  #shownBytes = 0;
+
+  constructor(engine: Engine, job: SendJob, about: { part: PlannedPart; memory: Buffer; crc32: string }) {
+    this.#engine = engine;
+    this.#job = job;
+    this.#about = about;
+    this.#following = engine.hedges.follow({
+      lengthBytes: about.part.length,
+      // Twice the same bytes are only harmless where they have equal ETags.
+      mayRepeat: () => engine.store.hasEqualEtags === true,
+      hedge: () => this.#flyBeside(),
+      shed: () => this.#endAll(SHED),
+    });
+  }
+
+  /** Nobody uses the memory any more. */
+  get isFree(): boolean {
+    return this.#ends.length === 1;
+  }
+
+  /** Once. Faults: those of signing, of the network and of the store; SHED. */
+  fly(): Promise<Said> {
+    this.#job.watch.onPart(this.#about.part, "moving");
+    return new Promise((resolve, reject) => {
+      this.#outcome = { resolve, reject };
+      void this.#try(false);
+    });
+  }
+
+  #flyBeside(): void {
+    const { signal } = this.#job.watch;
+    void this.#engine.gate.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
+  }
+
+  async #try(isHedge: boolean): Promise<void> {
+    if (this.#outcome === null) return;
+    this.#running++;
+    try {
+      const said = await this.#ask(isHedge);
+      this.#running--;
+      this.#won(said);
+    } catch (error) {
+      this.#running--;
+      this.#lost(error, isHedge);
+    }
+  }
+
+  #won(said: Said): void {
+    const { part } = this.#about;
+    const outcome = this.#leave(true);
+    if (outcome === null) return;
+    // A fault is costly to make, and mostly there is nobody to end.
+    if (this.#running > 0) this.#endAll(new Fault("CANCELLED"));
+    this.#show(part.length - this.#shownBytes);
+    outcome.resolve(said);
+  }
+
+  #lost(error: unknown, isHedge: boolean): void {
+    if (!isHedge || this.#failure === null) this.#failure = error;
+    if (this.#running > 0) return;
+    const outcome = this.#leave(false);
+    if (outcome === null) return;
+    this.#show(-this.#shownBytes);
+    outcome.reject(this.#failure);
+  }
+
+  #leave(hasLanded: boolean): Outcome | null {
+    const outcome = this.#outcome;
+    this.#outcome = null;
+    if (outcome !== null) this.#following.leave(hasLanded);
+    return outcome;
+  }
+
+  #endAll(fault: Fault): void {
+    for (const end of this.#ends) end(fault);
+  }
+
+  #show(bytes: number): void {
+    if (bytes === 0) return;
+    this.#shownBytes += bytes;
+    this.#job.watch.onMoved(bytes);
+  }
+
+  /** The second try is only counted as traffic: its bytes are on the screen already. */
+  #ask(isHedge: boolean): Promise<Said> {
+    const { part, memory, crc32 } = this.#about;
+    const { key, nonce, watch } = this.#job;
+    const { meter, gate } = this.#engine;
+    const body = new HeldBody(memory, {
+      lengthBytes: part.length,
+      bytesPerSecond: () => meter.bytesPerSecond() / Math.max(1, gate.held),
+      sent: (bytes) => {
+        if (bytes > 0) meter.add(bytes);
+        if (isHedge) return;
+        this.#following.moved(bytes);
+        if (this.#outcome !== null) this.#show(bytes);
+      },
+    });
+    let md5: string | undefined;
+    const make = (checksum: StoreChecksum) => {
+      if (checksum === "md5") md5 ??= hash("md5", body.bytes);
+      const sums = { crc32, checksum, ...(checksum === "md5" && { md5 }) };
+      return {
+        operation: { op: "put", key, nonce, sizeBytes: part.length, ...sums } as const,
+        signal: watch.signal,
+        body,
+        onBegun: (end: (fault: Fault) => void) => void this.#ends.push(end),
+      };
+    };
+    const read = ({ answer, subject }: SummedAnswer): Said => ({
+      etag: readPut(answer, subject).etag,
+      isSure: isSurePut(answer, { crc32, ...(md5 !== undefined && { md5 }) }),
+    });
+    return callSummed(this.#engine, make, read).catch((error: unknown) =>
+      arrivedBefore(this.#engine, this.#job, error),
+    );
+  }
+}
