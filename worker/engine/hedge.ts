@@ -47,7 +47,7 @@ export interface Flight<T> {
   attempt(about: { signal: AbortSignal; isHedge: boolean; onMoved(bytes: number): void }): Promise<T>;
 }
 
-/** A small file, all of which is gone at once. */
+/** A small file, most of which is gone at once. */
 export interface Followed {
   lengthBytes: number;
   /** As that of a `Flight`. */

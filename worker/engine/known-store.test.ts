@@ -27,8 +27,8 @@ test("of a store that nobody knows one ETag is asked for, and tells whether equa
   const [equal, own] = [open("other"), open("other")];
   expect(equal.hasEqualEtags).toBeNull();
   expect([equal.wantsEtag(), equal.wantsEtag()]).toEqual([true, false]);
-  equal.seeEtag("D41D8CD98F00B204E9800998ECF8427E", "d41d8cd98f00b204e9800998ecf8427e");
+  equal.seeEtag('"D41D8CD98F00B204E9800998ECF8427E"', "d41d8cd98f00b204e9800998ecf8427e");
   expect(equal.hasEqualEtags).toBe(true);
-  own.seeEtag("something-of-its-own", "d41d8cd98f00b204e9800998ecf8427e");
+  own.seeEtag('"something-of-its-own"', "d41d8cd98f00b204e9800998ecf8427e");
   expect(own.hasEqualEtags).toBe(false);
 });

@@ -33,6 +33,7 @@ export interface KnownStore {
   readonly hasEqualEtags: boolean | null;
   /** True once, where that is to be found out: whoever is told so compares one ETag with the MD5, and says so. */
   wantsEtag(): boolean;
+  /** `etag`: as answers give it, with its quotes. */
   seeEtag(etag: string, md5: string): void;
   /** What the next transfer should begin with; null while nothing is certain. */
   found(nowMs: number): ChecksumMemory | null;
@@ -99,7 +100,7 @@ export function createKnownStore(about: {
       return isFirst;
     },
     seeEtag: (etag, md5) => {
-      hasEqualEtags = etag.toLowerCase() === md5;
+      hasEqualEtags = etag.replace(/^"(.*)"$/, "$1").toLowerCase() === md5;
     },
     doubtsSkew: () => ++skews <= MOST_SKEWS,
     found: (nowMs) => rememberedChecksum(probe, nowMs),

@@ -22,7 +22,8 @@ export function smallBuffersOf(engine: { memoryBytes: number }): SmallBuffers {
 }
 
 const MOST_SMALL_BYTES = 128 * 1024;
-/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way. */
+/** So many of the largest fit into the memory for buffers; an eighth of them may be on their way, and with room for a
+ * head before it each takes twice as much. */
 const FIT_INTO_MEMORY = 1024;
 
 /** Whether so many bytes may be held in memory as a whole. */

@@ -2,11 +2,13 @@ import { randomBytes } from "node:crypto";
 import { utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Operation } from "#protocol/operations.ts";
+import { createDirectSource } from "#storage/direct-source.ts";
 import { planParts } from "#storage/plan.ts";
 import { readHead } from "#storage/answers.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { systemClock } from "./clock.ts";
-import { callStore, type Engine } from "./engine.ts";
+import { callStore, createEngine, type Engine } from "./engine.ts";
 import { readIdentity } from "./identity.ts";
 import { fetchRange } from "./fetch-range.ts";
 import { createPatience } from "./retry.ts";
@@ -177,6 +179,39 @@ test("one whose answer does not come is sent once more beside that, and nobody w
   expect(retries).toEqual([]);
   expect(movedBytes()).toBe(content.length);
   expect((await stored(engine, job.key)).equals(content)).toBe(true);
+});
+
+test("a second try that waits for its signature when the first one arrives sends nothing any more", async () => {
+  const { access, credential } = store;
+  const direct = createDirectSource({ access, credential });
+  let signing = Promise.resolve();
+  const source = {
+    sign: async (operations: readonly Operation[]) => {
+      await signing;
+      return direct.sign(operations);
+    },
+  };
+  const about = { traits: access.traits, connections: 4, limitBytesPerSecond: 0, signerNow: Date.now };
+  const engine = createEngine({ source, ...about });
+  try {
+    for (let before = 0; before < 3; before++) await sendFile(engine, (await prepare()).job);
+    const { job, movedBytes } = await prepare();
+    await store.arm({ op: "PutObject", times: 1, action: { kind: "delay", ms: 1_500 } });
+    const sending = sendFile(engine, job);
+    await expect.poll(movedBytes).toBe(content.length);
+    const held = Promise.withResolvers<void>();
+    signing = held.promise;
+    // It is in line for the second try by then.
+    await expect.poll(() => engine.gate.held).toBe(2);
+    await sending;
+    held.resolve();
+    await sendFile(engine, (await prepare()).job);
+    expect(await asked("PutObject", job.key)).toBe(1);
+    expect(movedBytes()).toBe(content.length);
+    await expect.poll(() => engine.gate.held).toBe(0);
+  } finally {
+    await engine.close();
+  }
 });
 
 test("while a limit holds, and after a disk that had to be waited for, it takes the long way and arrives", async () => {

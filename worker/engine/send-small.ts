@@ -6,6 +6,7 @@ import { isSurePut, readPut } from "#storage/answers.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { diskSense } from "./at-once.ts";
+import { throwIfAborted } from "./clock.ts";
 import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
 import { SHED, type Following } from "./hedge.ts";
@@ -50,7 +51,7 @@ export async function sendSmall(engine: Engine, job: SendJob, part: PlannedPart)
     return await engine.gate.run({ signal, size: "small" }, () => sendNow(engine, job, part));
   } catch (error) {
     watch.onPart(part, signal.aborted || error === SHED ? "waiting" : "again");
-    if (signal.aborted) throw error;
+    throwIfAborted(signal);
     if (error === SHED) return "tried";
     const fault = toFault(error);
     tellLink(retrier, fault, "free");
@@ -78,11 +79,20 @@ async function sendNow(engine: Engine, job: SendJob, part: PlannedPart): Promise
   const flight = new SmallFlight(engine, job, { part, memory, crc32 });
   const said = await flight.fly();
   if (flight.isFree) buffers.takeBack(memory);
-  if (store.wantsEtag()) store.seeEtag(said.etag, hash("md5", bytes));
+  if (store.wantsEtag()) learnEtags(engine, bytes, said.etag);
   retrier.breaker.up();
   job.watch.patience.progressed();
   job.watch.onPart(part, "done");
   return { ...said, crc32 };
+}
+
+/** As the one of that name in `send-part`. A system that may not take an MD5 does not know. */
+function learnEtags({ store }: Engine, bytes: Buffer, etag: string): void {
+  try {
+    store.seeEtag(etag, hash("md5", bytes));
+  } catch {
+    // Then nothing is sent twice.
+  }
 }
 
 /** Whether all of it is there, and it is still the file that is meant: what the disk says otherwise it says on the long way. */
@@ -126,6 +136,8 @@ class SmallFlight {
   #running = 0;
   #outcome: Outcome | null = null;
   #failure: unknown = null;
+  /** Why whatever has begun shall end, and what begins after that: a try may still wait for its signature. */
+  #over: Fault | null = null;
   #shownBytes = 0;
 
   constructor(engine: Engine, job: SendJob, about: { part: PlannedPart; memory: Buffer; crc32: string }) {
@@ -143,7 +155,7 @@ class SmallFlight {
 
   /** Nobody uses the memory any more. */
   get isFree(): boolean {
-    return this.#ends.length === 1;
+    return this.#ends.length === 1 && this.#running === 0;
   }
 
   /** Once. Faults: those of signing, of the network and of the store; SHED. */
@@ -200,6 +212,7 @@ class SmallFlight {
   }
 
   #endAll(fault: Fault): void {
+    this.#over ??= fault;
     for (const end of this.#ends) end(fault);
   }
 
@@ -226,13 +239,17 @@ class SmallFlight {
     });
     let md5: string | undefined;
     const make = (checksum: StoreChecksum) => {
+      if (!isHedge) this.#show(-this.#shownBytes);
       if (checksum === "md5") md5 ??= hash("md5", body.bytes);
       const sums = { crc32, checksum, ...(checksum === "md5" && { md5 }) };
       return {
         operation: { op: "put", key, nonce, sizeBytes: part.length, ...sums } as const,
         signal: watch.signal,
         body,
-        onBegun: (end: (fault: Fault) => void) => void this.#ends.push(end),
+        onBegun: (end: (fault: Fault) => void) => {
+          this.#ends.push(end);
+          if (this.#over !== null) end(this.#over);
+        },
       };
     };
     const read = ({ answer, subject }: SummedAnswer): Said => ({

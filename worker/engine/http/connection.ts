@@ -167,6 +167,8 @@ export class Connection {
       const sending = new SendingHeld(body);
       this.#sending = sending;
       sending.send(head, { socket: this.#socket, direct, events: this.#asking });
+      // The rest of one write goes without a sign of life.
+      if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
     // It may have rested for a moment only.
     if (!flow.isAtTicks) this.#tap.resume();

@@ -24,7 +24,8 @@ export const HEAD_ROOM_BYTES = 8 * 1024;
 
 /**
  * A small body that is in memory already, with room for the head before it: both go out in one piece, and no byte is copied. Nobody
- * else touches the memory before the exchange has succeeded; after one that failed it is not used again.
+ * else touches the memory before all exchanges that were given it are over, and after one that failed nobody does: a socket may
+ * still hold it. Several exchanges of the same body may share it.
  */
 export class HeldBody {
   /** The body stands in it from `HEAD_ROOM_BYTES` on. */
@@ -41,6 +42,7 @@ export class HeldBody {
     this.bytesPerSecond = about.bytesPerSecond;
   }
 
+  /** The body alone. */
   get bytes(): Buffer {
     return this.memory.subarray(HEAD_ROOM_BYTES, HEAD_ROOM_BYTES + this.lengthBytes);
   }

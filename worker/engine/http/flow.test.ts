@@ -159,7 +159,7 @@ test("where answers have stood in line they are looked for at longer ticks", asy
   trips.answered(120 + 120);
   flow.expect();
   await vi.advanceTimersByTimeAsync(320);
-  expect(readsOf()).toBe(5);
+  expect(readsOf()).toBe(10);
 });
 
 test("an answer that came before the request was gone is not waited for", async () => {

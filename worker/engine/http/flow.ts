@@ -35,8 +35,8 @@ const FAR = 12;
 const FAR_ENOUGH = 7;
 
 /** Of the time that answers have stood in line, what a tick may be longer; and the longest it may be. */
-const QUEUE_SHARE = 1 / 2;
-const EXPECTED_MS = 64;
+const QUEUE_SHARE = 1 / 4;
+const EXPECTED_MS = 32;
 /** An answer that takes longer, in round trips, is not looked for at ticks any more. */
 const EXPECTED_TRIPS = 8;
 

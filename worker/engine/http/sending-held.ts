@@ -13,8 +13,12 @@ export class SendingHeld implements GoingOut {
     this.#body = body;
   }
 
-  readonly isGiven = true;
   readonly reading = null;
+
+  /** Only with its last byte: whoever answers before that has not read all of it. */
+  get isGiven(): boolean {
+    return this.#isTaken;
+  }
 
   get isSent(): boolean {
     return this.#isTaken;

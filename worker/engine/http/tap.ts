@@ -7,11 +7,13 @@ export class Tap {
     this.#socket = socket;
   }
 
+  /** From now on it does not. */
   pause(): void {
     if (this.#isOpen) this.#socket.pause();
     this.#isOpen = false;
   }
 
+  /** From now on it does. */
   resume(): void {
     if (!this.#isOpen) this.#socket.resume();
     this.#isOpen = true;

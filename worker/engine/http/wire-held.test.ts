@@ -8,13 +8,13 @@ import { HEAD_ROOM_BYTES, HeldBody } from "./wire.ts";
 const bytes = randomBytes(64 * 1024);
 
 /** `whole` in memory with room for a head. */
-function held(whole: Buffer) {
+function held(whole: Buffer, bytesPerSecond = 100e6) {
   const seen = { sentBytes: 0 };
   const memory = Buffer.concat([Buffer.alloc(HEAD_ROOM_BYTES), whole]);
   const body = new HeldBody(memory, {
     lengthBytes: whole.length,
     sent: (count) => void (seen.sentBytes += count),
-    bytesPerSecond: () => 100e6,
+    bytesPerSecond: () => bytesPerSecond,
   });
   return { body, seen };
 }
@@ -81,6 +81,32 @@ describe("a body that is held in memory", () => {
     expect((await sending).status).toBe(200);
     expect(seen.sentBytes).toBe(whole.length);
     expect(kept.map((got) => got.equals(whole))).toEqual([true]);
+  });
+
+  it("is refused before it is gone: the refusal counts, and the rest is not sent", async () => {
+    const refusing = (answer: string) =>
+      peer(async (link) => {
+        await link.head();
+        await link.write(answer);
+      });
+    const whole = randomBytes(20_000_000);
+    const refused = await refusing("HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n");
+    const { body, seen } = held(whole);
+    expect((await wire().send(put(refused.url, body))).status).toBe(503);
+    expect(seen.sentBytes).toBe(0);
+    const taken = await refusing("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    expect(await codeOf(wire().send(put(taken.url, held(whole).body)))).toBe("UNEXPECTED_ANSWER");
+  });
+
+  it("may take its time on a slow link, although nothing shows that it moves", async () => {
+    const idleMs = 300;
+    const server = await peer(async (link) => {
+      await new Promise((resolve) => setTimeout(resolve, 4 * idleMs));
+      await link.request();
+      await link.write(OK);
+    });
+    const { body } = held(randomBytes(20_000_000), 1e6);
+    expect((await wire({ idleMs }).send(put(server.url, body))).status).toBe(200);
   });
 
   it("goes out again, and is counted once, where the connection had been closed meanwhile", async () => {

@@ -203,7 +203,8 @@ export function createWire(options: WireOptions): Wire {
       const forget = whenAborted(signal, onAbort);
       underWay.add(end);
       exchange.onBegun?.(end);
-      acquire(false);
+      // Whoever began it may have ended it at once.
+      if (!isOver) acquire(false);
     });
   return {
     send: (exchange) => exchangeOnce(exchange, null),
