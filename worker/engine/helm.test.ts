@@ -72,6 +72,17 @@ test("for many small files that come next there are more than for parts", async 
   helm.stop();
 });
 
+test("for small files they are opened before anything is known of the link; how many files move is found out as ever", async () => {
+  const { gate, helm } = createTrial({ rttMs: null });
+  const opened: number[] = [];
+  helm.expect({ count: 2_000, size: "small" }, (width) => void opened.push(width));
+  expect(opened).toEqual([64]);
+  expect(gate.width).toBe(10);
+  helm.expect({ count: 20, size: "small" }, (width) => void opened.push(width));
+  expect(opened).toEqual([64, 20]);
+  helm.stop();
+});
+
 test("a few requests are no reason to open more connections than they need", async () => {
   const { gate, helm } = createTrial({ rttMs: 120 });
   helm.expect({ count: 5, size: "large" }, () => undefined);

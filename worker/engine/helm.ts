@@ -11,7 +11,7 @@ export interface Helm {
   wake(): void;
   /**
    * So many requests come next. Opens connections for them, at once and whenever the width changes or a round trip is
-   * measured until they come; as many as the link is worth where that is known.
+   * measured until they come; as many as the link is worth where that is known, and for small files before it is.
    */
   expect(next: { count: number; size: Wants["size"] }, open: (width: number) => void): void;
   /** A round trip was measured. */
@@ -52,6 +52,8 @@ export function createHelm(parts: {
   let rttMs = Infinity;
   let presentRttMs: number | null = null;
   let isMeasuring = false;
+  /** Connections that were opened before it was known whether so many will be used. */
+  let ahead = 0;
   let expected: { count: number; size: Wants["size"]; open(width: number): void } | null = null;
 
   const stop = () => {
@@ -105,7 +107,8 @@ export function createHelm(parts: {
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
     if (state.width === gate.width) return;
     // Connections first: who is let in wants one.
-    parts.onWidth(state.width);
+    if (sample.isThrottled) ahead = 0;
+    parts.onWidth(Math.max(ahead, state.width));
     gate.setWidth(state.width);
     if (load.most < mostBefore) parts.onTooMany(state.width);
     expected?.open(state.width);
@@ -125,7 +128,11 @@ export function createHelm(parts: {
     },
     expect: (next, open) => {
       expected = { ...next, open };
-      open(gate.width);
+      // Of many small files each has a connection of its own in a moment, as soon as the link is known to be long: a handshake
+      // by then is a round trip less for all of them.
+      if (next.size === "small") ahead = Math.min(next.count, limits.smallRamp, limits.most);
+      if (ahead > gate.width) parts.onWidth(ahead);
+      open(Math.max(ahead, gate.width));
       wake();
       if (parts.wire.rttMs() !== null) look();
     },
