@@ -32,6 +32,17 @@ test("pages grow where the first one shall be short", async () => {
   expect(keys).toEqual(names);
 });
 
+test("the next page is asked for before this one is looked at, and not the one after it", async () => {
+  const asked = async () => (await store.count("ListObjectsV2")).reduce((sum, { succeeded }) => sum + succeeded, 0);
+  const before = await asked();
+  const pages = listPages(from(), { prefix: "p/", firstKeys: 10, signal });
+  expect((await pages.next()).value?.objects).toHaveLength(10);
+  await expect.poll(asked).toBe(before + 2);
+  expect((await pages.next()).value?.objects).toHaveLength(20);
+  await expect.poll(asked).toBe(before + 3);
+  await pages.return(undefined);
+});
+
 test("the first names are shown before the whole list has come, and the list is whole", async () => {
   await store.arm({ op: "ListObjectsV2", times: 1, action: { kind: "delay", ms: 1_500 } });
   const shown: string[][] = [];
