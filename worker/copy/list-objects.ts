@@ -110,17 +110,20 @@ export async function listEarly(
   about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedObject[]) => void },
 ): Promise<ListedObject[]> {
   const { onPage } = about;
-  const enough = new AbortController();
+  const failed = new AbortController();
+  let isEnough = false;
   const peek = async () => {
-    const signal = AbortSignal.any([about.signal, enough.signal]);
+    const signal = AbortSignal.any([about.signal, failed.signal]);
     for await (const { objects } of listPages(from, { ...about, signal, firstKeys: PEEKED_KEYS })) {
-      if (!enough.signal.aborted) onPage(objects);
+      // A page that is still to come is let come: to end it would take a connection that is wanted in a moment.
+      if (isEnough) return;
+      onPage(objects);
     }
   };
   const listed = listObjects(from, {
     ...about,
     onPage: (objects) => {
-      enough.abort();
+      isEnough = true;
       onPage(objects);
     },
   });
@@ -129,7 +132,10 @@ export async function listEarly(
   // What it names is asked for in the moment that it is there.
   const next = { count: PEEKED_KEYS, size: "small" } as const;
   void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
-  return listed.finally(() => enough.abort());
+  return listed.catch((error: unknown) => {
+    failed.abort();
+    throw error;
+  });
 }
 
 /** Fit into the first packets of an answer. */
