@@ -38,10 +38,7 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
   const small = smallPartOf(engine, job);
   const sent = small === null ? "left" : await sendSmall(engine, job, small);
   if (typeof sent === "object") {
-    const etag = await etagOfSmall(engine, job, sent);
-    await job.memory.finish(etag, sent.crc32);
-    engine.signatures.forget({ op: "head", key: job.key });
-    return extentsOf(job, etag);
+    return finish(engine, job, { etag: await etagOfSmall(engine, job, sent), crc32: sent.crc32 });
   }
   const source = await (job.open ?? (() => openFileSource(job)))();
   try {
@@ -50,12 +47,21 @@ export async function sendFile(engine: Engine, job: SendJob): Promise<Extent[]> 
       ? await sendWhole(engine, job, { source, wasTried: sent === "tried" })
       : { etag: await sendParts(engine, job, source), crc32: undefined };
     await source.assertUnchanged();
-    await job.memory.finish(etag, crc32);
-    engine.signatures.forget({ op: "head", key: job.key });
-    return extentsOf(job, etag);
+    return await finish(engine, job, { etag, crc32 });
   } finally {
     await source.close();
   }
+}
+
+/** It is there, and nothing is left to ask. `crc32` as that of `sendWhole`. */
+async function finish(
+  engine: Engine,
+  job: SendJob,
+  { etag, crc32 }: { etag: string; crc32: string | undefined },
+): Promise<Extent[]> {
+  await job.memory.finish(etag, crc32);
+  engine.signatures.forget({ op: "head", key: job.key });
+  return extentsOf(job, etag);
 }
 
 function extentsOf(job: SendJob, etag: string): Extent[] {

@@ -31,17 +31,7 @@ function createTrial(broughtBytes: number, readNow: (() => void) | null = null) 
     throw error;
   };
   const pacer = createPacer(now);
-  const flow = new Flow({
-    socket,
-    readNow,
-    receiving,
-    pacer,
-    pace: PACE,
-    trips,
-    now,
-    broughtBytes,
-    onFault,
-  });
+  const flow = new Flow({ socket, readNow, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
   const come = async (bytes: number) => {
     flow.came(bytes);
     await vi.advanceTimersByTimeAsync(1);

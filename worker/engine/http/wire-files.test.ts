@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import type { PacedSocket, UploadBody } from "./exchange.ts";
-import { codeOf, OK, peer, put, wire as wireWith } from "./wire-tester.ts";
+import { codeOf, keeping, OK, peer, put, wire as wireWith } from "./wire-tester.ts";
 
 /** Bodies that lie in files, and go from there to the socket where that is possible. */
 const releasers: (() => void)[] = [];
@@ -61,20 +61,6 @@ function bodyOf(about: {
     bytesPerSecond: () => 100e6,
   };
   return body;
-}
-
-/** Keeps the bodies that it was sent. */
-async function keeping() {
-  const kept: Buffer[] = [];
-  const server = await peer(async (link) => {
-    for (;;) {
-      const asked = await link.request();
-      if (asked === null) return;
-      kept.push(asked.body);
-      await link.write(OK);
-    }
-  });
-  return { server, kept };
 }
 
 test("a part of a file arrives as it lies there, unread, one part after the other on one connection", async () => {

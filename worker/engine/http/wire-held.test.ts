@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Fault } from "#protocol/fault.ts";
 import { TRIAL_TLS } from "./trial-certificate.ts";
-import { codeOf, OK, peer, put, wire } from "./wire-tester.ts";
+import { codeOf, keeping, OK, peer, put, wire } from "./wire-tester.ts";
 import { HEAD_ROOM_BYTES, HeldBody } from "./wire.ts";
 
 const bytes = randomBytes(64 * 1024);
@@ -17,20 +17,6 @@ function held(whole: Buffer, bytesPerSecond = 100e6) {
     bytesPerSecond: () => bytesPerSecond,
   });
   return { body, seen };
-}
-
-/** Keeps the bodies that it was sent. */
-async function keeping(tls?: { key: string; cert: string }) {
-  const kept: Buffer[] = [];
-  const server = await peer(async (link) => {
-    for (;;) {
-      const asked = await link.request();
-      if (asked === null) return;
-      kept.push(asked.body);
-      await link.write(OK);
-    }
-  }, tls);
-  return { server, kept };
 }
 
 describe("a body that is held in memory", () => {

@@ -30,6 +30,20 @@ export async function peer(
   return opened;
 }
 
+/** Keeps the bodies that it was sent. */
+export async function keeping(tls?: { key: string; cert: string }) {
+  const kept: Buffer[] = [];
+  const server = await peer(async (link) => {
+    for (;;) {
+      const asked = await link.request();
+      if (asked === null) return;
+      kept.push(asked.body);
+      await link.write(OK);
+    }
+  }, tls);
+  return { server, kept };
+}
+
 /** Answers every request of every connection with `answer`. */
 export const answering = (answer: string | Buffer) =>
   peer(async (link) => {
