@@ -9,10 +9,12 @@ function simulate(options: {
   seconds: number;
   width: number;
   rate: (at: number) => number;
-  presentRttMs: number;
+  presentRttMs: number | ((width: number) => number);
   partBytes?: number | null;
 }) {
-  const { seconds, rate, presentRttMs, partBytes = PART } = options;
+  const { seconds, rate, partBytes = PART } = options;
+  const tripAt = (width: number) =>
+    typeof options.presentRttMs === "number" ? options.presentRttMs : options.presentRttMs(width);
   let load: Load = startLoad(0);
   let bytes = 0;
   let asked = 0;
@@ -27,7 +29,7 @@ function simulate(options: {
       width,
       partBytes,
       rttMs: 120,
-      presentRttMs: load.asksRtt ? presentRttMs : null,
+      presentRttMs: load.asksRtt ? tripAt(width) : null,
     });
     most.push(load.most);
   }
@@ -90,4 +92,19 @@ test("an interruption leaves all parts where they are, although a round trip acr
     presentRttMs: 3_100,
   });
   expect(new Set(most)).toEqual(new Set([Infinity]));
+});
+
+test("of a few parts none is cut: to begin one of them again costs more than it brings", () => {
+  expect(simulate({ seconds: 60, width: 6, rate: () => 0.25 * MIB, presentRttMs: 2_000 }).last).toBe(Infinity);
+});
+
+test("where the queue is gone with those that are left, more may move again, but none so many that some would be cut", () => {
+  const lossy = simulate({
+    seconds: 120,
+    width: 58,
+    rate: () => 0.2 * MIB,
+    presentRttMs: (width) => (width > 5 ? 2_000 : 125),
+  });
+  expect(lossy.most.filter((most) => most < Infinity).slice(0, 1)).toEqual([4]);
+  expect(lossy.last).toBe(6);
 });

@@ -2,7 +2,8 @@
  * How many parts a slow link can carry side by side. On a fast link many connections are never too many; on a slow one
  * each gets so little that a part takes minutes, and whatever was not acknowledged when the process is killed has to go
  * again. So where a part would take longer than `LONGEST_SECONDS`, and a standing queue shows that it is the link that is
- * slow and not each connection, fewer parts are sent at a time.
+ * slow and not each connection, fewer parts are sent at a time. A queue is there for a moment where connections begin, too: when
+ * it is gone with those that are left, losses hold them down, and there is room for one more.
  *
  * Pure, as the governor is.
  */
@@ -14,7 +15,7 @@ export interface Load {
   readonly windowBytes: number | null;
   /** The window before this one was too slow already. After an interruption of the link one is, two are not. */
   readonly isSuspected: boolean;
-  /** A round trip should be measured. */
+  /** A round trip should be measured: to end some, or to let one more come. */
   readonly asksRtt: boolean;
   /** Of the last window, bytes per second. */
   readonly rate: number;
@@ -39,6 +40,8 @@ const WISHED_SECONDS = 30;
 const LONGEST_SECONDS = 60;
 /** Fewer than this would leave the link idle between one part and the next. */
 const LEAST = 4;
+/** Of fewer none is cut: what is lost with it is more than what it keeps the others from. */
+const LEAST_CUT = 7;
 const WINDOW_MS = 2_000;
 const WINDOW_ROUND_TRIPS = 10;
 
@@ -61,7 +64,12 @@ export function weigh(load: Load, sample: LoadSample): Load {
   if (load.asksRtt) {
     if (presentRttMs === null) return load;
     const answered = { ...load, asksRtt: false, isSuspected: false };
-    if (!hasQueue(presentRttMs, rttMs)) return answered;
+    if (!hasQueue(presentRttMs, rttMs)) {
+      const more = { ...sample, width: load.most + 1 };
+      const hasRoom = Number.isFinite(presentRttMs) && width >= load.most && !isTooLong(more, load.rate);
+      return hasRoom ? { ...answered, most: load.most + 1 } : answered;
+    }
+    if (!isTooLong(sample, load.rate)) return answered;
     if (load.isSuspected) return { ...answered, most: fitting(load.rate, partBytes) };
     return { ...answered, isSuspected: true, windowAt: at, windowBytes: bytes };
   }
@@ -74,9 +82,12 @@ export function weigh(load: Load, sample: LoadSample): Load {
   if (rate === 0) return next;
   const fits = fitting(rate, partBytes);
   if (fits > load.most) return { ...next, most: fits };
-  const isTooLong = width > LEAST && (width * partBytes) / rate > LONGEST_SECONDS;
-  return isTooLong ? { ...next, asksRtt: true } : { ...next, isSuspected: false };
+  const tooLong = isTooLong(sample, rate);
+  return { ...next, asksRtt: tooLong || width >= load.most, isSuspected: tooLong && load.isSuspected };
 }
+
+const isTooLong = ({ width, partBytes }: LoadSample, rate: number): boolean =>
+  width >= LEAST_CUT && (width * (partBytes ?? 0)) / rate > LONGEST_SECONDS;
 
 const fitting = (rate: number, partBytes: number): number =>
   Math.max(LEAST, Math.floor((rate * WISHED_SECONDS) / partBytes));
