@@ -10,6 +10,8 @@ function simulate(options: {
   rateOf: (width: number, at: number) => number;
   rttMs?: number;
   presentRtt?: (at: number) => number;
+  /** How long it takes to be told that. */
+  answerMs?: number;
   isHungry?: (at: number) => boolean;
   throttledAt?: readonly number[];
   from?: GovernorState;
@@ -19,22 +21,30 @@ function simulate(options: {
   const widths: number[] = [];
   let bytes = state.windowBytes;
   let throttles = [...(options.throttledAt ?? [])];
+  let askedAt = Infinity;
+  let asked = 0;
   for (let at = 50; at <= seconds * 1000; at += 50) {
     bytes += rateOf(state.width, at) * 0.05;
     const isThrottled = throttles[0] !== undefined && throttles[0] <= at;
     if (isThrottled) throttles = throttles.slice(1);
+    askedAt = state.asksRtt ? Math.min(askedAt, at) : Infinity;
+    const isAnswered = state.asksRtt && at - askedAt >= (options.answerMs ?? 0);
+    if (isAnswered) {
+      asked++;
+      askedAt = Infinity;
+    }
     const sample: GovernorSample = {
       at,
       bytes,
       isHungry: isHungry(at),
       rttMs,
-      presentRttMs: state.asksRtt ? presentRtt(at) : null,
+      presentRttMs: isAnswered ? presentRtt(at) : null,
       isThrottled,
     };
     state = govern(state, sample, limits);
     widths.push(state.width);
   }
-  return { state, widths, last: state.width };
+  return { state, widths, last: state.width, asked };
 }
 
 describe("the number of connections", () => {
@@ -73,6 +83,40 @@ describe("the number of connections", () => {
     const rateOf = (width: number) => Math.min(width, 40) * MIB;
     const { widths } = simulate({ seconds: 10, rateOf, rttMs: 120, presentRtt: () => 180 });
     expect(Math.max(...widths)).toBe(40);
+  });
+
+  test("is told of the queue between two looks at the rate, and believes it", () => {
+    const rateOf = (width: number) => width * 0.1 * MIB;
+    const { widths, asked } = simulate({ seconds: 6, rateOf, rttMs: 120, answerMs: 200 });
+    expect(widths.at(-1)).toBe(96);
+    expect(asked).toBe(1);
+  });
+
+  test("looks again where less arrives than did at first: many slow starts fill the queue of a lossy link too", () => {
+    const rateOf = (width: number, at: number) => (at < 6_000 ? 10 : width * 0.1) * MIB;
+    const presentRtt = (at: number) => (at < 6_000 ? 600 : 302);
+    const { widths } = simulate({ seconds: 10, rateOf, rttMs: 300, presentRtt, answerMs: 350 });
+    expect(widths[5_000 / 50]).toBe(40);
+    expect(widths.at(-1)).toBe(96);
+  });
+
+  test("asks a few times and no more on a full link that became slower", () => {
+    const rateOf = (_: number, at: number) => (at < 2_500 ? 10 : 3) * MIB;
+    const { widths, asked } = simulate({ seconds: 60, rateOf, rttMs: 120, presentRtt: () => 400, answerMs: 150 });
+    expect(Math.max(...widths.slice(0, 300))).toBe(40);
+    expect(asked).toBeGreaterThan(1);
+    expect(asked).toBeLessThanOrEqual(6);
+  });
+
+  test("a store that throttles while the queue is asked for is not asked without end", () => {
+    const { asked } = simulate({
+      seconds: 20,
+      rateOf: (width) => width * 0.1 * MIB,
+      rttMs: 120,
+      answerMs: 1_000,
+      throttledAt: [2_600],
+    });
+    expect(asked).toBeLessThanOrEqual(1);
   });
 
   test("finds more when the link becomes one that wants more", () => {

@@ -20,6 +20,8 @@ export interface GovernorState {
   readonly rate: number;
   /** Windows in a row that brought nothing. */
   readonly flat: number;
+  /** How often it was seen, or could have been looked at, that a queue stands. */
+  readonly looks: number;
   /** Width before the trial. */
   readonly widthBefore: number;
   /** A trial is judged only after this. */
@@ -63,6 +65,12 @@ const FLAT_WINDOWS = 4;
 /** On a link this long each doubling would cost as much time as it saves: it takes one step, as soon as that is known. */
 const LONG_RTT_MS = 30;
 const LEAP_RTT_MS = 15;
+/**
+ * Many slow starts at once fill the queue even of a link that loses packets. So it is looked at again when less arrives than
+ * this share of what did, for so many windows.
+ */
+const DROP = 0.85;
+const MOST_LOOKS = 6;
 /** When the step to the most connections has brought this much, it need not be waited for any longer. */
 const LEAP_GAIN = 1.2;
 /** A trial of more connections has to bring this much; one of fewer may cost at most this. */
@@ -81,6 +89,7 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
   windowBytes: 0,
   rate: 0,
   flat: 0,
+  looks: 0,
   widthBefore: limits.first,
   settledAt: 0,
   nextTrialAt: 0,
@@ -123,18 +132,22 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
   if (state.windowBytes === 0 && state.rate === 0 && state.phase === "ramp" && sample.bytes === 0) {
     return { ...state, windowAt: sample.at };
   }
+  const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
+  const { presentRttMs } = sample;
+  if (state.phase === "grown" && state.asksRtt && presentRttMs !== null) {
+    return leapWhenEmpty(state, { presentRttMs, most, sample });
+  }
   const spanMs = sample.at - state.windowAt;
   if (spanMs < windowMs(state, sample)) return state;
   const rate = ((sample.bytes - state.windowBytes) * 1000) / spanMs;
   const next = { ...state, windowAt: sample.at, windowBytes: sample.bytes };
   // With nothing waiting, more connections would only stand idle, and a low rate says nothing about their number.
   if (!sample.isHungry && state.phase !== "leap") return next;
-  const most = sample.at < state.ceilingUntil ? Math.min(limits.most, state.ceiling) : limits.most;
   switch (state.phase) {
     case "ramp":
       return climb(next, { rate, most: Math.min(most, ramp), sample });
     case "grown":
-      return leapWhenGrown(next, { rate, most, sample });
+      return askWhenGrown(next, { rate, most, sample });
     case "leap":
       return landLeap(next, { rate, sample });
     case "recover":
@@ -156,6 +169,7 @@ function throttled(state: GovernorState, sample: GovernorSample): GovernorState 
     ...(isSameStorm
       ? {}
       : { ceiling: Math.max(1, Math.floor(state.width * 0.9)), ceilingUntil: sample.at + CEILING_MS }),
+    asksRtt: false,
     throttledAt: sample.at,
     windowAt: sample.at,
     windowBytes: sample.bytes,
@@ -165,6 +179,7 @@ function throttled(state: GovernorState, sample: GovernorSample): GovernorState 
 const rest = (state: GovernorState, about: { rate: number; at: number }): GovernorState => ({
   ...state,
   phase: "steady",
+  asksRtt: false,
   rate: about.rate,
   flat: 0,
   nextTrialAt: about.at + state.trialEveryMs,
@@ -190,17 +205,27 @@ function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorStat
 /** Slow start of new connections, the handshake included. */
 const timeToGrow = ({ rttMs }: GovernorSample): number => Math.min(4_000, Math.max(300, 8 * rttMs));
 
-/** As long as the rate still grows by itself, more connections could not be told from more time. */
-function leapWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+  if (state.asksRtt) return state;
   if (sample.at < state.settledAt) return { ...state, rate };
   // On a short link a few connections make up for losses as fast as many.
   if (state.width >= most || sample.rttMs < LEAP_RTT_MS) return rest(state, { rate, at: sample.at });
+  // As long as the rate still grows by itself, more connections could not be told from more time.
   if (rate >= state.rate * RAMP_GAIN) return { ...state, rate };
-  if (sample.presentRttMs === null) return { ...state, rate, asksRtt: true };
-  // A standing queue says that the link is full; losses leave it empty.
-  const next = { ...state, rate, asksRtt: false };
-  if (!Number.isFinite(sample.presentRttMs) || hasQueue(sample.presentRttMs, sample.rttMs))
-    return rest(next, { rate, at: sample.at });
+  if (state.looks >= MOST_LOOKS) return rest(state, { rate, at: sample.at });
+  const isToLook = state.looks === 0 || rate < state.rate * DROP;
+  return isToLook ? { ...state, asksRtt: true } : { ...state, looks: state.looks + 1 };
+}
+
+/** A standing queue says that the link is full; losses leave it empty. */
+function leapWhenEmpty(
+  state: GovernorState,
+  about: { presentRttMs: number; most: number; sample: GovernorSample },
+): GovernorState {
+  const { presentRttMs, most, sample } = about;
+  const next = { ...state, asksRtt: false, looks: state.looks + 1 };
+  if (!Number.isFinite(presentRttMs)) return rest(next, { rate: state.rate, at: sample.at });
+  if (hasQueue(presentRttMs, sample.rttMs)) return next;
   return { ...next, phase: "leap", width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 

@@ -11,14 +11,20 @@ export interface IdleLanes {
   stop(): void;
 }
 
-export function createIdleLanes(engine: Pick<Engine, "gate">, isOver: () => boolean): IdleLanes {
+/** `wantsMore`: one more connection would be worth it, so that somebody waits for one to be allowed. */
+export function createIdleLanes(
+  engine: Pick<Engine, "gate">,
+  about: { isOver(): boolean; wantsMore(): boolean },
+): IdleLanes {
+  const { isOver, wantsMore } = about;
   const sleepers = new Set<() => void>();
   const wake = (count: number) => {
     for (const wakeOne of [...sleepers].slice(0, count)) wakeOne();
   };
   let timer: NodeJS.Timeout | null = null;
   const look = () => {
-    if (engine.gate.waiting === 0 && engine.gate.width > engine.gate.held) wake(1);
+    const { gate } = engine;
+    if (gate.waiting === 0 && (gate.width > gate.held || wantsMore())) wake(1);
   };
   return {
     wait: () =>

@@ -85,7 +85,10 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
-  const idle = createIdleLanes(engine, () => queue.isDone || failures.length > 0);
+  const idle = createIdleLanes(engine, {
+    isOver: () => queue.isDone || failures.length > 0,
+    wantsMore: () => queue.wantsMore({ now: engine.retrier.clock.now(), rttMs: engine.wire.rttMs() ?? 0 }),
+  });
 
   let starting = 0;
   const lane = async () => {

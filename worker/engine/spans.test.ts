@@ -128,6 +128,24 @@ describe("the end of a download", () => {
     expect(span.to).toBeLessThan(8 * MIB);
   });
 
+  test("and where losses hold connections down, so that a new one is as fast from its first round trip", () => {
+    const { queue, span } = alone(2 * MIB);
+    // 42 kB/s over 300 ms; four and a half seconds are left.
+    receive(span, 2 * MIB - 190_000, 42_800);
+    expect(queue.take({ ...about, now: 42_800, rttMs: 300, isGrown: false })).not.toBeNull();
+    expect(span.to).toBeLessThan(2 * MIB);
+  });
+
+  test("wants one more connection while that would bring something sooner, and none at the very end", () => {
+    const { queue, span } = alone(8 * MIB);
+    const now = 1_000;
+    receive(span, 2 * MIB, now);
+    expect(queue.wantsMore({ now, rttMs: 40 })).toBe(true);
+    expect(span.to).toBe(8 * MIB);
+    receive(span, 5 * MIB, now);
+    expect(queue.wantsMore({ now, rttMs: 40 })).toBe(false);
+  });
+
   test("takes everything that is left from a connection that has fallen silent, and drops it", () => {
     const { queue, span } = alone(2 * MIB);
     expect(queue.take({ ...about, now: 1_000 })).toBeNull();

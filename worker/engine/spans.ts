@@ -43,6 +43,8 @@ export interface SpanQueue<P> {
    * its slow start.
    */
   take(about: { width: number; now: number; rttMs: number; isHeld: boolean; isGrown: boolean }): Span<P> | null;
+  /** Another connection, although a new one, would bring something sooner. */
+  wantsMore(about: { now: number; rttMs: number }): boolean;
   /** What is already on its way of a piece, asked for before there was a plan; null when not all of it is left to hand out. */
   claim(piece: P, range: { from: number; to: number; now: number }): Span<P> | null;
   /** It was received to its end. True when it was the last one of its piece. */
@@ -67,6 +69,8 @@ const LEAST_GAIN_MS = 10;
 /** From here on a connection needs a while to grow; what would take longer than that is worth it. */
 const FAR_MS = 10;
 const GROWING = { ms: 1_000, roundTrips: 12 };
+/** What a connection that brings no more than this in a round trip brings (losses hold it down), a new one does from its first. */
+const FIRST_WINDOW_BYTES = 2 * 10 * 1_460;
 /** What a connection keeps of its rest, in round trips of its own rate. */
 const KEPT_ROUND_TRIPS = 1.15;
 /** Each connection gets its share of the rest in so many spans. */
@@ -117,37 +121,44 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     if (of.gaps.length === 0) waiting.shift();
     return span;
   };
-  /** From the connection that would end last. */
-  const split = (about: { now: number; rttMs: number; isGrown: boolean }): Span<P> | null => {
+  /** The connection that would end last, where another could bring half of its rest sooner. */
+  const slowestOf = (about: { now: number; rttMs: number; isGrown: boolean }) => {
     const { now, rttMs, isGrown } = about;
-    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
-    let slowest: Span<P> | null = null;
-    let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
-    for (const span of active) {
-      const left = span.to - span.from - span.received;
-      if (left <= 0) continue;
-      // Twice as long each time: while the link itself is down, everything is silent.
-      if (now - span.movedAt > silentFromMs * 2 ** span.takeovers) return takeOver(span, now);
+    let span: Span<P> | null = null;
+    let leftMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
+    for (const one of active) {
+      const left = leftOf(one);
       // One that has not begun says nothing of its rate.
-      if (span.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
-      const etaMs = (left * Math.max(1, now - span.startedAt)) / span.received;
-      if (etaMs > longestMs) {
-        slowest = span;
-        longestMs = etaMs;
+      if (one.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
+      const etaMs = (left * Math.max(1, now - one.startedAt)) / one.received;
+      if (etaMs > leftMs) {
+        span = one;
+        leftMs = etaMs;
       }
     }
-    if (slowest === null) return null;
+    if (span === null) return null;
     // One that has to grow first would bring the rest later than the one that has it.
-    if (!isGrown && rttMs >= FAR_MS && longestMs < GROWING.ms + GROWING.roundTrips * rttMs) return null;
-    const { of, from, received, to } = slowest;
-    const left = to - from - received;
+    const hasToGrow = !isGrown && rttMs >= FAR_MS && leftOf(span) * rttMs > FIRST_WINDOW_BYTES * leftMs;
+    return hasToGrow && leftMs < GROWING.ms + GROWING.roundTrips * rttMs ? null : { span, leftMs };
+  };
+  const split = (about: { now: number; rttMs: number; isGrown: boolean }): Span<P> | null => {
+    const { now, rttMs } = about;
+    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
+    for (const span of active) {
+      // Twice as long each time: while the link itself is down, everything is silent.
+      if (leftOf(span) > 0 && now - span.movedAt > silentFromMs * 2 ** span.takeovers) return takeOver(span, now);
+    }
+    const slowest = slowestOf(about);
+    if (slowest === null) return null;
+    const { of, to } = slowest.span;
+    const left = leftOf(slowest.span);
     // What it can do itself until another connection could bring the rest; of that a share for each that is idle.
-    const own = Math.ceil((left * KEPT_ROUND_TRIPS * rttMs) / longestMs);
+    const own = Math.ceil((left * KEPT_ROUND_TRIPS * rttMs) / slowest.leftMs);
     const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
     const { stepBytes = 1 } = of.piece;
     const cut = Math.ceil((to - given) / stepBytes) * stepBytes;
     if (cut >= to) return null;
-    slowest.to = cut;
+    slowest.span.to = cut;
     return begin(of, { from: cut, to, now, takeovers: 0 });
   };
   const takeOver = (span: Span<P>, now: number): Span<P> => {
@@ -161,6 +172,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     get isDone() {
       return open.size === 0;
     },
+    wantsMore: (about) => waiting.length > 0 || slowestOf({ ...about, isGrown: false }) !== null,
     take: (about) => hand(about) ?? (about.isHeld ? null : split(about)),
     claim: (piece, { from, to, now }) => {
       const of = waiting.find((one) => one.piece === piece);
@@ -202,6 +214,8 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
         ),
   };
 }
+
+const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;
 
 function beginPiece<P extends { length: number }>(piece: P, known: readonly KnownSpan[]): PieceSpans<P> {
   const begun: PieceSpans<P> = { piece, length: piece.length, spans: [], gaps: [], mismatches: 0 };
