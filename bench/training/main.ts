@@ -2,41 +2,34 @@ import { spawn } from "node:child_process";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { compileC } from "#e2e/link/compile-c.ts";
 import { installKnownPeers } from "#e2e/servers/install-peers.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
-import { writeCheckpoint } from "#e2e/stage/write-checkpoint.ts";
 import { BenchError } from "../bench-error.ts";
 import { readCount } from "../read-count.ts";
 import { percentile } from "../fleet/percentile.ts";
 import { describeMachine } from "../report/describe-machine.ts";
 import { commandOf } from "../report/measured-with.ts";
-import { keptTraining, WAYS, type Row, type TrainingResult, type Way } from "./result.ts";
+import { keptGpuTraining, keptTraining, WAYS, type Row, type TrainingResult, type Way } from "./result.ts";
 import { runTraining, type Trained } from "./run-training.ts";
+import { cpuTrainer, gpuTrainer, type Trainer } from "./trainers.ts";
 import { trainingPage } from "./write-page.ts";
 
 /**
- * `npm run bench -- training`: what saving costs the training beside it. A thread that computes has one core; store and
- * hub, which would be elsewhere, have the other; whoever uploads runs where the system puts it. The uplink is full all
- * the time. Steps are compared with those of the same training that saves to its disk only.
+ * `npm run bench -- training`: what saving costs the training beside it. The uplink is full all the time; store and hub, which
+ * would be elsewhere, have processors of their own. Steps are compared with those of the same training that saves to its disk only.
  */
 
-export const TRAINING_HELP = `npm run bench -- training [--rounds N] [--saves N] [--save] [--report]
+export const TRAINING_HELP = `npm run bench -- training [--gpu] [--rounds N] [--saves N] [--save] [--report]
 
+  --gpu        a language model on a GPU, with PyTorch and safetensors of python3; without it, a thread that computes
   --rounds N   rounds, in each of which every way of saving has its turn (3)
-  --saves N    checkpoints per turn (5), of 150 MB every 8 s over an uplink of 150 Mbit/s
-  --save       keep the results in bench/results/training.json and write docs/training.md
+  --saves N    checkpoints per turn (5), one every 8 s: of 150 MB over an uplink of 150 Mbit/s, with --gpu as large as
+               they are over 600 Mbit/s
+  --save       keep the results in bench/results/training.json or training-gpu.json, and write docs/training.md
   --report     write docs/training.md anew from what is kept`;
 
 const PAGE = join(ROOT, "docs/training.md");
-
-const UPLINK_BYTES_PER_SECOND = 18_750_000;
-const CHECKPOINT_BYTES = 150_000_000;
-const STEP_SECONDS = 0.02;
-const SAVE_EVERY = 400;
-const CALIBRATION = { steps: 50, work: 20 };
-const [TRAINING_CORE, ELSEWHERE] = [0, 1];
 
 interface Turn extends Trained {
   way: Way;
@@ -45,15 +38,15 @@ interface Turn extends Trained {
 
 interface Setting {
   stage: Stage;
-  program: string;
+  trainer: Trainer;
   rclone: string;
-  work: number;
   saves: number;
   signal: AbortSignal;
 }
 
 /** Copies a folder with rclone, as its documentation says for S3, at the rate of the uplink. */
 function copyWithRclone(setting: Setting, folder: string, key: string): Promise<void> {
+  const { trainer } = setting;
   const { store } = setting.stage;
   const args = [
     "copy",
@@ -67,11 +60,16 @@ function copyWithRclone(setting: Setting, folder: string, key: string): Promise<
     "--s3-region=us-east-1",
     "--s3-upload-concurrency=10",
     "--s3-chunk-size=10Mi",
-    `--bwlimit=${UPLINK_BYTES_PER_SECOND}B`,
+    `--bwlimit=${trainer.uplinkBytesPerSecond}B`,
   ];
+  const [program, ...before] = [...trainer.beside, setting.rclone];
   const env = { PATH: process.env["PATH"] ?? "", NODE_ENV: "production" as const };
   const keys = { AWS_ACCESS_KEY_ID: store.accessKey, AWS_SECRET_ACCESS_KEY: store.secretKey };
-  const child = spawn(setting.rclone, args, { stdio: "ignore", env: { ...env, ...keys }, signal: setting.signal });
+  const child = spawn(program, [...before, ...args], {
+    stdio: "ignore",
+    env: { ...env, ...keys },
+    signal: setting.signal,
+  });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`rclone ended with ${code}`))));
@@ -79,12 +77,13 @@ function copyWithRclone(setting: Setting, folder: string, key: string): Promise<
 }
 
 async function takeTurn(setting: Setting, way: Way, round: number): Promise<Turn> {
-  const { stage, program, work, saves, signal } = setting;
+  const { stage, trainer, saves, signal } = setting;
   const name = `turn-${round}-${WAYS.indexOf(way)}`;
   const folder = stage.folderOf(name);
   await mkdir(folder, { recursive: true });
-  const flags = ["--limit-up", `${UPLINK_BYTES_PER_SECOND}B`];
-  const worker = way === "Tidemark" ? await stage.startNode({ name, run: name, flags }) : null;
+  const flags = ["--limit-up", `${trainer.uplinkBytesPerSecond}B`];
+  const under = trainer.beside;
+  const worker = way === "Tidemark" ? await stage.startNode({ name, run: name, flags, under }) : null;
   let copying: Promise<void> = Promise.resolve();
   const folderAt = (step: number) => join(folder, `checkpoint-${step}`);
   const save = async (step: number): Promise<void> => {
@@ -92,13 +91,11 @@ async function takeTurn(setting: Setting, way: Way, round: number): Promise<Turn
     if (way === "rclone beside it")
       copying = copying.then(() => copyWithRclone(setting, folderAt(step), `${name}/${step}`));
   };
-  const write = async (step: number): Promise<void> => {
-    writeCheckpoint({ folder, step, modelBytes: CHECKPOINT_BYTES, optimizerBytes: 0, loss: 1 });
-  };
-  const steps = SAVE_EVERY * saves + SAVE_EVERY / 2;
+  const steps = trainer.saveEvery * saves + Math.round(trainer.saveEvery / 2);
   try {
-    const about = { program, core: TRAINING_CORE, steps, saveEvery: SAVE_EVERY, work, signal, write, save };
-    const trained = await runTraining(about);
+    const command = trainer.command({ folder, steps });
+    const write = (step: number): Promise<void> => trainer.write(folder, step);
+    const trained = await runTraining({ command, steps, signal, write, save });
     await copying;
     return { way, round, ...trained };
   } finally {
@@ -107,22 +104,12 @@ async function takeTurn(setting: Setting, way: Way, round: number): Promise<Turn
   }
 }
 
-/** How many multiplications make a step on this core. */
-async function calibrate(program: string, signal: AbortSignal): Promise<number> {
-  const nothing = async () => undefined;
-  const { steps, work } = CALIBRATION;
-  const about = { program, core: TRAINING_CORE, saveEvery: steps + 1, write: nothing, save: nothing, signal };
-  const { steps: took } = await runTraining({ ...about, steps, work });
-  return Math.max(1, Math.round((STEP_SECONDS * work) / percentile(took, 0.5)));
-}
-
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-/** Steps before the first checkpoint are the same for all: nothing is uploaded yet. */
-const busySteps = ({ steps }: Trained): number[] => steps.slice(SAVE_EVERY);
-
-function rowsOf(turns: readonly Turn[]): Row[] {
+function rowsOf(turns: readonly Turn[], saveEvery: number): Row[] {
+  /** Those before the first checkpoint are the same for all: nothing is uploaded yet. */
+  const busySteps = ({ steps }: Trained): number[] => steps.slice(saveEvery);
   return WAYS.map((way) => {
     const own = turns.filter((turn) => turn.way === way);
     const steps = own.flatMap(busySteps);
@@ -140,7 +127,8 @@ function rowsOf(turns: readonly Turn[]): Row[] {
 }
 
 async function writePage(): Promise<void> {
-  await writeFile(PAGE, trainingPage(await keptTraining.read()));
+  const gpu = await keptGpuTraining.read().catch(() => null);
+  await writeFile(PAGE, trainingPage([await keptTraining.read(), ...(gpu === null ? [] : [gpu])]));
   console.log("docs/training.md is written.");
 }
 
@@ -149,6 +137,7 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      gpu: { type: "boolean", default: false },
       rounds: { type: "string", default: "3" },
       saves: { type: "string", default: "5" },
       save: { type: "boolean", default: false },
@@ -167,19 +156,18 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
   const [rounds, saves] = [readCount("--rounds", values.rounds), readCount("--saves", values.saves)];
   const { rclone } = await installKnownPeers();
   if ("missing" in rclone) throw new BenchError(`There is no rclone to compare with: ${rclone.missing}.`);
-  const program = await compileC("train", join(import.meta.dirname, "train.c"));
-  const elsewhere = ["taskset", "-c", String(ELSEWHERE)];
-  const stage = await openStage({ hub: { under: elsewhere }, store: { under: elsewhere } });
   const { signal } = new AbortController();
+  const trainer = await (values.gpu ? gpuTrainer(signal) : cpuTrainer(signal));
+  const { saveEvery, stepSeconds, elsewhere } = trainer;
+  const stage = await openStage({ hub: { under: elsewhere }, store: { under: elsewhere } });
   try {
-    const work = await calibrate(program, signal);
-    const setting: Setting = { stage, program, rclone: rclone.program, work, saves, signal };
+    const setting: Setting = { stage, trainer, rclone: rclone.program, saves, signal };
     const turns: Turn[] = [];
     for (let round = 1; round <= rounds; round++) {
       for (const way of WAYS) {
         const turn = await takeTurn(setting, way, round);
         turns.push(turn);
-        const [step, stall] = [mean(busySteps(turn)) * 1000, mean(turn.stalls)];
+        const [step, stall] = [mean(turn.steps.slice(saveEvery)) * 1000, mean(turn.stalls)];
         console.log(`  ${round} ${way.padEnd(24)} step ${step.toFixed(3)} ms, stands still ${stall.toFixed(2)} s`);
       }
     }
@@ -187,15 +175,16 @@ export async function benchTraining(args: readonly string[]): Promise<void> {
     const result: TrainingResult = {
       ...machine,
       command: commandOf("training", args),
-      uplinkBytesPerSecond: UPLINK_BYTES_PER_SECOND,
-      checkpointBytes: CHECKPOINT_BYTES,
-      everySeconds: STEP_SECONDS * SAVE_EVERY,
+      device: trainer.device,
+      uplinkBytesPerSecond: trainer.uplinkBytesPerSecond,
+      checkpointBytes: trainer.checkpointBytes,
+      everySeconds: Math.round(stepSeconds * saveEvery),
       saves,
-      rows: rowsOf(turns),
+      rows: rowsOf(turns, saveEvery),
     };
-    console.log(trainingPage(result));
+    console.log(trainingPage([result]));
     if (!values.save) return;
-    await keptTraining.save(result);
+    await (values.gpu ? keptGpuTraining : keptTraining).save(result);
     await writePage();
   } finally {
     await stage.close();

@@ -19,6 +19,8 @@ const row = z.object({
 export type Row = z.infer<typeof row>;
 
 const trainingResult = machineFacts.extend({
+  /** The GPU that trains; null where a processor does. */
+  device: z.string().nullable(),
   uplinkBytesPerSecond: z.number(),
   checkpointBytes: z.number(),
   /** Seconds of computing between two checkpoints. */
@@ -29,3 +31,4 @@ const trainingResult = machineFacts.extend({
 export type TrainingResult = z.infer<typeof trainingResult>;
 
 export const keptTraining = keepResult("training", trainingResult);
+export const keptGpuTraining = keepResult("training-gpu", trainingResult);

@@ -12,6 +12,7 @@ const row = (way: "Tidemark" | "rclone beside it", stepRatio: number[]) => ({
 });
 const result: TrainingResult = {
   ...TEST_MACHINE,
+  device: null,
   uplinkBytesPerSecond: 18_750_000,
   checkpointBytes: 150_000_000,
   everySeconds: 8,
@@ -20,14 +21,21 @@ const result: TrainingResult = {
 };
 
 test("the median of the rounds is held to what was wanted, and the longest is told", () => {
-  const page = trainingPage(result);
+  const page = trainingPage([result]);
   expect(page).toContain("* met: beside a full uplink a step takes at most 2.00 % longer (1.50 %)");
   expect(page).toContain("| Tidemark | 1.50 % (3.00 %) |");
-  expect(page).toContain("150 MB, 5 in a turn, over an uplink of 150 Mbit/s");
+  expect(page).toContain("150 MB is written, 5 in a turn, over an uplink of 150 Mbit/s");
 });
 
 test("a step that takes too long is said", () => {
-  const page = trainingPage({ ...result, rows: [row("Tidemark", [1.03])] });
+  const page = trainingPage([{ ...result, rows: [row("Tidemark", [1.03])] }]);
   expect(page).toContain("**not met**");
-  expect(trainingPage({ ...result, rows: [] })).toContain("* Tidemark: not measured");
+  expect(trainingPage([{ ...result, rows: [] }])).toContain("* Tidemark: not measured");
+});
+
+test("what was trained on a GPU has a section of its own, which says on which", () => {
+  const page = trainingPage([result, { ...result, device: "NVIDIA H100 80GB HBM3", uplinkBytesPerSecond: 75_000_000 }]);
+  expect(page.match(/^## .*$/gm)).toEqual(["## A thread that computes", "## A model on a GPU"]);
+  expect(page).toContain("learns on an NVIDIA H100 80GB HBM3 with PyTorch");
+  expect(page).toContain("over an uplink of 600 Mbit/s");
 });

@@ -17,24 +17,27 @@ function verdict({ rows }: TrainingResult): string {
   return `* ${longer <= MOST_LONGER ? "met" : "**not met**"}: beside a full uplink a step takes at most ${percent(MOST_LONGER)} longer (${percent(longer)})`;
 }
 
-/** The whole page. */
-export function trainingPage(result: TrainingResult): string {
-  const { rows, uplinkBytesPerSecond, checkpointBytes, everySeconds, saves } = result;
+/** Where it trained, and where whoever uploads and the rest were. */
+function placeOf({ device, machine }: TrainingResult): string {
+  if (device === null) {
+    return `A thread that computes has one of two cores to itself, as a training loop that feeds a GPU has. Hub and store, which would be elsewhere,
+have the other core; whoever uploads runs where the system puts it.`;
+  }
+  return `A language model learns on an ${device} with PyTorch; four processes make its batches. They and whoever uploads share ${machine.cores - 4} of ${machine.cores}
+cores; hub and store, which would be elsewhere, have the other four. A checkpoint is the weights and the state of the optimizer.`;
+}
+
+function section(result: TrainingResult): string {
+  const { rows, device, uplinkBytesPerSecond, checkpointBytes, everySeconds, saves } = result;
   const lines = rows.map((row) => {
     const { way, p50StepMs, p99StepMs, stallSeconds } = row;
     const longer = `${percent(longerOf(row))} (${percent(longerOf(row, 1))})`;
     return `| ${way} | ${longer} | ${p50StepMs.toFixed(2)} ms | ${p99StepMs.toFixed(2)} ms | ${stallSeconds.toFixed(2)} s |`;
   });
-  return `# What saving costs the training beside it
+  return `## ${device === null ? "A thread that computes" : "A model on a GPU"}
 
-Made by \`npm run bench -- training\` from \`bench/results/training.json\`; do not edit.
-
-A thread that computes has one of two cores to itself, as a training loop that feeds a GPU has. Every ${everySeconds} s it writes a checkpoint
-of ${(checkpointBytes / 1e6).toFixed(0)} MB, ${saves} in a turn, over an uplink of ${((uplinkBytesPerSecond * 8) / 1e6).toFixed(0)} Mbit/s: the uplink is full nearly all the time. Hub and store, which would be elsewhere,
-have the other core; whoever uploads runs where the system puts it. Each way of saving has its turn in every round.
-
-"Longer steps" are against the same round's steps with saving to the disk only: the median of the rounds, the longest in brackets.
-"Stands still" is how long training waits at a checkpoint besides writing its files.
+${placeOf(result)}
+Every ${everySeconds} s a checkpoint of ${(checkpointBytes / 1e6).toFixed(0)} MB is written, ${saves} in a turn, over an uplink of ${((uplinkBytesPerSecond * 8) / 1e6).toFixed(0)} Mbit/s: it is full nearly all the time.
 
 | checkpoints are saved | longer steps | median step | P99 step | stands still |
 | --- | ---: | ---: | ---: | ---: |
@@ -44,4 +47,16 @@ ${verdict(result)}
 
 ${measuredWith(result, { hasLink: false })}
 `;
+}
+
+/** The whole page: one section for each result. */
+export function trainingPage(results: readonly TrainingResult[]): string {
+  return `# What saving costs the training beside it
+
+Made by \`npm run bench -- training\` from \`bench/results/training.json\` and \`training-gpu.json\`; do not edit.
+
+Each way of saving has its turn in every round. "Longer steps" are against the same round's steps with saving to the disk only: the
+median of the rounds, the longest in brackets. "Stands still" is how long training waits at a checkpoint besides writing its files.
+
+${results.map(section).join("\n")}`;
 }

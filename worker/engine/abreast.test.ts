@@ -47,7 +47,14 @@ const start = () => startLinkRate({ at: 0, rate: RATE, counted: 40, rttMs: 100 }
 function follow(state: LinkRate, looks: readonly Partial<LinkSample>[]) {
   const given: { bytesPerSecond: number; phase: LinkRate["phase"]; carries: number }[] = [];
   for (const [index, look] of looks.entries()) {
-    const answer = steer(state, { at: (index + 1) * 200, rate: RATE, presentRttMs: 105, rttMs: 100, ...look });
+    const answer = steer(state, {
+      at: (index + 1) * 200,
+      rate: RATE,
+      usualRate: RATE,
+      presentRttMs: 105,
+      rttMs: 100,
+      ...look,
+    });
     state = answer.state;
     given.push({ bytesPerSecond: answer.bytesPerSecond, phase: state.phase, carries: state.carries });
   }
@@ -90,7 +97,7 @@ test("where a round trip cannot be told, the link gets what it carried", () => {
 
 test("where sockets keep a pace the queue goes in one step, and nothing more is held back before round trips can tell", () => {
   const paced = startLinkRate({ at: 0, rate: RATE, counted: 0, rttMs: 100 });
-  const look = { rate: RATE, rttMs: 100, presentRttMs: 190 };
+  const look = { rate: RATE, usualRate: RATE, rttMs: 100, presentRttMs: 190 };
   const first = steer(paced, { ...look, at: 200 });
   // 82 ms too many are to go in 200 ms, and not quite all of them.
   expect(first.bytesPerSecond).toBeGreaterThan(RATE * 0.65);
@@ -100,4 +107,34 @@ test("where sockets keep a pace the queue goes in one step, and nothing more is 
   const third = steer(second.state, { ...look, presentRttMs: 120, at: 600 });
   expect(third.state.phase).toBe("level");
   expect(third.bytesPerSecond).toBeGreaterThan(RATE * 0.95);
+});
+
+test("where a queue stands, what arrives is what the link carries: a first look that saw too much is corrected", () => {
+  const high = startLinkRate({ at: 0, rate: 1.4 * RATE, counted: 0, rttMs: 100 });
+  const given = follow(high, times(8, { presentRttMs: 180 }));
+  const corrected = given.findIndex(({ carries }) => carries === RATE);
+  expect(corrected).toBeGreaterThan(2);
+  expect(corrected).toBeLessThan(7);
+  expect(given[corrected]?.bytesPerSecond).toBe(0.9 * RATE);
+  // The queue goes now, and is not taken for that of others.
+  expect(follow(high, [...times(8, { presentRttMs: 180 }), ...times(20, {})]).at(-1)).toMatchObject({ phase: "level" });
+});
+
+test("one look that saw little is not believed, nor is it without a queue", () => {
+  const high = startLinkRate({ at: 0, rate: 1.4 * RATE, counted: 0, rttMs: 100 });
+  const stalled = follow(high, times(8, { presentRttMs: 180, rate: RATE / 3 }));
+  expect(Math.min(...stalled.map(({ carries }) => carries))).toBeGreaterThan(0.95 * RATE);
+  const free = follow(high, times(8, { presentRttMs: 112 }));
+  expect(Math.min(...free.map(({ carries }) => carries))).toBeGreaterThan(1.3 * RATE);
+});
+
+test("others who fill the link are not given way to without end", () => {
+  const looks = Array.from({ length: 60 }, (_, at) => ({
+    presentRttMs: 250,
+    rate: RATE * 0.96 ** at,
+    usualRate: RATE * 0.96 ** at,
+  }));
+  const given = follow(startLinkRate({ at: 0, rate: RATE, counted: 0, rttMs: 100 }), looks);
+  expect(given.at(-1)).toMatchObject({ phase: "given up", bytesPerSecond: Infinity });
+  expect(Math.min(...given.map(({ carries }) => carries))).toBeGreaterThan(0.5 * RATE);
 });

@@ -57,6 +57,9 @@ export interface LinkRate {
   /** What the link carries, bytes per second, and what it seemed to carry first. */
   readonly carries: number;
   readonly first: number;
+  /** Looks since it was found, or found to be less; how often that was. */
+  readonly looks: number;
+  readonly corrections: number;
   /** Of what may lie in buffers, how much has not gone yet. */
   readonly buffered: number;
   /** Since when, ms, a queue has been standing that nobody here feeds; null: there is none. */
@@ -69,6 +72,8 @@ export interface LinkSample {
   at: number;
   /** Moved lately, bytes per second. */
   rate: number;
+  /** What usually arrived between the last looks, bytes per second; 0: nobody tells. */
+  usualRate: number;
   /** A round trip just now; null: it could not be told. */
   presentRttMs: number | null;
   /** The least one of this link. */
@@ -85,6 +90,13 @@ const LEVEL_MOST = 1.01;
 /** What the first look may have been wrong by. */
 const LEAST_OF_FIRST = 0.85;
 const GROWTH = 1.01;
+/**
+ * What was lost arrives with all that waited behind it, so the first look may see much more than the link carries. Behind a queue what
+ * arrives is what it carries: then that is believed, after so many looks and so often. Others who fill the link look the same.
+ */
+const CORRECTED_AFTER = 3;
+const MOST_CORRECTIONS = 2;
+const CLEARLY_LESS = 0.98;
 /** A queue that stands for so long is fed by others. */
 const FOREIGN_MS = 4_000;
 /** What the system takes from a program for a connection before it has gone out. */
@@ -96,6 +108,8 @@ export const startLinkRate = (about: { at: number; rate: number; counted: number
   isPaced: about.counted === 0,
   carries: about.rate,
   first: about.rate,
+  looks: 0,
+  corrections: 0,
   buffered: about.counted * BUFFER_BYTES + (about.rate * about.rttMs) / 1000,
   queuedAt: null,
   at: about.at,
@@ -134,6 +148,19 @@ export function steer(
     const isDrained = (queue !== null && !isQueued) || buffered <= 0;
     return { state: { ...state, at, buffered, phase: isDrained ? "level" : "draining" }, bytesPerSecond, isQueued };
   }
+  const seen = Math.max(rate, sample.usualRate);
+  const isLess =
+    isQueued &&
+    sample.usualRate > 0 &&
+    state.looks >= CORRECTED_AFTER &&
+    state.corrections < MOST_CORRECTIONS &&
+    seen < state.carries * CLEARLY_LESS;
+  if (isLess) {
+    const corrections = state.corrections + 1;
+    // The queue was our doing.
+    const found = { carries: seen, first: seen, looks: 0, corrections, queuedAt: at };
+    return { state: { ...state, ...found, at }, bytesPerSecond: seen * LEVEL_LEAST, isQueued };
+  }
   const share =
     queue === null ? 1 : Math.min(LEVEL_MOST, Math.max(LEVEL_LEAST, LEVEL_MOST - (queue - WISHED_QUEUE) / 5));
   const isIdle = queue !== null && queue < WISHED_QUEUE / 2 && rate >= state.carries * ABLE_SHARE;
@@ -141,6 +168,7 @@ export function steer(
   const carries = Math.max(state.first * LEAST_OF_FIRST, state.carries * drift);
   const queuedAt = isQueued ? (state.queuedAt ?? at) : null;
   const isForeign = queuedAt !== null && at - queuedAt >= FOREIGN_MS;
-  const next: LinkRate = { ...state, at, carries, queuedAt, phase: isForeign ? "given up" : "level" };
+  const looks = state.looks + 1;
+  const next: LinkRate = { ...state, at, carries, looks, queuedAt, phase: isForeign ? "given up" : "level" };
   return { state: next, bytesPerSecond: isForeign ? Infinity : carries * share, isQueued };
 }

@@ -49,6 +49,7 @@ const WINDOW_GRANTS = 4;
 /** Nor is one believed that is less than this share of what usually arrived between the last reviews: the link stood still meanwhile. */
 const BELIEVED_SHARE = 0.8;
 const REMEMBERED_REVIEWS = 8;
+const USUAL_REVIEWS = 5;
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
@@ -191,6 +192,7 @@ export function createConvoy(parts: {
     const { state, bytesPerSecond, isQueued } = steer(link, {
       at: now,
       rate,
+      usualRate: told === null ? 0 : median(lately.slice(-USUAL_REVIEWS)),
       ...(told ?? { presentRttMs: probed(), rttMs }),
     });
     link = state;
