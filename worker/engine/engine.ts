@@ -115,6 +115,7 @@ export function createEngine(options: EngineOptions): Engine {
     meter,
     wire,
     limits: { first, ramp: RAMP_CONNECTIONS[direction], smallRamp: SMALL_RAMP_CONNECTIONS[direction], most },
+    isHeld: () => limiter.isHolding,
     partBytes: hedges.lengthBytes,
     onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
     onTooMany: hedges.shed,

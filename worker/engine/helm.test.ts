@@ -11,7 +11,7 @@ afterEach(() => {
 
 const { signal } = new AbortController();
 
-function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBytes?: number }) {
+function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBytes?: number; isHeld?: boolean }) {
   const gate = createGate(10);
   const shed: number[] = [];
   const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
@@ -21,6 +21,7 @@ function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBy
     meter,
     wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.presentRttMs ?? link.rttMs) },
     limits: { first: 10, ramp: 24, smallRamp: 64, most: 96 },
+    isHeld: () => link.isHeld === true,
     partBytes: () => link.partBytes ?? null,
     onWidth: () => undefined,
     onTooMany: (width) => void shed.push(width),
@@ -135,4 +136,25 @@ test("it ends its own timer when nothing moves any more", async () => {
   expect(vi.getTimerCount()).toBe(1);
   await vi.advanceTimersByTimeAsync(3_000);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test("a bandwidth limit that holds all of them is no reason for more connections", async () => {
+  const link = { rttMs: 120, isHeld: false };
+  const { gate, helm, meter, wait } = createTrial(link);
+  wait(90, "large");
+  await vi.advanceTimersByTimeAsync(50);
+  expect(gate.width).toBe(24);
+  link.isHeld = true;
+  for (let at = 0; at < 10_000; at += 50) {
+    meter.totalBytes += 100_000;
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(gate.width).toBe(24);
+  link.isHeld = false;
+  for (let at = 0; at < 10_000; at += 50) {
+    meter.totalBytes += 100_000;
+    await vi.advanceTimersByTimeAsync(50);
+  }
+  expect(gate.width).toBe(96);
+  helm.stop();
 });

@@ -36,6 +36,8 @@ export function createHelm(parts: {
   wire: Pick<Wire, "rttMs" | "measureRtt">;
   /** `smallRamp`: the `ramp` of small files. */
   limits: GovernorLimits & { smallRamp: number };
+  /** A bandwidth limit is what bounds the rate just now: then their number is not. */
+  isHeld(): boolean;
   /** Length of the parts that would have to go again from their start; null when there are none. */
   partBytes(): number | null;
   onWidth(width: number): void;
@@ -84,7 +86,7 @@ export function createHelm(parts: {
     const sample = {
       at: clock.now(),
       bytes: meter.totalBytes,
-      isHungry: gate.waiting > 0 || (expected !== null && expected.count > gate.width),
+      isHungry: !parts.isHeld() && (gate.waiting > 0 || (expected !== null && expected.count > gate.width)),
       rttMs: rttMs < Infinity ? rttMs : 0,
       presentRttMs,
       isThrottled,

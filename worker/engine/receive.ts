@@ -87,7 +87,9 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
   const idle = createIdleLanes(engine, {
     isOver: () => queue.isDone || failures.length > 0,
-    wantsMore: () => queue.wantsMore({ now: engine.retrier.clock.now(), rttMs: engine.wire.rttMs() ?? 0 }),
+    wantsMore: () =>
+      !engine.limiter.isHolding &&
+      queue.wantsMore({ now: engine.retrier.clock.now(), rttMs: engine.wire.rttMs() ?? 0 }),
   });
 
   let starting = 0;
