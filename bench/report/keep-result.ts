@@ -5,6 +5,7 @@ import { RESULTS } from "./results.ts";
 
 /** A measurement whose page is made from one file. */
 export interface KeptResult<T> {
+  readonly file: string;
   save: (result: T) => Promise<void>;
   /** @throws when there is none, or it is of another shape */
   read: () => Promise<T>;
@@ -14,6 +15,7 @@ export interface KeptResult<T> {
 export function keepResult<T>(name: string, schema: z.ZodType<T>): KeptResult<T> {
   const file = join(RESULTS, `${name}.json`);
   return {
+    file,
     async save(result) {
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);

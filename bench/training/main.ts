@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -127,8 +128,8 @@ function rowsOf(turns: readonly Turn[], saveEvery: number): Row[] {
 }
 
 async function writePage(): Promise<void> {
-  const gpu = await keptGpuTraining.read().catch(() => null);
-  await writeFile(PAGE, trainingPage([await keptTraining.read(), ...(gpu === null ? [] : [gpu])]));
+  const onGpu = existsSync(keptGpuTraining.file) ? [await keptGpuTraining.read()] : [];
+  await writeFile(PAGE, trainingPage([await keptTraining.read(), ...onGpu]));
   console.log("docs/training.md is written.");
 }
 

@@ -60,6 +60,8 @@ export interface LinkRate {
   /** Looks since it was found, or found to be less; how often that was. */
   readonly looks: number;
   readonly corrections: number;
+  /** What the very first look saw. */
+  readonly firstSeen: number;
   /** Of what may lie in buffers, how much has not gone yet. */
   readonly buffered: number;
   /** Since when, ms, a queue has been standing that nobody here feeds; null: there is none. */
@@ -97,6 +99,10 @@ const GROWTH = 1.01;
 const CORRECTED_AFTER = 3;
 const MOST_CORRECTIONS = 2;
 const CLEARLY_LESS = 0.98;
+/** Less than this share of the first look is a link that stands still for a moment, or one that others fill. */
+const LEAST_BELIEVED = 0.7;
+/** What arrived lately and what usually does are the same: it is not changing just now. */
+const AGREED = 0.05;
 /** A queue that stands for so long is fed by others. */
 const FOREIGN_MS = 4_000;
 /** What the system takes from a program for a connection before it has gone out. */
@@ -110,6 +116,7 @@ export const startLinkRate = (about: { at: number; rate: number; counted: number
   first: about.rate,
   looks: 0,
   corrections: 0,
+  firstSeen: about.rate,
   buffered: about.counted * BUFFER_BYTES + (about.rate * about.rttMs) / 1000,
   queuedAt: null,
   at: about.at,
@@ -151,7 +158,8 @@ export function steer(
   const seen = Math.max(rate, sample.usualRate);
   const isLess =
     isQueued &&
-    sample.usualRate > 0 &&
+    Math.abs(rate - sample.usualRate) <= sample.usualRate * AGREED &&
+    seen >= state.firstSeen * LEAST_BELIEVED &&
     state.looks >= CORRECTED_AFTER &&
     state.corrections < MOST_CORRECTIONS &&
     seen < state.carries * CLEARLY_LESS;

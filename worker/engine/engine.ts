@@ -11,7 +11,7 @@ import { createHedges, type Hedges } from "./hedge.ts";
 import { createHelm, type Helm } from "./helm.ts";
 import { createTurns, type Turns } from "./in-turn.ts";
 import { createKnownStore, type KnownStore, type LearningSource } from "./known-store.ts";
-import { createLinkRoom } from "./link-room.ts";
+import { createLinkRoom, type LinkRoom } from "./link-room.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
@@ -28,6 +28,8 @@ export interface Engine {
   gate: Gate;
   helm: Helm;
   hedges: Hedges;
+  /** For bytes that may turn out to be fetched for nothing. */
+  room: LinkRoom;
   convoy: Convoy;
   /** For sums of whole parts. */
   turns: Turns;
@@ -108,7 +110,8 @@ export function createEngine(options: EngineOptions): Engine {
   const meter = createMeter(clock.now);
   const gate = createGate(first);
   const limiter = createLimiter(clock, options.limitBytesPerSecond);
-  const hedges = createHedges({ clock, gate, meter, room: createLinkRoom({ clock, wire }) });
+  const room = createLinkRoom({ clock, wire });
+  const hedges = createHedges({ clock, gate, meter, room });
   const helm = createHelm({
     clock,
     gate,
@@ -126,6 +129,7 @@ export function createEngine(options: EngineOptions): Engine {
     gate,
     helm,
     hedges,
+    room,
     // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
     convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 && limiter.bytesPerSecond === 0 }),
     turns: createTurns(),

@@ -108,6 +108,23 @@ describe("the number of connections", () => {
     expect(asked).toBeLessThanOrEqual(6);
   });
 
+  test("a leap that brought nothing is soon followed by a trial of fewer", () => {
+    const { widths } = simulate({ seconds: 14, rateOf: (width) => Math.min(width, 40) * 0.1 * MIB, rttMs: 120 });
+    expect(Math.max(...widths)).toBe(96);
+    expect(widths.at(-1)).toBeLessThanOrEqual(72);
+  });
+
+  test("what is told of the queue when nobody waits any more is told too late", () => {
+    const { widths } = simulate({
+      seconds: 8,
+      rateOf: (width) => width * 0.1 * MIB,
+      rttMs: 120,
+      answerMs: 500,
+      isHungry: (at) => at < 1_400,
+    });
+    expect(Math.max(...widths)).toBe(40);
+  });
+
   test("a store that throttles while the queue is asked for is not asked without end", () => {
     const { asked } = simulate({
       seconds: 20,

@@ -20,6 +20,8 @@ export interface GovernorState {
   readonly rate: number;
   /** Windows in a row that brought nothing. */
   readonly flat: number;
+  /** The best rate of those windows: what less is measured against. */
+  readonly peak: number;
   /** How often it was seen, or could have been looked at, that a queue stands. */
   readonly looks: number;
   /** Width before the trial. */
@@ -78,6 +80,7 @@ const MORE_GAIN = 1.05;
 const LESS_COST = 0.98;
 const LEAST_TRIED = 8;
 const TRIAL_EVERY_MS = 20_000;
+const SOON_MS = 4_000;
 const LONGEST_TRIAL_EVERY_MS = 120_000;
 const CEILING_MS = 15_000;
 const THROTTLE_PAUSE_MS = 1_000;
@@ -89,6 +92,7 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
   windowBytes: 0,
   rate: 0,
   flat: 0,
+  peak: 0,
   looks: 0,
   widthBefore: limits.first,
   settledAt: 0,
@@ -211,10 +215,11 @@ function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gover
   // On a short link a few connections make up for losses as fast as many.
   if (state.width >= most || sample.rttMs < LEAP_RTT_MS) return rest(state, { rate, at: sample.at });
   // As long as the rate still grows by itself, more connections could not be told from more time.
-  if (rate >= state.rate * RAMP_GAIN) return { ...state, rate };
+  if (rate >= state.rate * RAMP_GAIN) return { ...state, rate, peak: Math.max(state.peak, rate) };
   if (state.looks >= MOST_LOOKS) return rest(state, { rate, at: sample.at });
-  const isToLook = state.looks === 0 || rate < state.rate * DROP;
-  return isToLook ? { ...state, asksRtt: true } : { ...state, looks: state.looks + 1 };
+  const peak = Math.max(state.peak, state.rate, rate);
+  const isToLook = state.looks === 0 || rate < peak * DROP;
+  return isToLook ? { ...state, rate, peak, asksRtt: true } : { ...state, rate, peak, looks: state.looks + 1 };
 }
 
 /** A standing queue says that the link is full; losses leave it empty. */
@@ -223,6 +228,8 @@ function leapWhenEmpty(
   about: { presentRttMs: number; most: number; sample: GovernorSample },
 ): GovernorState {
   const { presentRttMs, most, sample } = about;
+  // Nobody waits any more: what is told of the queue is told too late.
+  if (!sample.isHungry) return { ...state, asksRtt: false };
   const next = { ...state, asksRtt: false, looks: state.looks + 1 };
   if (!Number.isFinite(presentRttMs)) return rest(next, { rate: state.rate, at: sample.at });
   if (hasQueue(presentRttMs, sample.rttMs)) return next;
@@ -231,8 +238,10 @@ function leapWhenEmpty(
 
 function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): GovernorState {
   if (rate < state.rate * LEAP_GAIN && sample.at < state.settledAt) return state;
-  // Kept also when it brought nothing: those that stay would go on with the small windows they had among many.
-  return rest(state, { rate, at: sample.at });
+  // Kept also when it brought nothing: those that stay would go on with the small windows they had among many. But fewer are tried
+  // soon then: where the link is full and no handshake can tell, or the store is slow, they cost CPU for nothing.
+  const next = rest(state, { rate, at: sample.at });
+  return rate < state.rate * MORE_GAIN ? { ...next, nextTrialAt: sample.at + SOON_MS, lastTrial: "more" } : next;
 }
 
 function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {

@@ -73,7 +73,8 @@ export function createHelm(parts: {
     isMeasuring = true;
     void parts.wire.measureRtt().then((ms) => {
       isMeasuring = false;
-      presentRttMs = ms ?? Infinity;
+      // Who asked may have found something else meanwhile; the next question is about another moment.
+      presentRttMs = state.asksRtt || load.asksRtt ? (ms ?? Infinity) : null;
     });
   };
   const look = () => {
@@ -103,7 +104,7 @@ export function createHelm(parts: {
       { ...sample, presentRttMs: answered },
       { ...limits, ramp, most: Math.min(limits.most, load.most) },
     );
-    if (answered !== null) presentRttMs = null;
+    if (answered !== null || !(state.asksRtt || load.asksRtt)) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
     const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);

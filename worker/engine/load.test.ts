@@ -103,8 +103,17 @@ test("where the queue is gone with those that are left, more may move again, but
     seconds: 120,
     width: 58,
     rate: () => 0.2 * MIB,
-    presentRttMs: (width) => (width > 5 ? 2_000 : 125),
+    // They are cut at first, and then there is always room.
+    presentRttMs: (width) => (width > 6 ? 2_000 : 125),
   });
   expect(lossy.most.filter((most) => most < Infinity).slice(0, 1)).toEqual([4]);
   expect(lossy.last).toBe(6);
+  expect(Math.max(...lossy.most.filter((most) => most < Infinity))).toBe(6);
+});
+
+test("a link that stays full is asked for room less and less often", () => {
+  const { last, asked } = simulate({ seconds: 1_200, width: 58, rate: () => 0.25 * MIB, presentRttMs: 2_000 });
+  expect(last).toBe(4);
+  expect(asked).toBeGreaterThan(10);
+  expect(asked).toBeLessThan(40);
 });

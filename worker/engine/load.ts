@@ -19,6 +19,9 @@ export interface Load {
   readonly asksRtt: boolean;
   /** Of the last window, bytes per second. */
   readonly rate: number;
+  /** Whether one more may come is asked not before then, and the less often the more often there was no room. */
+  readonly nextRoomAt: number;
+  readonly roomEveryMs: number;
 }
 
 export interface LoadSample {
@@ -44,6 +47,7 @@ const LEAST = 4;
 const LEAST_CUT = 7;
 const WINDOW_MS = 2_000;
 const WINDOW_ROUND_TRIPS = 10;
+const MOST_ROOM_EVERY_MS = 60_000;
 
 export const startLoad = (at: number): Load => ({
   most: Infinity,
@@ -52,6 +56,8 @@ export const startLoad = (at: number): Load => ({
   isSuspected: false,
   asksRtt: false,
   rate: 0,
+  nextRoomAt: 0,
+  roomEveryMs: WINDOW_MS,
 });
 
 /** A queue stands where a round trip takes this much longer than the least one. */
@@ -67,9 +73,9 @@ export function weigh(load: Load, sample: LoadSample): Load {
     if (!hasQueue(presentRttMs, rttMs)) {
       const more = { ...sample, width: load.most + 1 };
       const hasRoom = Number.isFinite(presentRttMs) && width >= load.most && !isTooLong(more, load.rate);
-      return hasRoom ? { ...answered, most: load.most + 1 } : answered;
+      return hasRoom ? { ...answered, most: load.most + 1, roomEveryMs: WINDOW_MS } : askLater(answered, at);
     }
-    if (!isTooLong(sample, load.rate)) return answered;
+    if (!isTooLong(sample, load.rate)) return askLater(answered, at);
     if (load.isSuspected) return { ...answered, most: fitting(load.rate, partBytes) };
     return { ...answered, isSuspected: true, windowAt: at, windowBytes: bytes };
   }
@@ -83,8 +89,16 @@ export function weigh(load: Load, sample: LoadSample): Load {
   const fits = fitting(rate, partBytes);
   if (fits > load.most) return { ...next, most: fits };
   const tooLong = isTooLong(sample, rate);
-  return { ...next, asksRtt: tooLong || width >= load.most, isSuspected: tooLong && load.isSuspected };
+  const asksRtt = tooLong || (width >= load.most && at >= load.nextRoomAt);
+  return { ...next, asksRtt, isSuspected: tooLong && load.isSuspected };
 }
+
+/** On a link that stays full every question is a handshake for nothing. */
+const askLater = (load: Load, at: number): Load => ({
+  ...load,
+  nextRoomAt: at + load.roomEveryMs,
+  roomEveryMs: Math.min(MOST_ROOM_EVERY_MS, load.roomEveryMs * 2),
+});
 
 const isTooLong = ({ width, partBytes }: LoadSample, rate: number): boolean =>
   width >= LEAST_CUT && (width * (partBytes ?? 0)) / rate > LONGEST_SECONDS;

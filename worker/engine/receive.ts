@@ -69,6 +69,7 @@ export type Receiving = ReceiveJob & { pins: Pins };
 const SMALL_BYTES = 8 * 1024 * 1024;
 const LEAST_BYTES_PER_LANE = 512 * 1024;
 const SIGNED_AT_A_TIME = 32;
+const OVER = new Fault("CANCELLED", { detail: "everything is there" });
 
 /**
  * Fetches all pieces, as many requests at a time as the engine's gate lets through.
@@ -85,24 +86,43 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const lanes = Math.min(job.mostLanes ?? MOST_LANES, Math.max(1, Math.ceil(bytes / LEAST_BYTES_PER_LANE)));
   const failures: unknown[] = [];
   const signed = signAhead(engine, job.pieces, SIGNED_AT_A_TIME);
-  const idle = createIdleLanes(engine, {
-    isOver: () => queue.isDone || failures.length > 0,
-    wantsMore: () =>
-      !engine.limiter.isHolding &&
-      queue.wantsMore({ now: engine.retrier.clock.now(), rttMs: engine.wire.rttMs() ?? 0 }),
+  /** Pieces that are there and may turn out to be wrong: then they begin anew. */
+  let settling = 0;
+  const isOver = () => (queue.isDone && settling === 0) || failures.length > 0;
+  const settled = async (span: PieceSpan): Promise<boolean> => {
+    settling++;
+    try {
+      return await settle(job, queue, span);
+    } finally {
+      settling--;
+    }
+  };
+  const giving = () => ({
+    now: engine.retrier.clock.now(),
+    rttMs: engine.wire.rttMs() ?? 0,
+    hasRoom: engine.room.isFree,
   });
+  const idle = createIdleLanes(engine, {
+    isOver,
+    wantsMore: () => !engine.limiter.isHolding && queue.wantsMore(giving()),
+  });
+  // Who stands in line for a place would wait there for others' ends when there is nothing left to fetch.
+  const over = new AbortController();
+  const inLine = AbortSignal.any([job.signal, over.signal]);
+  const endIfOver = () => {
+    if (isOver()) over.abort(OVER);
+    idle.wakeIfOver();
+  };
 
   let starting = 0;
   const lane = async () => {
-    while (!queue.isDone && failures.length === 0) {
+    while (!isOver()) {
       try {
-        const worked = await engine.gate.run({ signal: job.signal, size }, async () => {
-          const now = engine.retrier.clock.now();
+        const worked = await engine.gate.run({ signal: inLine, size }, async () => {
           if (failures.length > 0) return null;
           const span = queue.take({
+            ...giving(),
             width: engine.gate.width,
-            now,
-            rttMs: engine.wire.rttMs() ?? 0,
             isHeld: engine.limiter.isHolding,
             isGrown: engine.wire.grown > starting,
           });
@@ -116,11 +136,11 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
           return span;
         });
         if (worked === null) await idle.wait();
-        else if (await settle(job, queue, worked)) signed.done(worked.of.piece);
+        else if (await settled(worked)) signed.done(worked.of.piece);
       } catch (error) {
-        failed(error);
+        if (error !== OVER) failed(error);
       } finally {
-        idle.wakeIfOver();
+        endIfOver();
       }
     }
   };
@@ -137,12 +157,12 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
         if (leftOf(span) > 0) {
           await engine.gate.run({ signal: job.signal, size }, () => fetchSpan(engine, job, span));
         }
-        await settle(job, queue, span);
+        await settled(span);
       }
     } catch (error) {
       failed(error);
     } finally {
-      idle.wakeIfOver();
+      endIfOver();
     }
   };
   try {

@@ -6,8 +6,9 @@ const MIB = 1024 * 1024;
 interface P {
   length: number;
   name: string;
+  stepBytes?: number;
 }
-const about = { width: 4, now: 0, rttMs: 10, isHeld: false, isGrown: true };
+const about = { width: 4, now: 0, rttMs: 10, isHeld: false, isGrown: true, hasRoom: () => true };
 
 const pieces = (...lengths: number[]): P[] => lengths.map((length, index) => ({ length, name: `piece ${index}` }));
 
@@ -100,8 +101,7 @@ describe("the end of a download", () => {
   test("leaves a connection what it can do itself before another one could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 2 * MIB, 1_000);
-    for (let idle = 0; idle < 20; idle++)
-      queue.take({ width: 40, now: 1_000, rttMs: 200, isHeld: false, isGrown: true });
+    for (let idle = 0; idle < 20; idle++) queue.take({ ...about, width: 40, now: 1_000, rttMs: 200 });
     // 2 MiB per second for a round trip and a quarter.
     expect((span.to - span.received) / MIB).toBeCloseTo(0.5, 0);
     expect(span.to).toBeGreaterThan(span.received);
@@ -110,7 +110,7 @@ describe("the end of a download", () => {
   test("does not cut what is there before a new request could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 7 * MIB, 1_000);
-    expect(queue.take({ width: 4, now: 1_000, rttMs: 100, isHeld: false, isGrown: true })).toBeNull();
+    expect(queue.take({ ...about, now: 1_000, rttMs: 100 })).toBeNull();
   });
 
   test("gives nothing to a connection that has to grow first, where that takes a while", () => {
@@ -132,18 +132,38 @@ describe("the end of a download", () => {
     const { queue, span } = alone(2 * MIB);
     // 42 kB/s over 300 ms; four and a half seconds are left.
     receive(span, 2 * MIB - 190_000, 42_800);
-    expect(queue.take({ ...about, now: 42_800, rttMs: 300, isGrown: false })).not.toBeNull();
+    const late = { ...about, now: 42_800, rttMs: 300, isGrown: false };
+    // On a full link they are as slow, and a new one only takes from them.
+    expect(queue.take({ ...late, hasRoom: () => false })).toBeNull();
+    expect(queue.take(late)).not.toBeNull();
     expect(span.to).toBeLessThan(2 * MIB);
+  });
+
+  test("one in its slow start is slow for a moment only", () => {
+    const { queue, span } = alone(240_000);
+    receive(span, 95_000, 2_200);
+    expect(queue.take({ ...about, now: 2_200, rttMs: 300, isGrown: false })).toBeNull();
+    receive(span, 10_000, 3_100);
+    expect(queue.take({ ...about, now: 3_100, rttMs: 300, isGrown: false })).not.toBeNull();
+  });
+
+  test("what can only be cut between two steps is not wanted where there is no step left to cut at", () => {
+    const queue = createSpanQueue([{ length: 256 * 1024, name: "sealed", stepBytes: 256 * 1024 }]);
+    const span = queue.take({ ...about, width: 1 });
+    if (span === null) throw new Error("a span was expected");
+    receive(span, 10_000, 10_000);
+    expect(queue.wantsMore({ ...about, now: 10_000 })).toBe(false);
+    expect(queue.take({ ...about, now: 10_000 })).toBeNull();
   });
 
   test("wants one more connection while that would bring something sooner, and none at the very end", () => {
     const { queue, span } = alone(8 * MIB);
     const now = 1_000;
     receive(span, 2 * MIB, now);
-    expect(queue.wantsMore({ now, rttMs: 40 })).toBe(true);
+    expect(queue.wantsMore({ ...about, now, rttMs: 40 })).toBe(true);
     expect(span.to).toBe(8 * MIB);
     receive(span, 5 * MIB, now);
-    expect(queue.wantsMore({ now, rttMs: 40 })).toBe(false);
+    expect(queue.wantsMore({ ...about, now, rttMs: 40 })).toBe(false);
   });
 
   test("takes everything that is left from a connection that has fallen silent, and drops it", () => {

@@ -37,14 +37,23 @@ export interface PieceSpans<P> {
   mismatches: number;
 }
 
+/** About a connection that has nothing to do. */
+interface Giving {
+  now: number;
+  rttMs: number;
+  isGrown: boolean;
+  /** A handshake just now met no queue. Asked only where that matters. */
+  hasRoom(): boolean;
+}
+
 export interface SpanQueue<P> {
   /**
    * The next span to fetch; null when there is none just now. `isGrown`: it is going to be fetched by a connection that is past
    * its slow start.
    */
-  take(about: { width: number; now: number; rttMs: number; isHeld: boolean; isGrown: boolean }): Span<P> | null;
+  take(about: Giving & { width: number; isHeld: boolean }): Span<P> | null;
   /** Another connection, although a new one, would bring something sooner. */
-  wantsMore(about: { now: number; rttMs: number }): boolean;
+  wantsMore(about: Omit<Giving, "isGrown">): boolean;
   /** What is already on its way of a piece, asked for before there was a plan; null when not all of it is left to hand out. */
   claim(piece: P, range: { from: number; to: number; now: number }): Span<P> | null;
   /** It was received to its end. True when it was the last one of its piece. */
@@ -69,8 +78,9 @@ const LEAST_GAIN_MS = 10;
 /** From here on a connection needs a while to grow; what would take longer than that is worth it. */
 const FAR_MS = 10;
 const GROWING = { ms: 1_000, roundTrips: 12 };
-/** What a connection that brings no more than this in a round trip brings (losses hold it down), a new one does from its first. */
-const FIRST_WINDOW_BYTES = 2 * 10 * 1_460;
+/** Who brings no more than this in a round trip, long after its slow start, is as slow as a new one. */
+const FIRST_WINDOW_BYTES = 10 * 1_460;
+const SETTLED_ROUND_TRIPS = 10;
 /** What a connection keeps of its rest, in round trips of its own rate. */
 const KEPT_ROUND_TRIPS = 1.15;
 /** Each connection gets its share of the rest in so many spans. */
@@ -121,27 +131,39 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     if (of.gaps.length === 0) waiting.shift();
     return span;
   };
-  /** The connection that would end last, where another could bring half of its rest sooner. */
-  const slowestOf = (about: { now: number; rttMs: number; isGrown: boolean }) => {
-    const { now, rttMs, isGrown } = about;
-    let span: Span<P> | null = null;
-    let leftMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
-    for (const one of active) {
-      const left = leftOf(one);
-      // One that has not begun says nothing of its rate.
-      if (one.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
-      const etaMs = (left * Math.max(1, now - one.startedAt)) / one.received;
-      if (etaMs > leftMs) {
-        span = one;
-        leftMs = etaMs;
-      }
-    }
-    if (span === null) return null;
-    // One that has to grow first would bring the rest later than the one that has it.
-    const hasToGrow = !isGrown && rttMs >= FAR_MS && leftOf(span) * rttMs > FIRST_WINDOW_BYTES * leftMs;
-    return hasToGrow && leftMs < GROWING.ms + GROWING.roundTrips * rttMs ? null : { span, leftMs };
+  /** Where the connection would be cut short for another one, which takes half of what it cannot do itself until that could. */
+  const cutOf = ({ of, from, received, to }: Span<P>, about: { leftMs: number; rttMs: number }): number => {
+    const left = to - from - received;
+    const own = Math.ceil((left * KEPT_ROUND_TRIPS * about.rttMs) / about.leftMs);
+    const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
+    const { stepBytes = 1 } = of.piece;
+    return Math.ceil((to - given) / stepBytes) * stepBytes;
   };
-  const split = (about: { now: number; rttMs: number; isGrown: boolean }): Span<P> | null => {
+  /** The connection that would end last, where another could bring half of its rest sooner. */
+  const slowestOf = (about: Giving) => {
+    const { now, rttMs, isGrown, hasRoom } = about;
+    let slowest: { span: Span<P>; cut: number } | null = null;
+    let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
+    for (const span of active) {
+      const left = leftOf(span);
+      // One that has not begun says nothing of its rate.
+      if (span.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
+      const leftMs = (left * Math.max(1, now - span.startedAt)) / span.received;
+      if (leftMs <= longestMs) continue;
+      const cut = cutOf(span, { leftMs, rttMs });
+      if (cut >= span.to) continue;
+      slowest = { span, cut };
+      longestMs = leftMs;
+    }
+    if (slowest === null || isGrown || rttMs < FAR_MS) return slowest;
+    // One that has to grow first would bring the rest later than the one that has it, unless losses keep that from growing.
+    if (longestMs >= GROWING.ms + GROWING.roundTrips * rttMs) return slowest;
+    const { span } = slowest;
+    const isSettled = now - span.startedAt >= SETTLED_ROUND_TRIPS * rttMs;
+    const isHeldDown = isSettled && leftOf(span) * rttMs <= FIRST_WINDOW_BYTES * longestMs;
+    return isHeldDown && hasRoom() ? slowest : null;
+  };
+  const split = (about: Giving): Span<P> | null => {
     const { now, rttMs } = about;
     const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
     for (const span of active) {
@@ -150,16 +172,10 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     }
     const slowest = slowestOf(about);
     if (slowest === null) return null;
-    const { of, to } = slowest.span;
-    const left = leftOf(slowest.span);
-    // What it can do itself until another connection could bring the rest; of that a share for each that is idle.
-    const own = Math.ceil((left * KEPT_ROUND_TRIPS * rttMs) / slowest.leftMs);
-    const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
-    const { stepBytes = 1 } = of.piece;
-    const cut = Math.ceil((to - given) / stepBytes) * stepBytes;
-    if (cut >= to) return null;
-    slowest.span.to = cut;
-    return begin(of, { from: cut, to, now, takeovers: 0 });
+    const { span, cut } = slowest;
+    const { to } = span;
+    span.to = cut;
+    return begin(span.of, { from: cut, to, now, takeovers: 0 });
   };
   const takeOver = (span: Span<P>, now: number): Span<P> => {
     const { of, to, takeovers } = span;
