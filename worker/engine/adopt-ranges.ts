@@ -5,8 +5,8 @@ import type { EarlyRange } from "./early-ranges.ts";
 import type { Engine } from "./engine.ts";
 import { pay } from "./limiter.ts";
 import type { Piece, PieceSpan, Receiving } from "./receive.ts";
-import { forgetBytes, leftOf, takeBytes } from "./take-bytes.ts";
-import type { SpanQueue } from "./spans.ts";
+import { leftOf, type SpanQueue } from "./spans.ts";
+import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
 /** A range that was asked for early, and the spans that its bytes fill, one after the other without a gap. */
 export interface Adopted {

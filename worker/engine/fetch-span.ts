@@ -8,8 +8,8 @@ import { waitForRoom } from "./reserve.ts";
 import { withRetry } from "./retry.ts";
 import { openSegments, storedLength, storedOffset } from "./sealed-piece.ts";
 import { operationOf } from "./sign-ahead.ts";
-import { MOST_MISMATCHES, type PieceSpans } from "./spans.ts";
-import { forgetBytes, leftOf, takeBytes } from "./take-bytes.ts";
+import { leftOf, MOST_MISMATCHES, type PieceSpans } from "./spans.ts";
+import { forgetBytes, takeBytes } from "./take-bytes.ts";
 
 /**
  * Fetches what is missing of a span, as often as it takes. A disk that is full is waited for like a link that is down: everything

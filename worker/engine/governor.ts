@@ -241,7 +241,7 @@ function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): G
   // Kept also when it brought nothing: those that stay would go on with the small windows they had among many. But fewer are tried
   // soon then: where the link is full and no handshake can tell, or the store is slow, they cost CPU for nothing.
   const next = rest(state, { rate, at: sample.at });
-  return rate < state.rate * MORE_GAIN ? { ...next, nextTrialAt: sample.at + SOON_MS, lastTrial: "more" } : next;
+  return rate < state.rate * MORE_GAIN ? { ...next, nextTrialAt: sample.at + SOON_MS } : next;
 }
 
 function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {

@@ -104,7 +104,7 @@ export function createHelm(parts: {
       { ...sample, presentRttMs: answered },
       { ...limits, ramp, most: Math.min(limits.most, load.most) },
     );
-    if (answered !== null || !(state.asksRtt || load.asksRtt)) presentRttMs = null;
+    if (answered !== null) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
     const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);

@@ -9,8 +9,7 @@ import { createPins, type Pins } from "./pins.ts";
 import type { Patience } from "./retry.ts";
 import type { SealedPiece } from "./sealed-piece.ts";
 import { signAhead } from "./sign-ahead.ts";
-import { createSpanQueue, MOST_MISMATCHES, type KnownSpan, type Span, type SpanQueue } from "./spans.ts";
-import { leftOf } from "./take-bytes.ts";
+import { createSpanQueue, leftOf, MOST_MISMATCHES, type KnownSpan, type Span, type SpanQueue } from "./spans.ts";
 import type { PartState } from "./tally.ts";
 
 /**

@@ -132,8 +132,9 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     return span;
   };
   /** Where the connection would be cut short for another one, which takes half of what it cannot do itself until that could. */
-  const cutOf = ({ of, from, received, to }: Span<P>, about: { leftMs: number; rttMs: number }): number => {
-    const left = to - from - received;
+  const cutOf = (span: Span<P>, about: { leftMs: number; rttMs: number }): number => {
+    const { of, to } = span;
+    const left = leftOf(span);
     const own = Math.ceil((left * KEPT_ROUND_TRIPS * about.rttMs) / about.leftMs);
     const given = Math.min(left - own, Math.max(LEAST_SPLIT_BYTES, Math.ceil((left - own) / 2)));
     const { stepBytes = 1 } = of.piece;
@@ -231,7 +232,8 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   };
 }
 
-const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;
+/** Bytes of it still to come. */
+export const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;
 
 function beginPiece<P extends { length: number }>(piece: P, known: readonly KnownSpan[]): PieceSpans<P> {
   const begun: PieceSpans<P> = { piece, length: piece.length, spans: [], gaps: [], mismatches: 0 };

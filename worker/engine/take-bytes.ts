@@ -3,8 +3,6 @@ import { diskFault } from "./disk-fault.ts";
 import type { PieceSpan, ReceiveJob } from "./receive.ts";
 import { sumBytes } from "./sum-bytes.ts";
 
-export const leftOf = (span: PieceSpan): number => span.to - span.from - span.received;
-
 /** The next bytes of a span: written, summed and counted. Faults: NO_SPACE, WRITE_FAILED. */
 export function takeBytes(job: ReceiveJob, span: PieceSpan, own: Buffer): void {
   writeAll(job, own, span.of.piece.fileOffset + span.from + span.received);
