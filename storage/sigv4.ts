@@ -1,4 +1,5 @@
-import { createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
+import { createHmacKey, type HmacKey } from "./hmac.ts";
 
 /**
  * AWS Signature Version 4 for S3, and for the service that gives out temporary keys. Own code because a hub signs every part of every node: a signature here costs
@@ -73,7 +74,9 @@ interface Stamp {
   date: string;
   /** `20130524/us-east-1/s3/aws4_request` */
   place: string;
-  key: KeyObject;
+  key: HmacKey;
+  /** Of presigned requests that ask for nothing more, by what they differ in. */
+  queries: Map<string, string>;
 }
 
 /** The last one of each credential: a hub or a node signs many requests in the same second. */
@@ -88,26 +91,26 @@ function stampOf({ credential, region, service = "s3", nowMs }: SigningScope): S
   const date = amzDate(nowMs);
   const day = date.slice(0, 8);
   const key = signingKey(credential, { day, region, service });
-  const stamp = { second, region, service, date, place: `${day}/${region}/${service}/aws4_request`, key };
+  const place = `${day}/${region}/${service}/aws4_request`;
+  const stamp = { second, region, service, date, place, key, queries: new Map<string, string>() };
   stamps.set(credential, stamp);
   return stamp;
 }
 
 const MOST_CACHED_KEYS = 256;
-/** As objects: from bytes one is made for every signature, which takes five times as long as to sign. */
-const cachedKeys = new Map<string, KeyObject>();
+const cachedKeys = new Map<string, HmacKey>();
 
 /** The derived key of a credential for one place. Cached by a hash, so that the cache itself holds no secret text. */
 function signingKey(
   { accessKeyId, secretAccessKey }: Credential,
   place: { day: string; region: string; service: string },
-): KeyObject {
+): HmacKey {
   const { day, region, service } = place;
   const cacheKey = hash("sha256", [accessKeyId, secretAccessKey, day, region, service].join("\n"));
   const cached = cachedKeys.get(cacheKey);
   if (cached !== undefined) return cached;
   const bytes = hmac(hmac(hmac(hmac(`AWS4${secretAccessKey}`, day), region), service), "aws4_request");
-  const key = createSecretKey(bytes);
+  const key = createHmacKey(bytes);
   if (cachedKeys.size >= MOST_CACHED_KEYS) cachedKeys.clear();
   cachedKeys.set(cacheKey, key);
   return key;
@@ -150,7 +153,7 @@ function signatureOf(request: RequestToSign, { date, place, key }: Stamp, canoni
   const { headers, query, payloadHash } = canonical;
   const text = `${request.method}\n${request.path}\n${query}\n${headers.lines}\n${headers.names}\n${payloadHash}`;
   const toSign = `${ALGORITHM}\n${date}\n${place}\n${hash("sha256", text)}`;
-  return createHmac("sha256", key).update(toSign).digest("hex");
+  return key.sign(toSign);
 }
 
 /**
@@ -158,20 +161,37 @@ function signatureOf(request: RequestToSign, { date, place, key }: Stamp, canoni
  * the request; the body is not signed.
  */
 export function presign(request: RequestToSign, scope: SigningScope & { lifetimeMs: number }): string {
-  const { credential } = scope;
   const stamp = stampOf(scope);
   const headers = canonicalHeaders(request);
+  const lifetime = String(Math.max(1, Math.floor(Math.min(scope.lifetimeMs, MAX_LIFETIME_MS) / 1000)));
+  const query = presignedQuery({ request, credential: scope.credential, stamp, names: headers.names, lifetime });
+  const signature = signatureOf(request, stamp, { headers, query, payloadHash: UNSIGNED_PAYLOAD });
+  return `${request.origin}${request.path}?${query}&X-Amz-Signature=${signature}`;
+}
+
+/** All but the signature. The same for all plain requests of one moment, and thousands of small objects are that. */
+function presignedQuery(about: {
+  request: RequestToSign;
+  credential: Credential;
+  stamp: Stamp;
+  names: string;
+  lifetime: string;
+}): string {
+  const { request, credential, stamp, names, lifetime } = about;
+  const isPlain = request.query.length === 0;
+  const known = isPlain ? stamp.queries.get(`${lifetime} ${names}`) : undefined;
+  if (known !== undefined) return known;
   const pairs: [string, string][] = [
     ["X-Amz-Algorithm", ALGORITHM],
     ["X-Amz-Credential", `${credential.accessKeyId}/${stamp.place}`],
     ["X-Amz-Date", stamp.date],
-    ["X-Amz-Expires", String(Math.max(1, Math.floor(Math.min(scope.lifetimeMs, MAX_LIFETIME_MS) / 1000)))],
-    ["X-Amz-SignedHeaders", headers.names],
+    ["X-Amz-Expires", lifetime],
+    ["X-Amz-SignedHeaders", names],
   ];
   if (credential.sessionToken !== undefined) pairs.push(["X-Amz-Security-Token", credential.sessionToken]);
   const query = canonicalQuery([...pairs, ...request.query]);
-  const signature = signatureOf(request, stamp, { headers, query, payloadHash: UNSIGNED_PAYLOAD });
-  return `${request.origin}${request.path}?${query}&X-Amz-Signature=${signature}`;
+  if (isPlain) stamp.queries.set(`${lifetime} ${names}`, query);
+  return query;
 }
 
 /**

@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
-import { constants, fdatasync, writeSync } from "node:fs";
+import { constants, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { promisify } from "node:util";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
-import { closeFile, openFile, renameFile, statFile } from "../engine/at-once.ts";
+import { closeFile, openFile, renameFile, statFile, syncFile } from "../engine/at-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ReceiveMemory, ReceiveWatch } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
@@ -134,7 +133,6 @@ function isRight(fetched: Fetched, piece: Piece, expected: Expected): boolean {
   }
 }
 
-const sync = promisify(fdatasync);
 const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 async function write({ temporary }: SmallFile, bytes: Buffer): Promise<void> {
@@ -142,7 +140,7 @@ async function write({ temporary }: SmallFile, bytes: Buffer): Promise<void> {
   try {
     if (!(await statFile(fd)).isFile()) throw new Error("it is not a plain file");
     for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
-    await sync(fd);
+    await syncFile(fd);
   } finally {
     await closeFile(fd);
   }

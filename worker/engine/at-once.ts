@@ -1,6 +1,8 @@
 import {
   close,
   closeSync,
+  fdatasync,
+  fdatasyncSync,
   fstat,
   fstatSync,
   open,
@@ -82,6 +84,29 @@ export const renameFile = async (from: string, to: string): Promise<void> =>
     () => renameSync(from, to),
     () => renameLater(from, to),
   );
+
+/** A disk that takes longer than this to make a file durable is not waited for: to hand it over takes less. */
+const SLOW_SYNC_MS = 0.2;
+const MOST_SYNCS_HANDED_OVER = 32_768;
+const SYNCS_GROWTH = 8;
+let syncsToHandOver = 0;
+let syncsHandedOver = HANDED_OVER;
+const syncLater = promisify(fdatasync);
+
+/** What was written is durable. In memory, or where the disk has a memory that lasts, that takes no time; elsewhere it is asked less and less often. */
+export const syncFile = async (fd: number): Promise<void> => {
+  if (syncsToHandOver > 0) {
+    syncsToHandOver--;
+    return syncLater(fd);
+  }
+  const startedAt = performance.now();
+  fdatasyncSync(fd);
+  if (performance.now() - startedAt < SLOW_SYNC_MS) syncsHandedOver = HANDED_OVER;
+  else {
+    syncsToHandOver = syncsHandedOver;
+    syncsHandedOver = Math.min(syncsHandedOver * SYNCS_GROWTH, MOST_SYNCS_HANDED_OVER);
+  }
+};
 
 /** Date of the last change, and of the last reading: seconds since 1970. */
 export const setFileDate = async (path: string, seconds: number): Promise<void> =>
