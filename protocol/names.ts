@@ -44,10 +44,16 @@ export const step = z.number().int().min(0).max(999_999_999_999);
 
 const RESERVED = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$/i;
 
+const MOST_BYTES_EACH = 3;
+
+/** As UTF-8. Only what might be is encoded: lists have a million names. */
+const isLongerThan = (text: string, bytes: number): boolean =>
+  text.length * MOST_BYTES_EACH > bytes && new TextEncoder().encode(text).length > bytes;
+
 /** Why a relative path is refused, or null when it is fine. `/` separates segments. */
 export function whyPathRefused(path: string): string | null {
   if (path.length === 0) return "it is empty";
-  if (new TextEncoder().encode(path).length > 800) return "it is longer than 800 bytes";
+  if (isLongerThan(path, 800)) return "it is longer than 800 bytes";
   if (!path.isWellFormed()) return "it is not valid Unicode";
   if (/[\u0000-\u001f\u007f-\u009f]/.test(path)) return "it contains control characters";
   if (path.includes("\\")) return "it contains a backslash";
@@ -55,7 +61,7 @@ export function whyPathRefused(path: string): string | null {
   for (const segment of path.split("/")) {
     if (segment === "") return "it has an empty segment";
     if (segment === "." || segment === "..") return "it contains '.' or '..'";
-    if (new TextEncoder().encode(segment).length > 255) return "a segment is longer than 255 bytes";
+    if (isLongerThan(segment, 255)) return "a segment is longer than 255 bytes";
     if (/[. ]$/.test(segment)) return "a segment ends with a dot or a space";
     if (RESERVED.test(segment)) return "a segment is a reserved name";
   }

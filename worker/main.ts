@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { setFlagsFromString, startupSnapshot } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
@@ -38,7 +39,13 @@ const keepYoungSmall = (): void => setFlagsFromString("--semi-space-growth-facto
  * For what runs for days beside a program that needs the memory: garbage is looked for whenever the heap has grown by a fifth.
  * With 10,000 files in its queue a worker holds 20 MB less for it.
  */
-const keepHeapSmall = (): void => setFlagsFromString("--heap-growing-percent=20");
+const keepHeapSmall = (): void => {
+  setFlagsFromString("--heap-growing-percent=20");
+  // Until the first time that all garbage is collected the executable lets it grow to 64 MB, for commands that are over before.
+  setFlagsFromString("--expose-gc");
+  const collect: unknown = runInNewContext("gc");
+  if (typeof collect === "function") collect();
+};
 
 /** After the first signal a command has this long to put everything away. */
 const GRACE_MS = 5_000;

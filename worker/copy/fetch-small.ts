@@ -1,14 +1,20 @@
 import { Fault, isFault } from "#protocol/fault.ts";
+import type { Operation } from "#protocol/operations.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
 import { checkRange, checkWhole } from "#storage/check-range.ts";
-import { crc32Hex, readObjectSum, type ObjectSum } from "#storage/crc32.ts";
+import { sumToHex } from "#storage/combine-crc32.ts";
+import { readObjectSum, type ObjectSum } from "#storage/crc32.ts";
+import { faultOfAnswer } from "#storage/faults.ts";
 import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing.ts";
-import type { Engine } from "../engine/engine.ts";
-import { fetchRange, type WantedRange } from "../engine/fetch-range.ts";
+import { callStore, type Call, type Engine } from "../engine/engine.ts";
+import type { Following } from "../engine/hedge.ts";
+import type { Sink } from "../engine/http/wire.ts";
 import { isSmallFor, smallBuffersOf } from "../engine/lend-buffers.ts";
-import { pay } from "../engine/limiter.ts";
+import { pay, type Lane } from "../engine/limiter.ts";
 import { createPins } from "../engine/pins.ts";
 import type { Piece } from "../engine/receive.ts";
 import { operationOf } from "../engine/sign-ahead.ts";
+import { sumBytes } from "../engine/sum-bytes.ts";
 
 /**
  * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part
@@ -29,13 +35,12 @@ export interface Fetched {
 export const isFetchable = (engine: Pick<Engine, "memoryBytes">, { length, sealed }: Piece): boolean =>
   isSmallFor(engine, length) && sealed === undefined;
 
+type Get = Extract<Operation, { op: "get" }>;
+
 interface Attempt {
   signal: AbortSignal;
   onMoved(bytes: number): void;
 }
-
-/** From so few that wait, in places, the end is near: one whose last packet is lost would be all that is waited for. */
-const NEAR_END = 2;
 
 /**
  * `onMoved` is told of every byte; null when its turn came and it was not wanted any more.
@@ -46,98 +51,213 @@ export function fetchSmall(
   piece: Piece,
   about: Attempt & { isWanted?(): boolean },
 ): Promise<Fetched | null> {
-  const { gate } = engine;
-  return gate.run({ signal: about.signal, size: "small" }, async () => {
-    if (about.isWanted?.() === false) return null;
-    // Who waits for a limit is not late.
-    const isNearEnd = gate.waiting <= NEAR_END * gate.width && !engine.limiter.isHolding;
-    const fetched = await (isNearEnd ? fetchHedged : fetchOnce)(engine, piece, about);
-    engine.signatures.forget(operationOf(engine, piece));
-    return fetched;
-  });
+  return engine.gate.run({ signal: about.signal, size: "small" }, () =>
+    about.isWanted?.() === false ? NOT_WANTED : new Fetching(engine, piece, about).fetch(),
+  );
 }
 
-async function fetchHedged(engine: Engine, piece: Piece, about: Attempt): Promise<Fetched> {
-  let told = 0;
-  const tell = (bytes: number) => {
-    told += bytes;
-    about.onMoved(bytes);
-  };
-  const fetched = await engine.hedges.run({
-    signal: about.signal,
-    isSmall: true,
-    mayShed: false,
-    mayRepeat: () => true,
-    // Those of about the same length are compared.
-    lengthBytes: 2 ** Math.ceil(Math.log2(piece.length)),
-    attempt: ({ signal, isHedge, onMoved }) =>
-      fetchOnce(engine, piece, {
-        signal,
-        onMoved: (bytes) => {
-          onMoved(bytes);
-          if (!isHedge) tell(bytes);
-        },
-      }),
-  });
-  // Where the second try was first, or the first one began anew.
-  if (told !== piece.length) tell(piece.length - told);
-  return fetched;
-}
+const NOT_WANTED = Promise.resolve(null);
 
 /** Of stores that refused to tell the sums of objects, and then gave the objects. */
 const untold = new WeakSet<Engine>();
 
-/**
- * Asked for as a whole it comes with the sum that the store keeps of it, and an MD5 of its bytes, which takes more time than all
- * the rest, need not be taken.
- */
-async function fetchOnce(engine: Engine, piece: Piece, about: Attempt): Promise<Fetched> {
-  const { checksum } = engine.store;
-  const operation = operationOf(engine, piece);
-  if (checksum !== "crc32" || piece.crc32 !== null || untold.has(engine)) {
-    return fetchBy(engine, piece, { ...about, operation });
+interface Outcome {
+  resolve(fetched: Fetched): void;
+  reject(error: unknown): void;
+}
+
+/** The first try, and when it is late a second one beside it: whichever is whole first counts, and the other is dropped. */
+class Fetching {
+  readonly #engine: Engine;
+  readonly #piece: Piece;
+  readonly #about: Attempt;
+  readonly #operation: Get;
+  readonly #following: Following;
+  readonly #ends: ((fault: Fault) => void)[] = [];
+  #outcome: Outcome | null = null;
+  #running = 0;
+  #failure: unknown = null;
+  #told = 0;
+
+  constructor(engine: Engine, piece: Piece, about: Attempt) {
+    this.#engine = engine;
+    this.#piece = piece;
+    this.#about = about;
+    this.#operation = operationOf(engine, piece);
+    this.#following = engine.hedges.follow({
+      // Those of about the same length are compared.
+      lengthBytes: 2 ** Math.ceil(Math.log2(piece.length)),
+      // Who waits for a limit is not late.
+      mayRepeat: () => !engine.limiter.isHolding,
+      hedge: () => this.#fetchBeside(),
+    });
   }
-  try {
-    return await fetchBy(engine, piece, { ...about, operation: { ...operation, isSummed: true } });
-  } catch (error) {
-    // What passes (a signature that is over, a clock that was wrong) says nothing about the header.
-    if (!isFault(error) || error.retry !== "never" || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
-    const fetched = await fetchBy(engine, piece, { ...about, operation });
-    untold.add(engine);
-    return fetched;
+
+  /** Once. */
+  fetch(): Promise<Fetched> {
+    return new Promise((resolve, reject) => {
+      this.#outcome = { resolve, reject };
+      void this.#try(false);
+    });
+  }
+
+  #fetchBeside(): void {
+    const { signal } = this.#about;
+    void this.#engine.gate.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
+  }
+
+  async #try(isHedge: boolean): Promise<void> {
+    if (this.#outcome === null) return;
+    this.#running++;
+    try {
+      const fetched = await this.#ask(isHedge);
+      this.#running--;
+      this.#won(fetched);
+    } catch (error) {
+      this.#running--;
+      this.#lost(error, isHedge);
+    }
+  }
+
+  #won(fetched: Fetched): void {
+    const outcome = this.#leave(true);
+    if (outcome === null) {
+      fetched.release();
+      return;
+    }
+    // A fault is costly to make, and mostly there is nobody to end.
+    if (this.#running > 0) this.#endAll();
+    // Where the second try was first.
+    this.#tell(this.#piece.length - this.#told);
+    this.#engine.signatures.forget(this.#operation);
+    outcome.resolve(fetched);
+  }
+
+  #lost(error: unknown, isHedge: boolean): void {
+    if (!isHedge || this.#failure === null) this.#failure = error;
+    if (this.#running === 0) this.#leave(false)?.reject(this.#failure);
+  }
+
+  #leave(hasLanded: boolean): Outcome | null {
+    const outcome = this.#outcome;
+    this.#outcome = null;
+    if (outcome !== null) this.#following.leave(hasLanded);
+    return outcome;
+  }
+
+  #endAll(): void {
+    const fault = new Fault("CANCELLED");
+    for (const end of this.#ends) end(fault);
+  }
+
+  #tell(bytes: number): void {
+    if (bytes === 0) return;
+    this.#told += bytes;
+    this.#about.onMoved(bytes);
+  }
+
+  /**
+   * Asked for as a whole it comes with the sum that the store keeps of it, and an MD5 of its bytes, which takes more time than all
+   * the rest, need not be taken.
+   */
+  async #ask(isHedge: boolean): Promise<Fetched> {
+    const operation = this.#operation;
+    const { store } = this.#engine;
+    if (store.checksum !== "crc32" || this.#piece.crc32 !== null || untold.has(this.#engine)) {
+      return this.#askOnce(operation, isHedge);
+    }
+    try {
+      return await this.#askOnce({ ...operation, isSummed: true }, isHedge);
+    } catch (error) {
+      // What passes (a signature that is over, a clock that was wrong) says nothing about the header.
+      if (!isFault(error) || error.retry !== "never" || !NOT_FOR_ALL.has(error.context.status ?? 0)) throw error;
+      const fetched = await this.#askOnce(operation, isHedge);
+      untold.add(this.#engine);
+      return fetched;
+    }
+  }
+
+  async #askOnce(operation: Get, isHedge: boolean): Promise<Fetched> {
+    const engine = this.#engine;
+    const { key, objectOffset: offset, length } = this.#piece;
+    const { signal } = this.#about;
+    const buffers = smallBuffersOf(engine);
+    // A byte more: what comes after the object is noticed.
+    const whole = buffers.lend(length + 1);
+    const sink = new SmallSink(engine, { piece: this.#piece, operation, signal, into: whole }, (bytes) => {
+      if (isHedge) return;
+      this.#following.moved(bytes);
+      if (this.#outcome !== null) this.#tell(bytes);
+    });
+    const call: Call = {
+      operation,
+      signal,
+      sink,
+      ...(operation.isSummed !== true && { headers: { range: `bytes=${offset}-${offset + length - 1}` } }),
+      onBegun: (end) => {
+        this.#ends.push(end);
+        if (this.#outcome === null) end(new Fault("CANCELLED"));
+      },
+    };
+    await callStore(engine, call, assertSuccess);
+    if (sink.received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
+    const bytes = whole.subarray(0, length);
+    return { bytes, crc32: sumToHex(sumBytes(bytes)), kept: sink.kept, release: () => buffers.takeBack(whole) };
   }
 }
 
-async function fetchBy(
-  engine: Engine,
-  piece: Piece,
-  about: Attempt & { operation: WantedRange["operation"] },
-): Promise<Fetched> {
-  const { signal, operation } = about;
-  const { key, objectOffset: offset, length } = piece;
-  const lane = engine.limiter.lane({ isOpen: true });
-  const buffers = smallBuffersOf(engine);
-  const whole = buffers.lend(length);
-  const bytes = whole.subarray(0, length);
-  let received = 0;
-  let kept: ObjectSum | null = null;
-  const sink: WantedRange["sink"] = {
-    head: (answer) => {
-      if (operation.isSummed === true) {
-        checkWhole(answer, { length, etag: piece.etag, isPinned: operation.etag !== null, subject: key });
-        kept = readObjectSum(answer.headers[CHECKSUM_HEADER] ?? "");
-      } else checkRange(answer, { offset, length, etag: operation.etag, subject: key });
-      if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
-    },
-    bytes: (chunk) => {
-      chunk.copy(bytes, received);
-      received += chunk.length;
-      engine.meter.add(chunk.length);
-      about.onMoved(chunk.length);
-      return pay(lane, chunk.length, signal);
-    },
-  };
-  await fetchRange(engine, { operation, offset, length, signal, sink });
-  if (received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
-  return { bytes, crc32: crc32Hex(bytes), kept, release: () => buffers.takeBack(whole) };
+function assertSuccess(answer: HttpAnswer, subject: string): void {
+  if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject, answer });
+}
+
+interface Wished {
+  piece: Piece;
+  operation: Get;
+  signal: AbortSignal;
+  /** Longer than the piece. */
+  into: Buffer;
+}
+
+class SmallSink implements Sink {
+  readonly #engine: Engine;
+  readonly #wished: Wished;
+  readonly #onMoved: (bytes: number) => void;
+  readonly #lane: Lane;
+  received = 0;
+  kept: ObjectSum | null = null;
+
+  constructor(engine: Engine, wished: Wished, onMoved: (bytes: number) => void) {
+    this.#engine = engine;
+    this.#wished = wished;
+    this.#onMoved = onMoved;
+    this.#lane = engine.limiter.lane({ isOpen: true });
+  }
+
+  get into(): Buffer {
+    return this.#wished.into;
+  }
+
+  head(answer: HttpAnswer): void {
+    const { piece, operation } = this.#wished;
+    const { key: subject, length, objectOffset: offset } = piece;
+    if (operation.isSummed === true) {
+      checkWhole(answer, { length, etag: piece.etag, isPinned: operation.etag !== null, subject });
+      this.kept = readObjectSum(answer.headers[CHECKSUM_HEADER] ?? "");
+    } else checkRange(answer, { offset, length, etag: operation.etag, subject });
+    if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
+  }
+
+  bytes(chunk: Buffer): Promise<void> | undefined {
+    const { into, piece, signal } = this.#wished;
+    if (this.received + chunk.length > piece.length) {
+      const about = { op: "GetObject", subject: piece.key };
+      throw new Fault("UNEXPECTED_ANSWER", { ...about, detail: "more bytes than were asked for" });
+    }
+    // Mostly they stand there already.
+    if (chunk.buffer !== into.buffer) chunk.copy(into, this.received);
+    this.received += chunk.length;
+    this.#engine.meter.add(chunk.length);
+    this.#onMoved(chunk.length);
+    return pay(this.#lane, chunk.length, signal);
+  }
 }

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
-import { constants, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
-import { closeFile, openFile, renameFile, statFile, syncFile } from "../engine/at-once.ts";
+import { closeFile, diskSense, fileSyncing, openFile, renameFile, statFile } from "../engine/at-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ReceiveMemory, ReceiveWatch } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
@@ -63,9 +63,35 @@ async function didWork(work: () => Promise<void>): Promise<boolean> {
 }
 
 async function land(file: SmallFile, { bytes }: Fetched): Promise<void> {
-  await write(file, bytes);
-  await renameFile(file.temporary, file.path);
+  if (diskSense.isQuick() && fileSyncing.isQuick()) landNow(file, bytes);
+  else {
+    await write(file, bytes);
+    await renameFile(file.temporary, file.path);
+  }
   await file.syncFolder(dirname(file.path));
+}
+
+/** All in one go, where the disk answers at once: thousands of small files are as many times seven promises. */
+function landNow({ temporary, path }: SmallFile, bytes: Buffer): void {
+  const startedAt = performance.now();
+  const fd = openSync(temporary, FLAGS, 0o644);
+  try {
+    assertPlain(fstatSync(fd));
+    writeAll(fd, bytes);
+    fileSyncing.atOnce(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, path);
+  diskSense.took(performance.now() - startedAt);
+}
+
+function assertPlain(stats: { isFile(): boolean }): void {
+  if (!stats.isFile()) throw new Error("it is not a plain file");
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
 }
 
 /** An ETag may be no MD5: who finds that out does not need the bytes again. */
@@ -138,9 +164,9 @@ const FLAGS = constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | constan
 async function write({ temporary }: SmallFile, bytes: Buffer): Promise<void> {
   const fd = await openFile(temporary, FLAGS);
   try {
-    if (!(await statFile(fd)).isFile()) throw new Error("it is not a plain file");
-    for (let written = 0; written < bytes.length;) written += writeSync(fd, bytes, written);
-    await syncFile(fd);
+    assertPlain(await statFile(fd));
+    writeAll(fd, bytes);
+    await fileSyncing.sync(fd);
   } finally {
     await closeFile(fd);
   }

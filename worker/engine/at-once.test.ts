@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { atOnce, diskSense } from "./at-once.ts";
+import { atOnce, createSyncing, diskSense } from "./at-once.ts";
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -33,4 +33,29 @@ test("what fails is thrown", () => {
       throw new Error("no such file");
     }, later),
   ).toThrow("no such file");
+});
+
+test("syncs are made at once while they take no time, and of those that take some fewer and fewer", async () => {
+  let ms = 0;
+  const made = { now: 0, later: 0 };
+  const syncing = createSyncing({
+    now: () => {
+      made.now++;
+      vi.advanceTimersByTime(ms);
+    },
+    later: async () => void made.later++,
+  });
+  const sync = async (count: number) => {
+    for (let left = count; left > 0; left--) await syncing.sync(0);
+    return { ...made };
+  };
+  expect(await sync(1000)).toEqual({ now: 1000, later: 0 });
+  ms = 1;
+  expect(await sync(65)).toEqual({ now: 1001, later: 64 });
+  expect(syncing.isQuick()).toBe(true);
+  expect(await sync(513)).toEqual({ now: 1002, later: 576 });
+  ms = 0;
+  expect(await sync(10)).toEqual({ now: 1012, later: 576 });
+  ms = 1;
+  expect(await sync(65)).toEqual({ now: 1013, later: 640 });
 });

@@ -85,28 +85,52 @@ export const renameFile = async (from: string, to: string): Promise<void> =>
     () => renameLater(from, to),
   );
 
-/** A disk that takes longer than this to make a file durable is not waited for: to hand it over takes less. */
-const SLOW_SYNC_MS = 0.2;
-const MOST_SYNCS_HANDED_OVER = 32_768;
-const SYNCS_GROWTH = 8;
-let syncsToHandOver = 0;
-let syncsHandedOver = HANDED_OVER;
-const syncLater = promisify(fdatasync);
+/**
+ * Makes what was written durable. In memory, or where the disk has a memory that lasts, that takes no time; elsewhere it is waited for on
+ * another thread, and tried at once less and less often.
+ */
+export interface Syncing {
+  /** The last one made at once took no time. */
+  isQuick(): boolean;
+  /** Made at once, whatever that takes. Throws the system's error. */
+  atOnce(fd: number): void;
+  /** Rejects with the system's error. */
+  sync(fd: number): Promise<void>;
+}
 
-/** What was written is durable. In memory, or where the disk has a memory that lasts, that takes no time; elsewhere it is asked less and less often. */
-export const syncFile = async (fd: number): Promise<void> => {
-  if (syncsToHandOver > 0) {
-    syncsToHandOver--;
-    return syncLater(fd);
-  }
-  const startedAt = performance.now();
-  fdatasyncSync(fd);
-  if (performance.now() - startedAt < SLOW_SYNC_MS) syncsHandedOver = HANDED_OVER;
-  else {
-    syncsToHandOver = syncsHandedOver;
-    syncsHandedOver = Math.min(syncsHandedOver * SYNCS_GROWTH, MOST_SYNCS_HANDED_OVER);
-  }
-};
+/** To hand it over takes about so long. */
+const SLOW_SYNC_MS = 0.2;
+const SYNCS_GROWTH = 8;
+const MOST_SYNCS_HANDED_OVER = 32_768;
+
+export function createSyncing(calls: { now(fd: number): void; later(fd: number): Promise<void> }): Syncing {
+  let left = 0;
+  let next = HANDED_OVER;
+  const atOnceNow = (fd: number) => {
+    const startedAt = performance.now();
+    calls.now(fd);
+    if (performance.now() - startedAt < SLOW_SYNC_MS) next = HANDED_OVER;
+    else {
+      left = next;
+      next = Math.min(next * SYNCS_GROWTH, MOST_SYNCS_HANDED_OVER);
+    }
+  };
+  return {
+    isQuick: () => left === 0,
+    atOnce: atOnceNow,
+    sync: async (fd) => {
+      if (left === 0) {
+        atOnceNow(fd);
+        return;
+      }
+      left--;
+      await calls.later(fd);
+    },
+  };
+}
+
+/** Of the disk that files are written to. */
+export const fileSyncing = createSyncing({ now: fdatasyncSync, later: promisify(fdatasync) });
 
 /** Date of the last change, and of the last reading: seconds since 1970. */
 export const setFileDate = async (path: string, seconds: number): Promise<void> =>

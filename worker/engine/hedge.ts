@@ -22,7 +22,7 @@ export interface Hedges {
    * the first attempt's failure when neither succeeds.
    */
   run<T>(flight: Flight<T>): Promise<T>;
-  /** Watches over a small file whose sending is somebody else's business. */
+  /** Watches over a small file that moves by somebody else's doing. */
   follow(small: Followed): Following;
   /** Length of the longest on its way that may be shed; null when there is none. */
   lengthBytes(): number | null;
@@ -54,8 +54,8 @@ export interface Followed {
   mayRepeat(): boolean;
   /** It is late: to be sent once more beside the first try. At most once. */
   hedge(): void;
-  /** To be ended, to make room for others. */
-  shed(): void;
+  /** To be ended, to make room for others; left out where it may not be. */
+  shed?(): void;
 }
 
 export interface Following {
@@ -105,6 +105,7 @@ interface Flying {
   shed(): void;
 }
 
+const nothing = () => undefined;
 const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another connection" });
 
 export function createHedges(parts: {
@@ -115,11 +116,13 @@ export function createHedges(parts: {
 }): Hedges {
   const { clock, gate, meter, room } = parts;
   const flying = new Set<Flying>();
-  let landed: { lengthBytes: number; tookMs: number }[] = [];
+  /** Of those, how many may be shed. */
+  let mayShed = 0;
+  const landed: { lengthBytes: number; tookMs: number }[] = [];
   let timer: NodeJS.Timeout | null = null;
 
   const hasLanded = (lengthBytes: number, tookMs: number) => {
-    landed = [...landed.slice(1 - MOST_REMEMBERED), { lengthBytes, tookMs }];
+    if (landed.push({ lengthBytes, tookMs }) > MOST_REMEMBERED) landed.shift();
   };
   /** Milliseconds that a part of this length usually takes; null when too few are known. */
   const usualMs = (lengthBytes: number): number | null => {
@@ -184,14 +187,23 @@ export function createHedges(parts: {
     if (latest !== null && room.isFree()) latest.hedge();
   };
 
+  const enter = (flight: Flying) => {
+    flying.add(flight);
+    if (flight.mayShed) mayShed++;
+  };
+  const leave = (flight: Flying) => {
+    if (flying.delete(flight) && flight.mayShed) mayShed--;
+  };
   const watch = () => {
     timer ??= setInterval(look, LOOK_EVERY_MS).unref();
   };
 
   return {
     lengthBytes: () => {
+      // Asked for all the time; small downloads are many, and none of them is meant.
+      if (mayShed === 0) return null;
       let longest: number | null = null;
-      for (const { lengthBytes, mayShed } of flying) if (mayShed) longest = Math.max(longest ?? 0, lengthBytes);
+      for (const one of flying) if (one.mayShed) longest = Math.max(longest ?? 0, one.lengthBytes);
       return longest;
     },
     shed: (width) => {
@@ -210,7 +222,7 @@ export function createHedges(parts: {
         movedBytes: 0,
         isHedged: false,
         isSmall: true,
-        mayShed: true,
+        mayShed: shed !== undefined,
         mayRepeat,
         // It is gone before that could help.
         wasBegunAnew: true,
@@ -218,16 +230,16 @@ export function createHedges(parts: {
           me.isHedged = true;
           hedge();
         },
-        beginAnew: () => undefined,
-        shed,
+        beginAnew: nothing,
+        shed: shed ?? nothing,
       };
-      flying.add(me);
+      enter(me);
       return {
         moved: (bytes) => {
           me.movedBytes += bytes;
         },
         leave: (isThere) => {
-          flying.delete(me);
+          leave(me);
           if (isThere) hasLanded(lengthBytes, clock.now() - startedAt);
         },
       };
@@ -243,7 +255,7 @@ export function createHedges(parts: {
 
       const won = async (result: T, stop: AbortController) => {
         isWon = true;
-        flying.delete(me);
+        leave(me);
         for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
         hasLanded(flight.lengthBytes, clock.now() - startedAt);
         // Nothing of the loser may still read from the file when the winner is reported.
@@ -261,7 +273,7 @@ export function createHedges(parts: {
         if (about.stop.signal.reason === SHED && !flight.signal.aborted) firstFailure = SHED;
         else if (!about.isHedge) firstFailure = error;
         if (running.size > 0) return;
-        flying.delete(me);
+        leave(me);
         outcome.reject(firstFailure ?? error);
       };
       const begin = (isHedge: boolean) => {
@@ -312,7 +324,7 @@ export function createHedges(parts: {
           for (const stop of stops) stop.abort(SHED);
         },
       };
-      flying.add(me);
+      enter(me);
       begin(false);
       return outcome.promise;
     },

@@ -10,6 +10,8 @@ export interface SmallBuffers {
 }
 
 const LEAST_BYTES = 4096;
+/** Lengths between two powers of two; those of one such step are lent the same buffers. */
+const STEPS = 8;
 /** Of the memory for buffers, what is kept of it for the next small objects. */
 const KEPT_SHARE = 1 / 4;
 const lent = new WeakMap<object, SmallBuffers>();
@@ -30,13 +32,18 @@ const FIT_INTO_MEMORY = 1024;
 export const isSmallFor = ({ memoryBytes }: { memoryBytes: number }, lengthBytes: number): boolean =>
   lengthBytes > 0 && lengthBytes <= Math.min(MOST_SMALL_BYTES, memoryBytes / FIT_INTO_MEMORY);
 
+function stepAbove(bytes: number): number {
+  const step = 2 ** Math.floor(Math.log2(bytes)) / STEPS;
+  return Math.ceil(bytes / step) * step;
+}
+
 /** Keeps at most `mostBytes` that nobody uses. */
 export function createSmallBuffers(mostBytes: number): SmallBuffers {
   const unused = new Map<number, Buffer[]>();
   let keptBytes = 0;
   return {
     lend: (lengthBytes) => {
-      const sizeBytes = 2 ** Math.ceil(Math.log2(Math.max(LEAST_BYTES, lengthBytes)));
+      const sizeBytes = stepAbove(Math.max(LEAST_BYTES, lengthBytes));
       const found = unused.get(sizeBytes)?.pop();
       if (found === undefined) return Buffer.allocUnsafeSlow(sizeBytes);
       keptBytes -= sizeBytes;

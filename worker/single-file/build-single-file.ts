@@ -58,8 +58,10 @@ const CONFIG = {
   execArgv: [
     "--single-threaded",
     "--invocation-count-for-turbofan=30000",
-    "--invocation-count-for-maglev=1500",
+    "--invocation-count-for-maglev=300",
     "--min-semi-space-size=4",
+    // A short command ends before it is worth to look through everything that may have become garbage.
+    "--initial-old-space-size=64",
   ],
 };
 

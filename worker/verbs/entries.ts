@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { join, relative as relativeTo, resolve } from "node:path";
+import { join, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { listEarly, listObjects, type ListedObject } from "../copy/list-objects.ts";
@@ -99,8 +99,12 @@ export async function readObjects(
   return sideOf(entriesOf(listed), { filter, failures: [] });
 }
 
+const PLAIN_NAME = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
+
 /** The place of an entry below a folder. @throws Fault HOSTILE_NAME when it would lie elsewhere. */
 export function placeBelow(folder: string, relative: string): string {
+  // Nothing in it means anything to a path, as in nearly all names.
+  if (PLAIN_NAME.test(relative) && folder !== sep) return `${folder}${sep}${relative}`;
   const place = join(folder, relative);
   const way = relativeTo(folder, place);
   if (way === "" || way.startsWith("..") || way !== relative) {

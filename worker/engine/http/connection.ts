@@ -84,7 +84,7 @@ export class Connection {
       this.#tap.pause();
     },
     onGoOn: () => this.#silence.goOn(),
-    onHungry: () => this.#flow?.wake(),
+    onHungry: () => (this.#flow === null ? this.#tap.resume() : this.#flow.wake()),
     onEnough: () => this.#enough(),
     onOver: () => this.#over(),
     onFault: (error) => this.#failed(error),
@@ -158,7 +158,9 @@ export class Connection {
     const direct = this.#direct;
     const readNow = direct === null ? null : () => direct.hasInput() && this.#readDirectly(receiving);
     const about = { pacer, pace, trips, now };
-    const flow = new Flow({ socket: this.#tap, readNow, receiving, broughtBytes, onFault, ...about });
+    // What has a place of its own is small: it has come before a rest would be of use.
+    const isPaced = sink?.into === undefined;
+    const flow = isPaced ? new Flow({ socket: this.#tap, readNow, receiving, broughtBytes, onFault, ...about }) : null;
     this.#flow = flow;
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
@@ -171,7 +173,7 @@ export class Connection {
       if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
     // It may have rested for a moment only.
-    if (!flow.isAtTicks) this.#tap.resume();
+    if (flow?.isAtTicks !== true) this.#tap.resume();
   }
 
   /** What the kernel has no room for goes when it has. */
@@ -222,8 +224,9 @@ export class Connection {
    * of the socket.
    */
   #read(count: number, first: Buffer | null): true {
-    const [receiving, flow] = [this.#receiving, this.#flow];
-    if (this.#state !== "busy" || receiving === null || flow === null) {
+    const receiving = this.#receiving;
+    const flow = this.#flow;
+    if (this.#state !== "busy" || receiving === null) {
       // Nothing was asked for.
       this.drop();
       return true;
@@ -235,7 +238,8 @@ export class Connection {
       trips.answered(tookMs);
       if (this.#sending === null) trips.add(tookMs);
     }
-    flow.came(count);
+    if (flow === null) this.#broughtBytes += count;
+    else flow.came(count);
     try {
       if (first === null) receiving.take(count);
       else receiving.takeCopy(first.subarray(0, count));
@@ -270,7 +274,9 @@ export class Connection {
   }
 
   #over(): void {
-    const [task, receiving, sending] = [this.#task, this.#receiving, this.#sending];
+    const task = this.#task;
+    const receiving = this.#receiving;
+    const sending = this.#sending;
     const head = receiving?.head ?? null;
     if (task === null || receiving === null || head === null) return;
     const isSent = sending === null || sending.isSent;
@@ -290,7 +296,7 @@ export class Connection {
 
   /** Idle again. */
   #rest(until: number): void {
-    this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
+    this.#broughtBytes = this.#flow?.broughtBytes ?? this.#broughtBytes;
     this.#flow?.stop();
     this.#receiving?.release();
     this.#receiving = null;

@@ -96,10 +96,15 @@ export interface Sink {
   /** Before any byte; throws a Fault when the answer is not the wanted one. */
   head(answer: HttpAnswer): void;
   /**
-   * The chunk is only valid during the call. A promise pauses reading (and the watchdog) until it resolves.
+   * The chunk is only valid during the call, unless it lies in `into`. A promise pauses reading (and the watchdog) until it resolves.
    * "enough": the rest is not wanted; the connection is dropped and the fetch resolves.
    */
   bytes(chunk: Buffer): void | Promise<void> | "enough";
+  /**
+   * For a small body: where it goes when it is shorter than this and its head tells its length. Then no byte is copied on the way,
+   * and it is read as it comes.
+   */
+  readonly into?: Buffer;
 }
 
 /** Whom a fault is about. */

@@ -3,7 +3,7 @@ import type { HttpAnswer } from "#storage/answers.ts";
 import type { Buffers } from "./buffers.ts";
 import { createDechunker, type Dechunker } from "./dechunk.ts";
 import type { Sink } from "./exchange.ts";
-import { Gather } from "./gather.ts";
+import { Gather, GatherInPlace, type Gathered } from "./gather.ts";
 import { framingOf, HeadReader, malformed, type AnswerHead, type Framing } from "./parse-answer.ts";
 
 /**
@@ -37,8 +37,6 @@ export interface ReceivingEvents {
 }
 
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
-/** With less room than this the buffer is handed on instead of being filled to its last byte. */
-const LITTLE_ROOM_BYTES = 16 * 1024;
 const NO_BYTES = Buffer.alloc(0);
 
 export class Receiving {
@@ -50,7 +48,7 @@ export class Receiving {
   #framing: Framing = { kind: "none" };
   #left = 0;
   #dechunker: Dechunker | null = null;
-  readonly #gathered: Gather;
+  #gathered: Gathered;
   #isHeld = false;
   #isEnded = false;
   #isStopped = false;
@@ -183,7 +181,13 @@ export class Receiving {
     if (this.#isSinking()) sink?.head({ status: head.status, headers: head.headers, body: NO_BYTES });
     const { kind } = this.#framing;
     if (kind === "chunked") this.#dechunker = createDechunker();
-    if (this.#framing.kind === "length") this.#left = this.#framing.bytes;
+    if (this.#framing.kind === "length") {
+      this.#left = this.#framing.bytes;
+      const into = this.#isSinking() ? sink?.into : undefined;
+      if (into !== undefined && this.#left < into.length) {
+        this.#gathered = new GatherInPlace(into, this.#options.now);
+      }
+    }
     this.#isEnded = kind === "none" || (kind === "length" && this.#left === 0);
   }
 
@@ -225,10 +229,9 @@ export class Receiving {
   #gather(count: number): void {
     if (count === 0) return;
     this.#gathered.add(count);
-    const { roomBytes } = this.#gathered;
     if (!this.#isHeld) {
-      if (roomBytes < LITTLE_ROOM_BYTES) this.deliver();
-    } else if (roomBytes === 0 && !this.#isEnded) {
+      if (this.#gathered.isDue) this.deliver();
+    } else if (this.#gathered.roomBytes === 0 && !this.#isEnded) {
       // Cannot happen while the sizes in buffers.ts hold.
       throw new Fault("INTERNAL", { detail: "bytes came while nobody took them" });
     }

@@ -15,15 +15,21 @@ const MOST = 32;
 const SHARE = 1 / 16;
 
 export function createTrips(now: () => number, onTrip: () => void = () => undefined): Trips {
-  let trips: { at: number; ms: number }[] = [];
+  const trips: { at: number; ms: number }[] = [];
   let least: number | null = null;
   let goodUntil = 0;
   let answerMs: number | null = null;
   return {
     add: (ms) => {
       const at = now();
-      trips = [...trips.filter((trip) => trip.at > at - WINDOW_MS).slice(1 - MOST), { at, ms }];
-      least = Math.min(...trips.map((trip) => trip.ms));
+      let gone = Infinity;
+      while (trips.length >= MOST || (trips[0]?.at ?? at) <= at - WINDOW_MS) {
+        gone = Math.min(gone, trips.shift()?.ms ?? Infinity);
+      }
+      trips.push({ at, ms });
+      // Each answer is one, so they are only looked through when the least of them went.
+      if (least === null || gone <= least) least = trips.reduce((sum, trip) => Math.min(sum, trip.ms), Infinity);
+      else least = Math.min(least, ms);
       goodUntil = at + WINDOW_MS;
       onTrip();
     },

@@ -2,10 +2,9 @@ import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";
 import { reasonOf } from "../clock.ts";
-import { whenAborted } from "../when-aborted.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
-import type { Connection } from "./connection.ts";
-import { writeHead, type Exchange, type Sink } from "./exchange.ts";
+import type { Exchange, Sink } from "./exchange.ts";
+import { Exchanging } from "./exchanging.ts";
 import { measureRtt } from "./measure-rtt.ts";
 import { createTargets, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
@@ -14,7 +13,6 @@ import { createPool } from "./pool.ts";
 import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
 import { systemCalls, type SystemCalls } from "./system-calls.ts";
-import type { Task } from "./task.ts";
 import { createTrips, type Trips } from "./trips.ts";
 
 export { HEAD_ROOM_BYTES, HeldBody } from "./exchange.ts";
@@ -130,81 +128,17 @@ export function createWire(options: WireOptions): Wire {
   });
   const targetOf = createTargets();
   let lastOrigin: Origin | null = null;
-  /** How to fail each request under way. */
-  const underWay = new Set<(fault: Fault) => void>();
+  const underWay = new Set<Exchanging>();
   let isClosed = false;
 
   const exchangeOnce = (exchange: Exchange, sink: Sink | null): Promise<HttpAnswer> =>
     new Promise((resolve, reject) => {
-      const { request, body, signal, op, subject } = exchange;
+      const { signal, request, op, subject } = exchange;
       if (signal.aborted) throw reasonOf(signal);
       if (isClosed) throw new Fault("CANCELLED", { op, subject });
       const target = targetOf(request.url);
-      const { origin } = target;
-      lastOrigin = origin;
-      let leave: () => void = () => undefined;
-      let connection: Connection | null = null;
-      let isOver = false;
-
-      const finish = () => {
-        isOver = true;
-        forget();
-        underWay.delete(end);
-      };
-      const end = (fault: Fault) => {
-        if (isOver) return;
-        finish();
-        leave();
-        connection?.drop();
-        reject(fault);
-      };
-      const onAbort = () => end(reasonOf(signal));
-      const task = (isNew: boolean): Task => ({
-        about: { op, subject },
-        method: request.method,
-        head,
-        body: body ?? null,
-        sink,
-        done: (answer) => {
-          connection = null;
-          if (isOver) return;
-          finish();
-          resolve(answer);
-        },
-        fail: (fault, { isUnanswered, sentBytes, reading }) => {
-          connection = null;
-          if (isOver) return;
-          if (isNew || !isUnanswered) {
-            end(fault);
-            return;
-          }
-          const again = () => {
-            if (isOver) return;
-            exchange.onAgain?.();
-            if (body !== undefined && !Buffer.isBuffer(body) && sentBytes > 0) body.sent(-sentBytes);
-            acquire(true);
-          };
-          if (reading === null) again();
-          else void reading.then(again);
-        },
-      });
-      const acquire = (mustBeNew: boolean) => {
-        leave = pool.acquire({
-          origin,
-          mustBeNew,
-          use: (found, { isNew }) => {
-            connection = found;
-            found.run(task(isNew));
-          },
-          fail: (fault) => end(new Fault(fault.code, { ...fault.context, op, subject })),
-        });
-      };
-      const head = writeHead(exchange, target);
-      const forget = whenAborted(signal, onAbort);
-      underWay.add(end);
-      exchange.onBegun?.(end);
-      // Whoever began it may have ended it at once.
-      if (!isOver) acquire(false);
+      lastOrigin = target.origin;
+      new Exchanging({ exchange, sink, target, pool, underWay }, { resolve, reject }).begin();
     });
   return {
     send: (exchange) => exchangeOnce(exchange, null),
@@ -226,7 +160,7 @@ export function createWire(options: WireOptions): Wire {
     },
     close: async () => {
       isClosed = true;
-      for (const end of underWay) end(new Fault("CANCELLED"));
+      for (const one of underWay) one.end(new Fault("CANCELLED"));
       pool.close();
       straight?.rooms.close();
       straight?.inputs.close();
