@@ -9,6 +9,7 @@ import { restAfter } from "./parse-answer.ts";
 import { Receiving, type ReceivingEvents } from "./receiving.ts";
 import { SendingHeld } from "./sending-held.ts";
 import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
+import { SmallFlow } from "./small-flow.ts";
 import { createSilence, type Silence } from "./silence.ts";
 import { Tap } from "./tap.ts";
 import type { Shared, Task } from "./task.ts";
@@ -58,7 +59,7 @@ export class Connection {
   #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
   #task: Task | null = null;
   #receiving: Receiving | null = null;
-  #flow: Flow | null = null;
+  #flow: Flow | SmallFlow | null = null;
   #sending: GoingOut | null = null;
   readonly #tap: Tap;
   /** When a request was in the kernel's hands, until the first byte of its answer. */
@@ -84,7 +85,7 @@ export class Connection {
       this.#tap.pause();
     },
     onGoOn: () => this.#silence.goOn(),
-    onHungry: () => (this.#flow === null ? this.#tap.resume() : this.#flow.wake()),
+    onHungry: () => this.#flow?.wake(),
     onEnough: () => this.#enough(),
     onOver: () => this.#over(),
     onFault: (error) => this.#failed(error),
@@ -111,7 +112,8 @@ export class Connection {
       .on("error", (error) => this.#broken(error))
       .on("close", () => this.#closed());
     this.#tap = new Tap(this.#socket);
-    this.#tap.resume();
+    // A plain one that is told so before it is connected begins to read afterwards, whatever it is told then.
+    if (origin.isTls) this.#tap.resume();
   }
 
   get isConnecting(): boolean {
@@ -129,8 +131,8 @@ export class Connection {
     this.#state = "idle";
     if (!this.origin.isTls) this.#direct = directSocketOf(this.#socket, this.#shared.straight);
     this.idleUntil = this.#shared.now() + UNUSED_REST_MS;
-    this.#socket.unref();
     this.#owner.onReady(this);
+    this.#settle();
   }
 
   /** Sends a request on an idle connection. */
@@ -154,13 +156,10 @@ export class Connection {
     });
     this.#receiving = receiving;
     const { onFault } = this.#answering;
-    const broughtBytes = this.#broughtBytes;
     const direct = this.#direct;
-    const readNow = direct === null ? null : () => direct.hasInput() && this.#readDirectly(receiving);
-    const about = { pacer, pace, trips, now };
-    // What has a place of its own is small: it has come before a rest would be of use.
-    const isPaced = sink?.into === undefined;
-    const flow = isPaced ? new Flow({ socket: this.#tap, readNow, receiving, broughtBytes, onFault, ...about }) : null;
+    const read = () => this.#readDirectly(receiving);
+    const about = { socket: this.#tap, receiving, broughtBytes: this.#broughtBytes, pace, trips, read, direct };
+    const flow = sink?.into === undefined ? new Flow({ ...about, pacer, now, onFault }) : new SmallFlow(about);
     this.#flow = flow;
     if (body === null) this.#socket.write(head, "latin1");
     else if (Buffer.isBuffer(body) && body.length <= SMALL_BODY_BYTES) {
@@ -173,7 +172,7 @@ export class Connection {
       if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
     // It may have rested for a moment only.
-    if (flow?.isAtTicks !== true) this.#tap.resume();
+    if (!flow.isAtTicks) this.#tap.resume();
   }
 
   /** What the kernel has no room for goes when it has. */
@@ -226,7 +225,7 @@ export class Connection {
   #read(count: number, first: Buffer | null): true {
     const receiving = this.#receiving;
     const flow = this.#flow;
-    if (this.#state !== "busy" || receiving === null) {
+    if (this.#state !== "busy" || receiving === null || flow === null) {
       // Nothing was asked for.
       this.drop();
       return true;
@@ -238,8 +237,7 @@ export class Connection {
       trips.answered(tookMs);
       if (this.#sending === null) trips.add(tookMs);
     }
-    if (flow === null) this.#broughtBytes += count;
-    else flow.came(count);
+    flow.came(count);
     try {
       if (first === null) receiving.take(count);
       else receiving.takeCopy(first.subarray(0, count));
@@ -296,7 +294,7 @@ export class Connection {
 
   /** Idle again. */
   #rest(until: number): void {
-    this.#broughtBytes = this.#flow?.broughtBytes ?? this.#broughtBytes;
+    this.#broughtBytes = this.#flow?.broughtBytes ?? 0;
     this.#flow?.stop();
     this.#receiving?.release();
     this.#receiving = null;

@@ -31,7 +31,9 @@ function createTrial(broughtBytes: number, readNow: (() => void) | null = null) 
     throw error;
   };
   const pacer = createPacer(now);
-  const flow = new Flow({ socket, readNow, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
+  const direct = readNow === null ? null : { hasInput: () => true };
+  const read = readNow ?? (() => undefined);
+  const flow = new Flow({ socket, direct, read, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
   const come = async (bytes: number) => {
     flow.came(bytes);
     await vi.advanceTimersByTimeAsync(1);

@@ -1,3 +1,4 @@
+import type { DirectSocket } from "./move-directly.ts";
 import type { Pace, Paced, Pacer } from "./pace.ts";
 import type { Receiving } from "./receiving.ts";
 import type { Trips } from "./trips.ts";
@@ -8,11 +9,10 @@ import type { Trips } from "./trips.ts";
  */
 export interface FlowOptions {
   socket: { pause(): unknown; resume(): unknown };
-  /**
-   * Reads what has come since, past the socket, which stays paused, so that nothing watches it meanwhile. Null: only the
-   * socket itself can read.
-   */
-  readNow: (() => void) | null;
+  /** Null: only the socket itself can read. */
+  direct: Pick<DirectSocket, "hasInput"> | null;
+  /** Reads what has come since, past the socket, which stays paused, so that nothing watches it meanwhile. */
+  read(): void;
   receiving: Pick<Receiving, "hasBegun" | "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
   pace: Pace;
@@ -92,7 +92,7 @@ export class Flow implements Paced {
     socket.pause();
     const nowMs = now();
     this.#expectsUntil = nowMs + EXPECTED_TRIPS * roundTripMs;
-    this.#restMs = restFor(pace.tickMs, Math.min(EXPECTED_MS, roundTripMs / FAR + trips.waitMs() * QUEUE_SHARE));
+    this.#restMs = answerTickMs(pace, trips);
     this.dueAt = nextOf(this.#restMs, nowMs);
     pacer.rest(this);
   }
@@ -103,7 +103,7 @@ export class Flow implements Paced {
 
   /** True: it is to be visited at `dueAt`. */
   #decide(): boolean {
-    const { receiving, pace, socket, readNow, trips, now } = this.#options;
+    const { receiving, pace, socket, direct, trips, now } = this.#options;
     const burst = this.#burstBytes;
     this.#burstBytes = 0;
     if (this.#isStopped) return false;
@@ -124,12 +124,12 @@ export class Flow implements Paced {
     const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
     if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
-      const aimBytes = readNow === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
+      const aimBytes = direct === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
       const wishedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
       restMs = restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
       this.#isResting = true;
       if (!this.#isAtTicks) socket.pause();
-      this.#isAtTicks = readNow !== null;
+      this.#isAtTicks = direct !== null;
     } else {
       this.#leaveTicks();
       if (receiving.waitingSince === Infinity) return false;
@@ -159,13 +159,13 @@ export class Flow implements Paced {
   }
 
   #readAtTick(nowMs: number): boolean {
-    const { receiving, readNow } = this.#options;
+    const { receiving, direct, read } = this.#options;
     if (receiving.isHeld) {
       this.#leaveTicks();
       return false;
     }
     this.#isReadingAtTick = true;
-    readNow?.();
+    if (direct?.hasInput() === true) read();
     this.#isReadingAtTick = false;
     if (this.#burstBytes > 0 || this.#isStopped) return this.#decide();
     if (!receiving.hasBegun && nowMs >= this.#expectsUntil) {
@@ -187,8 +187,8 @@ export class Flow implements Paced {
 
   /** So far away that the shortest tick is nothing beside a round trip. */
   #isFar(roundTripMs: number): boolean {
-    const { readNow, pace } = this.#options;
-    return readNow !== null && pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
+    const { direct, pace } = this.#options;
+    return direct !== null && isFarFor(pace, roundTripMs);
   }
 
   /** Reads on, unless this is the time to rest or the sink is busy. */
@@ -202,6 +202,14 @@ export class Flow implements Paced {
     this.#options.pacer.forget(this);
   }
 }
+
+/** So far away that the shortest tick is nothing beside a round trip. */
+export const isFarFor = (pace: Pace, roundTripMs: number): boolean =>
+  pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
+
+/** How often answers are looked for. Where they have to stand in line, a longer tick mostly makes that line shorter. */
+export const answerTickMs = (pace: Pace, trips: Trips): number =>
+  restFor(pace.tickMs, Math.min(EXPECTED_MS, (trips.leastMs() ?? 0) / FAR + trips.waitMs() * QUEUE_SHARE));
 
 /** Rests of the same length end together. */
 const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;

@@ -4,6 +4,7 @@ import { constants } from "node:os";
 import { getSystemErrorName } from "node:util";
 import { codeOf } from "../disk-fault.ts";
 import type { InputWatch } from "./input-watch.ts";
+import type { Reader, TickReader } from "./read-at-ticks.ts";
 import type { RoomWatch } from "./room-watch.ts";
 import type { PacedSocket } from "./exchange.ts";
 import type { FileSlice, SystemCalls } from "./system-calls.ts";
@@ -28,6 +29,10 @@ export interface DirectSocket {
   hasInput(): boolean;
   /** Somebody can tell whether it is. */
   readonly isWatched: boolean;
+  /** From now on `reader` is asked to read at ticks when that is worth while. False: nobody can tell. */
+  expect(reader: Reader): boolean;
+  /** It is not asked any more. */
+  forget(): void;
   /**
    * Bytes of an open file. `took`: how many the kernel had room for. "full": none now; "failed": this way does not go, or not
    * now.
@@ -46,6 +51,7 @@ export interface Straight {
   calls: SystemCalls;
   rooms: RoomWatch;
   inputs: InputWatch;
+  ticks: TickReader;
 }
 
 const hasDescriptor = (handle: unknown): handle is { fd: number } =>
@@ -73,6 +79,8 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
   const descriptor = (): number => (socket.destroyed ? -1 : handle.fd);
   let isInputWatched = false;
   let isRoomWatched = false;
+  /** Known when it is closed, too. */
+  let expectedFd = -1;
   return {
     write: (bytes) => {
       const fd = descriptor();
@@ -104,6 +112,20 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
     },
     get isWatched() {
       return straight() !== null;
+    },
+    expect: (reader) => {
+      const found = straight();
+      const fd = descriptor();
+      if (fd < 0 || found === null) return false;
+      isInputWatched ||= found.inputs.add(fd);
+      if (!isInputWatched) return false;
+      expectedFd = fd;
+      found.ticks.expect(fd, reader);
+      return true;
+    },
+    forget: () => {
+      if (expectedFd >= 0) straight()?.ticks.forget(expectedFd);
+      expectedFd = -1;
     },
     sendFile: (from) => {
       const fd = descriptor();

@@ -5,6 +5,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { createTickReader } from "./read-at-ticks.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
 import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
@@ -39,7 +40,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
   const arriving = once(server, "connection");
   await once(near, "connect");
   const [far] = (await arriving) as [Socket];
-  const [rooms, inputs] = [calls?.watchRoom() ?? null, calls?.watchInput() ?? null];
+  const [rooms, inputs] = [calls?.watchRoom() ?? null, calls?.watchInput() ?? null, calls?.watchInput() ?? null];
   if (calls === null || rooms === null || inputs === null) throw new Error("sockets can be watched");
   // Every question is a new one.
   let clockMs = 0;
@@ -47,6 +48,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
     calls,
     rooms: createRoomWatch(rooms, () => 6),
     inputs: createInputWatch(inputs, () => (clockMs += 2)),
+    ticks: createTickReader(inputs, { tickMs: () => 1, now: () => clockMs }),
   };
   const direct = directSocketOf(near, () => straight);
   if (direct === null) throw new Error("a TCP socket has a descriptor");

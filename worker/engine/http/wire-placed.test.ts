@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { answering, get, never, peer, wire } from "./wire-tester.ts";
+import { answering, codeOf, get, never, peer, wire } from "./wire-tester.ts";
 import { TRIAL_TLS } from "./trial-certificate.ts";
+import { systemCalls } from "./system-calls.ts";
 import type { Sink } from "./wire.ts";
 
 const bytes = randomBytes(100_000);
@@ -28,13 +29,21 @@ function placing(lengthBytes = bytes.length + 1): Sink & { into: Buffer; elsewhe
 
 const isThere = (sink: { into: Buffer }) => sink.into.subarray(0, bytes.length).equals(bytes);
 
-describe("a sink with a place for the body", () => {
+/** Any store is far where ticks are so short. */
+const AT_TICKS = { tickMs: 0.001, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
+
+describe.each([
+  ["that is read as it comes", { pace: { ...AT_TICKS, tickMs: 1000 } }],
+  ["that is looked for at ticks", { pace: AT_TICKS }],
+])("a sink with a place for the body %s", (_, options) => {
+  const isAtTicks = options.pace === AT_TICKS;
+
   it.each(["plain", "tls"])("has it there, from its start, on one connection for all of them: %s", async (how) => {
     const tls = how === "tls" ? TRIAL_TLS : undefined;
     const server = await peer(async (link) => {
       while ((await link.request()) !== null) await link.write(whole);
     }, tls);
-    const one = wire({ ca: TRIAL_TLS.cert });
+    const one = wire({ ca: TRIAL_TLS.cert, ...options });
     for (let turn = 0; turn < 5; turn++) {
       const sink = placing();
       await one.fetch({ ...get(server.url), sink });
@@ -42,6 +51,23 @@ describe("a sink with a place for the body", () => {
       expect(one.buffers.lent).toBe(0);
     }
     expect(server.connections).toBe(1);
+  });
+
+  it("has the socket read by itself, or not at all", async () => {
+    // So little that a socket has all of it with its first read.
+    const server = await answering(Buffer.concat([Buffer.from(headOf("Content-Length: 5000")), Buffer.alloc(5_000)]));
+    const calls = systemCalls();
+    if (calls === null) throw new Error("there are such calls here");
+    let received = 0;
+    const receive = (fd: number, into: Buffer) => {
+      const count = calls.receive(fd, into);
+      received += Math.max(0, count);
+      return count;
+    };
+    const one = wire({ ...options, calls: { ...calls, receive } });
+    for (let turn = 0; turn < 3; turn++) await one.fetch({ ...get(server.url), sink: placing() });
+    if (isAtTicks) expect(received).toBeGreaterThan(5_000);
+    else expect(received).toBe(0);
   });
 
   it("has it there when it comes in crumbs, and is told of some before the end", async () => {
@@ -62,9 +88,24 @@ describe("a sink with a place for the body", () => {
         return sink.bytes(chunk);
       },
     };
-    await wire().fetch({ ...get(server.url), sink: noting });
+    await wire(options).fetch({ ...get(server.url), sink: noting });
     expect(isThere(sink)).toBe(true);
-    expect(told.length).toBeGreaterThan(2);
+    expect(told.length).toBeGreaterThan(1);
+  });
+
+  it("waits for what comes late, and notices the end", async () => {
+    const server = await peer(async (link) => {
+      await link.request();
+      await link.write(whole.subarray(0, 60_000));
+      await new Promise<void>((resolve) => setTimeout(resolve, 2_700));
+      if (server.connections === 1) await link.write(whole.subarray(60_000));
+      link.socket.end();
+    });
+    const one = wire(options);
+    const late = placing();
+    await one.fetch({ ...get(server.url), sink: late });
+    expect(isThere(late)).toBe(true);
+    expect(await codeOf(one.fetch({ ...get(server.url), sink: placing() }))).toBe("TRUNCATED");
   });
 
   it("may make the rest wait", async () => {
@@ -81,7 +122,7 @@ describe("a sink with a place for the body", () => {
         busy--;
       },
     };
-    const one = wire();
+    const one = wire(options);
     for (let turn = 0; turn < 3; turn++) {
       sink.received = 0;
       sink.into.fill(0);
@@ -107,13 +148,13 @@ describe("a sink with a place for the body", () => {
   ])("is given it elsewhere when it $why", async ({ header, body, placeBytes }) => {
     const server = await answering(Buffer.concat([Buffer.from(headOf(header)), body]));
     const sink = placing(placeBytes);
-    await wire().fetch({ ...get(server.url), sink });
+    await wire(options).fetch({ ...get(server.url), sink });
     expect([sink.received, sink.elsewhere, isThere(sink)]).toEqual([bytes.length, bytes.length, true]);
   });
 
   it("gets nothing of what comes after the body, and the connection is not used again", async () => {
     const server = await answering(Buffer.concat([whole, Buffer.from("HTTP/1.1 200 OK")]));
-    const one = wire();
+    const one = wire(options);
     const sink = placing(bytes.length + 100);
     await one.fetch({ ...get(server.url), sink });
     expect([sink.received, isThere(sink)]).toEqual([bytes.length, true]);
@@ -124,7 +165,7 @@ describe("a sink with a place for the body", () => {
   it("is of no account where the answer is a refusal, which is read as a whole", async () => {
     const server = await answering("HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno!");
     const sink = placing();
-    const answer = await wire().fetch({ ...get(server.url), sink });
+    const answer = await wire(options).fetch({ ...get(server.url), sink });
     expect([answer.status, answer.body.toString(), sink.received]).toEqual([403, "no!", 0]);
   });
 
@@ -135,7 +176,7 @@ describe("a sink with a place for the body", () => {
       if (server.connections > 1) await link.write(whole.subarray(50_000));
       else await new Promise(() => undefined);
     });
-    const one = wire();
+    const one = wire(options);
     const stop = new AbortController();
     const sink = placing();
     const stopping: Sink = {

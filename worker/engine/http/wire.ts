@@ -9,7 +9,9 @@ import { measureRtt } from "./measure-rtt.ts";
 import { createTargets, type Origin } from "./open-socket.ts";
 import { createPacer, type Pace } from "./pace.ts";
 import type { Straight } from "./move-directly.ts";
+import { answerTickMs } from "./flow.ts";
 import { createPool } from "./pool.ts";
+import { createTickReader } from "./read-at-ticks.ts";
 import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
 import { systemCalls, type SystemCalls } from "./system-calls.ts";
@@ -83,14 +85,23 @@ const SCRATCH_BYTES = 64 * 1024;
 const PACE: Pace = { tickMs: 4, aimBytes: 32 * 1024, mostMs: 40, growBytes: 512 * 1024 };
 const MOST_CHECK_MS = 500;
 
-function openStraight(calls: SystemCalls | null, { trips, now }: { trips: Trips; now: () => number }): Straight | null {
-  const [rooms, inputs] = [calls?.watchRoom() ?? null, calls?.watchInput() ?? null];
+function openStraight(
+  calls: SystemCalls | null,
+  { trips, pace, now }: { trips: Trips; pace: Pace; now: () => number },
+): Straight | null {
+  const rooms = calls?.watchRoom() ?? null;
+  const inputs = calls?.watchInput() ?? null;
   if (calls === null || rooms === null || inputs === null) {
     rooms?.close();
     inputs?.close();
     return null;
   }
-  return { calls, rooms: createRoomWatch(rooms, trips.leastMs), inputs: createInputWatch(inputs, now) };
+  return {
+    calls,
+    rooms: createRoomWatch(rooms, trips.leastMs),
+    inputs: createInputWatch(inputs, now),
+    ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
+  };
 }
 
 export function createWire(options: WireOptions): Wire {
@@ -104,7 +115,7 @@ export function createWire(options: WireOptions): Wire {
     if (straight === undefined && isClosed) return null;
     if (straight === undefined) {
       const calls = options.calls === undefined ? systemCalls() : options.calls;
-      straight = openStraight(calls, { trips, now });
+      straight = openStraight(calls, { trips, pace, now });
     }
     return straight;
   };
@@ -164,6 +175,7 @@ export function createWire(options: WireOptions): Wire {
       pool.close();
       straight?.rooms.close();
       straight?.inputs.close();
+      straight?.ticks.close();
     },
   };
 }
