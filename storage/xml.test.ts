@@ -95,3 +95,91 @@ test("escapeXml gives text that reads back the same", () => {
   const hostile = `"<&>' ]]> é`;
   expect(textOf(parseXml(bytes(`<R><E>${escapeXml(hostile)}</E></R>`))?.element ?? {}, "E")).toBe(hostile);
 });
+
+describe("documents without anything special are read in a shorter way, as the parser reads them", () => {
+  /** A comment says nothing, and only the parser knows what it is. */
+  const byParser = (text: string) => parseXml(bytes(text.replace(/(<R[^<>/]*>)/, "$1<!-- -->")));
+  const PIECES = [
+    "<A>",
+    "</A>",
+    "<B>",
+    "</B>",
+    "<B/>",
+    "<A >",
+    "</A >",
+    "<a:B>x</a:B>",
+    '<C d="e">',
+    "</C>",
+    "<1>",
+    "text",
+    " ",
+    "\n",
+    "\r\n",
+    "\u0085\u2028",
+    "\u0001",
+    "\u20ac",
+    "&lt;&gt;&amp;&quot;&apos;",
+    "&#34;&#x22;&#233;",
+    "&#1;",
+    "&#0;",
+    "&#xD800;",
+    "&#x1F30A;",
+    "&#65535;",
+    "&nbsp;",
+    "&amp",
+    "&",
+    "&;",
+    "]]>",
+    ">",
+    "<![CDATA[<x>]]>",
+    "<!-- y -->",
+    "<?z?>",
+    "</R>",
+    "__proto__",
+    "<constructor>1</constructor>",
+  ];
+
+  test("whatever they are made of", () => {
+    let state = 7;
+    const random = (below: number) => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return Math.floor((state / 2 ** 31) * below);
+    };
+    let read = 0;
+    for (let count = 0; count < 20_000; count++) {
+      const pieces = Array.from({ length: random(8) }, () => PIECES[random(PIECES.length)]);
+      // Half of them well-formed as far as elements go.
+      const inner =
+        random(2) === 0
+          ? pieces.join("")
+          : pieces.map((piece = "") => (/^<[AB]/.test(piece) ? `<A>${piece.length}</A>` : piece)).join("");
+      const text = `${random(3) === 0 ? DECLARED : ""}<R${random(2) === 0 ? "" : ' xmlns="urn:x"'}>${inner}</R>`;
+      const parsed = parseXml(bytes(text));
+      expect(parsed, text).toEqual(byParser(text));
+      if (parsed !== null) read++;
+    }
+    expect(read).toBeGreaterThan(2_000);
+  });
+
+  test.each([
+    "<R></R>",
+    "<R/>",
+    "<R><A/></R>",
+    "<R></R>x",
+    "<R></R><R></R>",
+    "<R><A></R></A>",
+    "<R><A></R>",
+    "<R>",
+    "<R></r>",
+    `${DECLARED}<R><A>1</A></R>`,
+    `<?xml version="2.0"?><R></R>`,
+    `<?xml version='1.0' encoding='UTF-8'?><R>1</R>`,
+    `<R xmlns="a>b"><A>1</A></R>`,
+    `<R xmlns='a'><A>1</A></R>`,
+    `${"<A>".repeat(40)}${"</A>".repeat(40)}`,
+    `<R>${"<A>".repeat(31)}${"</A>".repeat(31)}</R>`,
+    `<R>${"<A>".repeat(32)}${"</A>".repeat(32)}</R>`,
+  ])("%s", (text) => {
+    expect(parseXml(bytes(text))).toEqual(byParser(text));
+  });
+});

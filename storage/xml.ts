@@ -42,7 +42,7 @@ export function parseXml(body: Uint8Array): { root: string; element: XmlElement 
   const text = acceptableText(body);
   if (text === null) return null;
   try {
-    return readDocument(text);
+    return readPlain(text) ?? readDocument(text);
   } catch {
     return null;
   }
@@ -53,6 +53,79 @@ interface Open {
   name: string;
   text: string;
   children: Record<string, unknown> | null;
+}
+
+const DECLARATION = /^<\?xml version="1\.[01]"(?: encoding="(?:UTF|utf)-8")?(?: standalone="(?:yes|no)")?\?>[ \t\n]*/;
+const PLAIN_NAME = /^[A-Za-z][A-Za-z0-9]*$/;
+const PLAIN_ROOT = /^([A-Za-z][A-Za-z0-9]*) xmlns="[^"<&]*"$/;
+
+/**
+ * What stores send nearly always: an element inside of another, texts, entities, and nothing else of XML. In a fifth of the time, and lists
+ * of objects are long. Null for all that is not just that, right or wrong: the parser decides on it.
+ */
+function readPlain(text: string): { root: string; element: XmlElement } | null {
+  let at = DECLARATION.exec(text)?.[0].length ?? 0;
+  if (text.includes("\r") || text.includes("]]>") || text.charCodeAt(at) !== LESS) return null;
+  const open: Open[] = [];
+  let inside: Open | undefined;
+  for (;;) {
+    const start = text.indexOf("<", at);
+    const end = text.indexOf(">", start);
+    if (start === -1 || end === -1) return null;
+    if (inside !== undefined && start > at) {
+      const more = plainText(text.slice(at, start));
+      if (more === null) return null;
+      inside.text += more;
+    }
+    at = end + 1;
+    const tag = text.slice(start + 1, end);
+    if (tag.charCodeAt(0) === SLASH) {
+      if (inside === undefined || tag.length !== inside.name.length + 1 || !tag.endsWith(inside.name)) return null;
+      open.pop();
+      const outer = open.at(-1);
+      if (outer === undefined) {
+        return at === text.length ? { root: inside.name, element: inside.children ?? {} } : null;
+      }
+      addChild(outer, inside);
+      inside = outer;
+    } else {
+      const isEmpty = tag.charCodeAt(tag.length - 1) === SLASH;
+      const named = isEmpty ? tag.slice(0, -1) : tag;
+      const name = PLAIN_NAME.test(named) ? named : open.length === 0 ? PLAIN_ROOT.exec(named)?.[1] : undefined;
+      if (name === undefined || open.length >= MOST_DEPTH) return null;
+      const element: Open = { name, text: "", children: null };
+      if (!isEmpty) {
+        open.push(element);
+        inside = element;
+      } else if (inside === undefined) return null;
+      else addChild(inside, element);
+    }
+  }
+}
+
+const LESS = 0x3c;
+const SLASH = 0x2f;
+const ENTITY = /&(?:#(\d{1,5})|#x([0-9a-fA-F]{1,4})|([a-z]+)|);?/g;
+const NAMED = new Map([
+  ["lt", "<"],
+  ["gt", ">"],
+  ["amp", "&"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/** Null when there is more in it than plain entities. */
+function plainText(raw: string): string | null {
+  if (!raw.includes("&")) return raw;
+  let isPlain = true;
+  const text = raw.replace(ENTITY, (all: string, decimal?: string, hex?: string, name?: string) => {
+    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
+    const isCharacter = code > 0 && code < 0xfffe && (code < 0xd800 || code > 0xdfff);
+    const found = name === undefined ? (isCharacter ? String.fromCharCode(code) : undefined) : NAMED.get(name);
+    if (found === undefined || !all.endsWith(";")) isPlain = false;
+    return found ?? "";
+  });
+  return isPlain ? text : null;
 }
 
 /** In XML 1.1 these end a line, and would become plain line feeds. */

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { mkdir, rename, stat } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, sep } from "node:path";
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
@@ -125,13 +125,16 @@ const MOST_NAME_BYTES = 255;
 
 /** Beside the target. A name that would get too long by it is told by its hash. */
 function temporaryOf(job: DownloadJob, path: string): string {
-  const name = `.${basename(path)}.part-${job.copyId}`;
+  const at = path.lastIndexOf(sep) + 1;
+  const last = path.slice(at);
+  const name = `.${last}.part-${job.copyId}`;
   const fits = Buffer.byteLength(name) <= MOST_NAME_BYTES;
-  return join(dirname(path), fits ? name : `.${hash("sha256", basename(path))}.part-${job.copyId}`);
+  return path.slice(0, at) + (fits ? name : `.${hash("sha256", last)}.part-${job.copyId}`);
 }
 
 /** Bytes that an earlier try has on disk already. */
 function staged(job: DownloadJob, files: readonly Planned[], memory: ReceiveMemory): number {
+  if (memory.isEmpty) return 0;
   const isThere = (file: Planned, piece: Piece) => memory.sumOf(temporaryOf(job, file.path), piece) !== null;
   return files
     .flatMap((file) => file.pieces.filter((piece) => isThere(file, piece)))

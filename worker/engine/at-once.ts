@@ -98,8 +98,8 @@ export interface Syncing {
   sync(fd: number): Promise<void>;
 }
 
-/** To hand it over takes about so long. */
-const SLOW_SYNC_MS = 0.2;
+/** Disks take longer. To hand it over takes a third of that, but now and then this process stands still for so long. */
+const SLOW_SYNC_MS = 0.5;
 const SYNCS_GROWTH = 8;
 const MOST_SYNCS_HANDED_OVER = 32_768;
 

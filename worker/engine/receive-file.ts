@@ -116,6 +116,8 @@ async function verifiedSpans(
 
 export interface ReceiveMemory {
   sumOf(path: string, piece: Piece): string | null;
+  /** Nothing was begun before. */
+  readonly isEmpty: boolean;
   /** Of a piece that was begun. */
   spansOf(path: string, piece: Piece): readonly KnownSpan[];
   done(path: string, piece: Piece, crc32: string): Promise<void>;
@@ -162,7 +164,10 @@ export async function openReceiveJournal(journalPath: string): Promise<ReceiveMe
   };
   const about = (path: string, { key, etag, fileOffset: at, length }: Piece) => ({ path, key, etag, at, length });
   return {
-    sumOf: (path, piece) => sums.get(nameOf(path, piece)) ?? null,
+    get isEmpty() {
+      return sums.size === 0 && spans.size === 0;
+    },
+    sumOf: (path, piece) => (sums.size === 0 ? null : (sums.get(nameOf(path, piece)) ?? null)),
     spansOf: (path, piece) => spans.get(nameOf(path, piece)) ?? [],
     done: (path, piece, crc32) => write({ ...about(path, piece), crc32 }),
     partly: (path, piece, { from, length, crc }) =>
