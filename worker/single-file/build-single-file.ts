@@ -58,8 +58,8 @@ const CONFIG = {
   execArgv: [
     "--single-threaded",
     "--invocation-count-for-turbofan=30000",
-    "--invocation-count-for-maglev=300",
-    "--min-semi-space-size=4",
+    "--invocation-count-for-maglev=200",
+    "--min-semi-space-size=8",
     // A short command ends before it is worth to look through everything that may have become garbage.
     "--initial-old-space-size=64",
   ],
