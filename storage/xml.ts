@@ -105,27 +105,34 @@ function readPlain(text: string): { root: string; element: XmlElement } | null {
 
 const LESS = 0x3c;
 const SLASH = 0x2f;
-const ENTITY = /&(?:#(\d{1,5})|#x([0-9a-fA-F]{1,4})|([a-z]+)|);?/g;
+const ENTITY = /&[#\w]*;?/g;
+const NUMERIC = /^&#(?:x[0-9a-fA-F]{1,4}|\d{1,5});$/;
 const NAMED = new Map([
-  ["lt", "<"],
-  ["gt", ">"],
-  ["amp", "&"],
-  ["quot", '"'],
-  ["apos", "'"],
+  ["&lt;", "<"],
+  ["&gt;", ">"],
+  ["&amp;", "&"],
+  ["&quot;", '"'],
+  ["&apos;", "'"],
 ]);
 
 /** Null when there is more in it than plain entities. */
 function plainText(raw: string): string | null {
   if (!raw.includes("&")) return raw;
   let isPlain = true;
-  const text = raw.replace(ENTITY, (all: string, decimal?: string, hex?: string, name?: string) => {
-    const code = decimal === undefined ? Number.parseInt(hex ?? "", 16) : Number(decimal);
-    const isCharacter = code > 0 && code < 0xfffe && (code < 0xd800 || code > 0xdfff);
-    const found = name === undefined ? (isCharacter ? String.fromCharCode(code) : undefined) : NAMED.get(name);
-    if (found === undefined || !all.endsWith(";")) isPlain = false;
+  const text = raw.replace(ENTITY, (entity) => {
+    const found = NAMED.get(entity) ?? characterOf(entity);
+    isPlain &&= found !== null;
     return found ?? "";
   });
   return isPlain ? text : null;
+}
+
+/** Null for what is no numeric entity, and for those that may be no character. */
+function characterOf(entity: string): string | null {
+  if (!NUMERIC.test(entity)) return null;
+  const code = Number(`0${entity.slice(2, -1)}`);
+  const isCharacter = code > 0 && code < 0xfffe && (code < 0xd800 || code > 0xdfff);
+  return isCharacter ? String.fromCharCode(code) : null;
 }
 
 /** In XML 1.1 these end a line, and would become plain line feeds. */

@@ -43,7 +43,7 @@ const keepHeapSmall = (): void => {
   setFlagsFromString("--heap-growing-percent=20");
   // Until the first time that all garbage is collected the executable lets it grow to 64 MB, for commands that are over before.
   setFlagsFromString("--expose-gc");
-  const collect: unknown = runInNewContext("gc");
+  const collect: unknown = runInNewContext("globalThis.gc");
   if (typeof collect === "function") collect();
 };
 

@@ -127,10 +127,11 @@ class Fetching {
     }
     // A fault is costly to make, and mostly there is nobody to end.
     if (this.#running > 0) this.#endAll();
+    // Whatever those do that are told of it.
+    outcome.resolve(fetched);
+    this.#engine.signatures.forget(this.#operation);
     // Where the second try was first.
     this.#tell(this.#piece.length - this.#told);
-    this.#engine.signatures.forget(this.#operation);
-    outcome.resolve(fetched);
   }
 
   #lost(error: unknown, isHedge: boolean): void {
@@ -199,8 +200,14 @@ class Fetching {
         if (this.#outcome === null) end(new Fault("CANCELLED"));
       },
     };
-    await callStore(engine, call, assertSuccess);
-    if (sink.received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
+    try {
+      await callStore(engine, call, assertSuccess);
+      if (sink.received < length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
+    } catch (error) {
+      // Its connection is gone or idle: nobody writes there any more.
+      buffers.takeBack(whole);
+      throw error;
+    }
     const bytes = whole.subarray(0, length);
     return { bytes, crc32: sumToHex(sumBytes(bytes)), kept: sink.kept, release: () => buffers.takeBack(whole) };
   }

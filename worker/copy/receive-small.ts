@@ -3,7 +3,16 @@ import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from
 import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
-import { closeFile, diskSense, fileSyncing, openFile, renameFile, statFile } from "../engine/at-once.ts";
+import {
+  closeFile,
+  diskSense,
+  fileSyncing,
+  isTurnOver,
+  nextTurn,
+  openFile,
+  renameFile,
+  statFile,
+} from "../engine/at-once.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { ReceiveMemory, ReceiveWatch } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
@@ -63,6 +72,7 @@ async function didWork(work: () => Promise<void>): Promise<boolean> {
 }
 
 async function land(file: SmallFile, { bytes }: Fetched): Promise<void> {
+  while (isTurnOver()) await nextTurn();
   if (diskSense.isQuick() && fileSyncing.isQuick()) landNow(file, bytes);
   else {
     await write(file, bytes);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { atOnce, createSyncing, diskSense } from "./at-once.ts";
+import { atOnce, createSyncing, diskSense, isTurnOver, nextTurn } from "./at-once.ts";
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -58,4 +58,18 @@ test("syncs are made at once while they take no time, and of those that take som
   expect(await sync(10)).toEqual({ now: 1012, later: 576 });
   ms = 1;
   expect(await sync(65)).toEqual({ now: 1013, later: 640 });
+});
+
+test("what takes turns lets others have theirs after a while, and not before", async () => {
+  const order: string[] = [];
+  let others = 0;
+  setImmediate(() => order.push(`other after ${others}`));
+  const work = async () => {
+    while (isTurnOver()) await nextTurn();
+    others++;
+    vi.advanceTimersByTime(6);
+  };
+  await Promise.all(Array.from({ length: 10 }, work));
+  expect(others).toBe(10);
+  expect(order).toEqual(["other after 4"]);
 });

@@ -27,6 +27,22 @@ const IN_A_ROW = 256;
 let toHandOver = 0;
 let madeAtOnce = 0;
 
+/** Longer than this nothing else waits for calls made at once that follow each other without an end. */
+const MOST_TURN_MS = 20;
+let turnBeganAt: number | null = null;
+
+/** Asked before several such calls: everything else is to have its turn first, by `nextTurn`. */
+export function isTurnOver(): boolean {
+  if (turnBeganAt !== null) return performance.now() - turnBeganAt > MOST_TURN_MS;
+  turnBeganAt = performance.now();
+  setImmediate(() => {
+    turnBeganAt = null;
+  });
+  return false;
+}
+
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Either of two ways to do the same. Throws what `now` throws; rejects as `later` does. */
 export function atOnce<T>(now: () => T, later: () => Promise<T>): T | Promise<T> {
   if (toHandOver > 0) {

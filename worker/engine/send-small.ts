@@ -191,8 +191,9 @@ class SmallFlight {
     if (outcome === null) return;
     // A fault is costly to make, and mostly there is nobody to end.
     if (this.#running > 0) this.#endAll(new Fault("CANCELLED"));
-    this.#show(part.length - this.#shownBytes);
+    // Whatever those do that are told of it.
     outcome.resolve(said);
+    this.#show(part.length - this.#shownBytes);
   }
 
   #lost(error: unknown, isHedge: boolean): void {

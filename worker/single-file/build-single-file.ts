@@ -53,7 +53,7 @@ const CONFIG = {
   // What an image sets for its own Node (NODE_OPTIONS) is not meant for this one.
   execArgvExtension: "none",
   // V8 has four threads to compile and to collect garbage beside the program: for seconds of little JavaScript they cost a
-  // twentieth of all CPU and save no time. Nor is there time for what its compilers make of code that runs a thousand times to pay.
+  // twentieth of all CPU and save no time. Nor is there time for what its best compiler makes of code that runs a thousand times to pay.
   // Young objects live as long as a request takes: in 1 MB, where V8 begins, it finds most of them still alive, and keeps them.
   execArgv: [
     "--single-threaded",

@@ -235,7 +235,8 @@ export class Connection {
       const tookMs = now() - this.#askedAt;
       this.#askedAt = null;
       trips.answered(tookMs);
-      if (this.#sending === null) trips.add(tookMs);
+      // At ticks it may have been there for a while.
+      if (this.#sending === null && !flow.isAtTicks) trips.add(tookMs);
     }
     flow.came(count);
     try {
