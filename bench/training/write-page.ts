@@ -51,9 +51,10 @@ ${measuredWith(result, { hasLink: false })}
 
 /** The whole page: one section for each result. */
 export function trainingPage(results: readonly TrainingResult[]): string {
+  const kept = results.map(({ device }) => `\`${device === null ? "training" : "training-gpu"}.json\``);
   return `# What saving costs the training beside it
 
-Made by \`npm run bench -- training\` from \`bench/results/training.json\` and \`training-gpu.json\`; do not edit.
+Made by \`npm run bench -- training\` from ${kept.join(" and ")} in \`bench/results/\`; do not edit.
 
 Each way of saving has its turn in every round. "Longer steps" are against the same round's steps with saving to the disk only: the
 median of the rounds, the longest in brackets. "Stands still" is how long training waits at a checkpoint besides writing its files.
