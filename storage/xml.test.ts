@@ -161,6 +161,12 @@ describe("documents without anything special are read in a shorter way, as the p
     expect(read).toBeGreaterThan(2_000);
   });
 
+  test("as deep as any document of a store, and no deeper", () => {
+    const nested = (depth: number) => bytes(`<R>${"<A>".repeat(depth - 1)}${"</A>".repeat(depth - 1)}</R>`);
+    expect(parseXml(nested(32))).not.toBeNull();
+    expect(parseXml(nested(33))).toBeNull();
+  });
+
   test.each([
     "<R></R>",
     "<R/>",
