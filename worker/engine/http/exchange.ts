@@ -101,8 +101,8 @@ export interface Sink {
    */
   bytes(chunk: Buffer): void | Promise<void> | "enough";
   /**
-   * For a small body: where it goes when it is shorter than this and its head tells its length. Then no byte is copied on the way,
-   * and it is read as it comes.
+   * For a small body: where it goes when it is shorter than this and its head tells its length. Then no byte is copied on the
+   * way, and where the store is far it is read together with those of others.
    */
   readonly into?: Buffer;
 }

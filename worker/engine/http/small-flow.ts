@@ -37,7 +37,7 @@ export class SmallFlow implements Reader {
 
   leave(): void {
     this.#isAtTicks = false;
-    if (!this.#options.receiving.isHeld) this.#options.socket.resume();
+    if (!this.#options.receiving.isHeld) this.wake();
   }
 
   /** It is read at ticks, or as it comes. */

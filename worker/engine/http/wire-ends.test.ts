@@ -142,17 +142,7 @@ describe("a sink", () => {
       await link.write(bytes);
     });
     const sink = collect();
-    let busy = 0;
-    const slow: Sink = {
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        expect(++busy).toBe(1);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        busy--;
-      },
-    };
-    await wire().fetch({ ...get(server.url), sink: slow });
+    await wire().fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 

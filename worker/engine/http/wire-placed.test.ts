@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { answering, codeOf, get, never, peer, wire } from "./wire-tester.ts";
+import { answering, codeOf, get, never, peer, slowly, wire } from "./wire-tester.ts";
 import { TRIAL_TLS } from "./trial-certificate.ts";
 import { systemCalls } from "./system-calls.ts";
 import type { Sink } from "./wire.ts";
@@ -111,17 +111,7 @@ describe.each([
   it("may make the rest wait", async () => {
     const server = await answering(whole);
     const sink = placing();
-    let busy = 0;
-    const slow: Sink = {
-      into: sink.into,
-      head: () => undefined,
-      bytes: async (chunk) => {
-        void sink.bytes(chunk);
-        expect(++busy).toBe(1);
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        busy--;
-      },
-    };
+    const slow = slowly(sink);
     const one = wire(options);
     for (let turn = 0; turn < 3; turn++) {
       sink.received = 0;

@@ -1,4 +1,4 @@
-import { afterEach } from "vitest";
+import { afterEach, expect } from "vitest";
 import { isFault, type Fault } from "#protocol/fault.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import { openPeer, type Link, type Peer } from "./scripted-peer.ts";
@@ -83,14 +83,20 @@ export function collect(): Collected {
   };
 }
 
-/** Takes what comes for `sink` a turn of the event loop later. */
-export const slowly = (sink: Sink): Sink => ({
-  head: () => undefined,
-  bytes: async (chunk) => {
-    void sink.bytes(chunk);
-    await new Promise<void>((resolve) => setImmediate(resolve));
-  },
-});
+/** Takes what comes for `sink` a turn of the event loop later, and expects nothing more until then. */
+export function slowly(sink: Sink): Sink {
+  let busy = 0;
+  return {
+    ...(sink.into !== undefined && { into: sink.into }),
+    head: () => undefined,
+    bytes: async (chunk) => {
+      void sink.bytes(chunk);
+      expect(++busy).toBe(1);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      busy--;
+    },
+  };
+}
 
 export function upload(bytes: Buffer): UploadBody & { sentBytes: number; starts: number } {
   return {
