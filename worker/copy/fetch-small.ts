@@ -7,7 +7,6 @@ import { readObjectSum, type ObjectSum } from "#storage/crc32.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { CHECKSUM_HEADER, NOT_FOR_ALL } from "#storage/signing.ts";
 import { callStore, type Call, type Engine } from "../engine/engine.ts";
-import type { Following } from "../engine/hedge.ts";
 import type { Sink } from "../engine/http/wire.ts";
 import { isSmallFor, smallBuffersOf } from "../engine/lend-buffers.ts";
 import { pay, type Lane } from "../engine/limiter.ts";
@@ -15,6 +14,7 @@ import { createPins } from "../engine/pins.ts";
 import type { Piece } from "../engine/receive.ts";
 import { operationOf } from "../engine/sign-ahead.ts";
 import { sumBytes } from "../engine/sum-bytes.ts";
+import { TryTwice } from "../engine/try-twice.ts";
 
 /**
  * A small object in one request, into memory: what makes thousands of them cheap. Who wants more (a try after a failure, a part
@@ -61,100 +61,37 @@ const NOT_WANTED = Promise.resolve(null);
 /** Of stores that refused to tell the sums of objects, and then gave the objects. */
 const untold = new WeakSet<Engine>();
 
-interface Outcome {
-  resolve(fetched: Fetched): void;
-  reject(error: unknown): void;
-}
-
-/** The first try, and when it is late a second one beside it: whichever is whole first counts, and the other is dropped. */
+/** An object that is fetched, perhaps twice beside each other. */
 class Fetching {
   readonly #engine: Engine;
   readonly #piece: Piece;
   readonly #about: Attempt;
   readonly #operation: Get;
-  readonly #following: Following;
-  readonly #ends: ((fault: Fault) => void)[] = [];
-  #outcome: Outcome | null = null;
-  #running = 0;
-  #failure: unknown = null;
-  #told = 0;
+  readonly #tries: TryTwice<Fetched>;
 
   constructor(engine: Engine, piece: Piece, about: Attempt) {
     this.#engine = engine;
     this.#piece = piece;
     this.#about = about;
     this.#operation = operationOf(engine, piece);
-    this.#following = engine.hedges.follow({
-      // Those of about the same length are compared.
-      lengthBytes: 2 ** Math.ceil(Math.log2(piece.length)),
+    this.#tries = new TryTwice(engine, {
+      signal: about.signal,
+      lengthBytes: piece.length,
+      alikeBytes: 2 ** Math.ceil(Math.log2(piece.length)),
       // Who waits for a limit is not late.
       mayRepeat: () => !engine.limiter.isHolding,
-      hedge: () => this.#fetchBeside(),
+      mayShed: false,
+      ask: (isHedge) => this.#ask(isHedge),
+      onMoved: about.onMoved,
+      onTooLate: ({ release }) => release(),
     });
   }
 
   /** Once. */
-  fetch(): Promise<Fetched> {
-    return new Promise((resolve, reject) => {
-      this.#outcome = { resolve, reject };
-      void this.#try(false);
-    });
-  }
-
-  #fetchBeside(): void {
-    const { signal } = this.#about;
-    void this.#engine.gate.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
-  }
-
-  async #try(isHedge: boolean): Promise<void> {
-    if (this.#outcome === null) return;
-    this.#running++;
-    try {
-      const fetched = await this.#ask(isHedge);
-      this.#running--;
-      this.#won(fetched);
-    } catch (error) {
-      this.#running--;
-      this.#lost(error, isHedge);
-    }
-  }
-
-  #won(fetched: Fetched): void {
-    const outcome = this.#leave(true);
-    if (outcome === null) {
-      fetched.release();
-      return;
-    }
-    // A fault is costly to make, and mostly there is nobody to end.
-    if (this.#running > 0) this.#endAll();
-    // Whatever those do that are told of it.
-    outcome.resolve(fetched);
+  async fetch(): Promise<Fetched> {
+    const fetched = await this.#tries.run();
     this.#engine.signatures.forget(this.#operation);
-    // Where the second try was first.
-    this.#tell(this.#piece.length - this.#told);
-  }
-
-  #lost(error: unknown, isHedge: boolean): void {
-    if (!isHedge || this.#failure === null) this.#failure = error;
-    if (this.#running === 0) this.#leave(false)?.reject(this.#failure);
-  }
-
-  #leave(hasLanded: boolean): Outcome | null {
-    const outcome = this.#outcome;
-    this.#outcome = null;
-    if (outcome !== null) this.#following.leave(hasLanded);
-    return outcome;
-  }
-
-  #endAll(): void {
-    const fault = new Fault("CANCELLED");
-    for (const end of this.#ends) end(fault);
-  }
-
-  #tell(bytes: number): void {
-    if (bytes === 0) return;
-    this.#told += bytes;
-    this.#about.onMoved(bytes);
+    return fetched;
   }
 
   /**
@@ -186,19 +123,14 @@ class Fetching {
     // A byte more: what comes after the object is noticed.
     const whole = buffers.lend(length + 1);
     const sink = new SmallSink(engine, { piece: this.#piece, operation, signal, into: whole }, (bytes) => {
-      if (isHedge) return;
-      this.#following.moved(bytes);
-      if (this.#outcome !== null) this.#tell(bytes);
+      this.#tries.moved(bytes, isHedge);
     });
     const call: Call = {
       operation,
       signal,
       sink,
       ...(operation.isSummed !== true && { headers: { range: `bytes=${offset}-${offset + length - 1}` } }),
-      onBegun: (end) => {
-        this.#ends.push(end);
-        if (this.#outcome === null) end(new Fault("CANCELLED"));
-      },
+      onBegun: (end) => this.#tries.begun(end),
     };
     try {
       await callStore(engine, call, assertSuccess);

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { hash } from "node:crypto";
-import { Fault, toFault } from "#protocol/fault.ts";
+import { toFault, type Fault } from "#protocol/fault.ts";
 import type { StoreChecksum } from "#protocol/store-checksum.ts";
 import { isSurePut, readPut } from "#storage/answers.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
@@ -9,7 +9,7 @@ import { diskSense } from "./at-once.ts";
 import { throwIfAborted } from "./clock.ts";
 import { callSummed, type SummedAnswer } from "./call-summed.ts";
 import type { Engine } from "./engine.ts";
-import { SHED, type Following } from "./hedge.ts";
+import { SHED } from "./hedge.ts";
 import { HEAD_ROOM_BYTES, HeldBody } from "./http/wire.ts";
 import { identityOf, isSameFile } from "./identity.ts";
 import { isSmallFor, smallBuffersOf } from "./lend-buffers.ts";
@@ -17,6 +17,7 @@ import { tellLink, waitAfter } from "./retry.ts";
 import type { SendJob } from "./send-job.ts";
 import { arrivedBefore } from "./send-part.ts";
 import { sumBytes } from "./sum-bytes.ts";
+import { TryTwice } from "./try-twice.ts";
 
 /**
  * A small file in one request, out of memory: what makes thousands of them cheap. It is read, summed, signed and given to the
@@ -121,109 +122,44 @@ function readWhole({ path, identity }: SendJob, into: Buffer): boolean {
 
 type Said = Pick<SentSmall, "etag" | "isSure">;
 
-interface Outcome {
-  resolve(said: Said): void;
-  reject(error: unknown): void;
-}
-
-/** The first try, and perhaps a second one beside it: whichever is acknowledged first counts, and the other is dropped. */
+/** A file that is sent, perhaps twice beside each other. */
 class SmallFlight {
   readonly #engine: Engine;
   readonly #job: SendJob;
   readonly #about: { part: PlannedPart; memory: Buffer; crc32: string };
-  readonly #following: Following;
-  readonly #ends: ((fault: Fault) => void)[] = [];
-  #running = 0;
-  #outcome: Outcome | null = null;
-  #failure: unknown = null;
-  /** Why whatever has begun shall end, and what begins after that: a try may still wait for its signature. */
-  #over: Fault | null = null;
-  #shownBytes = 0;
+  readonly #tries: TryTwice<Said>;
 
   constructor(engine: Engine, job: SendJob, about: { part: PlannedPart; memory: Buffer; crc32: string }) {
     this.#engine = engine;
     this.#job = job;
     this.#about = about;
-    this.#following = engine.hedges.follow({
+    this.#tries = new TryTwice(engine, {
+      signal: job.watch.signal,
       lengthBytes: about.part.length,
       // Twice the same bytes are only harmless where they have equal ETags.
       mayRepeat: () => engine.store.hasEqualEtags === true,
-      hedge: () => this.#flyBeside(),
-      shed: () => this.#endAll(SHED),
+      mayShed: true,
+      ask: (isHedge) => this.#ask(isHedge),
+      onMoved: job.watch.onMoved,
     });
   }
 
   /** Nobody uses the memory any more. */
   get isFree(): boolean {
-    return this.#ends.length === 1 && this.#running === 0;
+    return this.#tries.wasOne;
   }
 
   /** Once. Faults: those of signing, of the network and of the store; SHED. */
-  fly(): Promise<Said> {
+  async fly(): Promise<Said> {
     this.#job.watch.onPart(this.#about.part, "moving");
-    return new Promise((resolve, reject) => {
-      this.#outcome = { resolve, reject };
-      void this.#try(false);
-    });
-  }
-
-  #flyBeside(): void {
-    const { signal } = this.#job.watch;
-    void this.#engine.gate.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
-  }
-
-  async #try(isHedge: boolean): Promise<void> {
-    if (this.#outcome === null) return;
-    this.#running++;
     try {
-      const said = await this.#ask(isHedge);
-      this.#running--;
-      this.#won(said);
+      return await this.#tries.run();
     } catch (error) {
-      this.#running--;
-      this.#lost(error, isHedge);
+      this.#tries.takeBack();
+      throw error;
     }
   }
 
-  #won(said: Said): void {
-    const { part } = this.#about;
-    const outcome = this.#leave(true);
-    if (outcome === null) return;
-    // A fault is costly to make, and mostly there is nobody to end.
-    if (this.#running > 0) this.#endAll(new Fault("CANCELLED"));
-    // Whatever those do that are told of it.
-    outcome.resolve(said);
-    this.#show(part.length - this.#shownBytes);
-  }
-
-  #lost(error: unknown, isHedge: boolean): void {
-    if (!isHedge || this.#failure === null) this.#failure = error;
-    if (this.#running > 0) return;
-    const outcome = this.#leave(false);
-    if (outcome === null) return;
-    this.#show(-this.#shownBytes);
-    outcome.reject(this.#failure);
-  }
-
-  #leave(hasLanded: boolean): Outcome | null {
-    const outcome = this.#outcome;
-    this.#outcome = null;
-    if (outcome !== null) this.#following.leave(hasLanded);
-    return outcome;
-  }
-
-  #endAll(fault: Fault): void {
-    this.#over ??= fault;
-    for (const end of this.#ends) end(fault);
-  }
-
-  #show(bytes: number): void {
-    if (bytes === 0) return;
-    this.#shownBytes += bytes;
-    this.#job.watch.onMoved(bytes);
-  }
-
-  /** The second try is only counted as traffic: its bytes are on the screen already. */
   #ask(isHedge: boolean): Promise<Said> {
     const { part, memory, crc32 } = this.#about;
     const { key, nonce, watch } = this.#job;
@@ -233,24 +169,19 @@ class SmallFlight {
       bytesPerSecond: () => meter.bytesPerSecond() / Math.max(1, gate.held),
       sent: (bytes) => {
         if (bytes > 0) meter.add(bytes);
-        if (isHedge) return;
-        this.#following.moved(bytes);
-        if (this.#outcome !== null) this.#show(bytes);
+        this.#tries.moved(bytes, isHedge);
       },
     });
     let md5: string | undefined;
     const make = (checksum: StoreChecksum) => {
-      if (!isHedge) this.#show(-this.#shownBytes);
+      if (!isHedge) this.#tries.takeBack();
       if (checksum === "md5") md5 ??= hash("md5", body.bytes);
       const sums = { crc32, checksum, ...(checksum === "md5" && { md5 }) };
       return {
         operation: { op: "put", key, nonce, sizeBytes: part.length, ...sums } as const,
         signal: watch.signal,
         body,
-        onBegun: (end: (fault: Fault) => void) => {
-          this.#ends.push(end);
-          if (this.#over !== null) end(this.#over);
-        },
+        onBegun: (end: (fault: Fault) => void) => this.#tries.begun(end),
       };
     };
     const read = ({ answer, subject }: SummedAnswer): Said => ({
