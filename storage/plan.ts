@@ -43,11 +43,21 @@ function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
   return Math.min(LARGEST_DEFAULT_BYTES, Math.max(LEAST_DEFAULT_BYTES, Math.ceil(sizeBytes / WISHED_PARTS)));
 }
 
-/**
- * Cuts a file of `sizeBytes` into parts. `wishedPartBytes` is the engine's wish for this link; the store's limits win.
- * @throws Fault TOO_LARGE when the store cannot hold the file in one object.
- */
-export function planParts(input: { sizeBytes: number; traits: StoreTraits; wishedPartBytes?: number }): PartPlan {
+export interface PlanInput {
+  sizeBytes: number;
+  traits: StoreTraits;
+  /** The engine's wish for this link; the store's limits win. */
+  wishedPartBytes?: number;
+}
+
+/** Cuts a file into parts. @throws Fault TOO_LARGE when the store cannot hold the file in one object */
+export function planParts(input: PlanInput): PartPlan {
+  const partBytes = planPartBytes(input);
+  return { partBytes, parts: cutEvenly(input.sizeBytes, partBytes) };
+}
+
+/** The length of all parts but the last. @throws as `planParts` */
+export function planPartBytes(input: PlanInput): number {
   const { sizeBytes, traits } = input;
   if (sizeBytes > traits.maxPartBytes * traits.maxParts) {
     const most = formatBytes(traits.maxPartBytes * traits.maxParts);
@@ -55,8 +65,7 @@ export function planParts(input: { sizeBytes: number; traits: StoreTraits; wishe
   }
   const wished = input.wishedPartBytes ?? defaultPartBytes(sizeBytes, traits);
   const least = Math.max(traits.minPartBytes, Math.ceil(sizeBytes / Math.min(traits.maxParts, MOST_PARTS)));
-  const partBytes = Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
-  return { partBytes, parts: cutEvenly(sizeBytes, partBytes) };
+  return Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
 }
 
 /** Equal parts of a length that is known, the last one shorter. */

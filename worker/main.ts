@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { setFlagsFromString, startupSnapshot } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { type Config, platformFacts, rawKeysWarning, resolveConfig, terminalWishes } from "./config.ts";
 import type { CommandName } from "./commands.ts";
+import { keepHeapSmall } from "./host/keep-heap-small.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -34,18 +34,6 @@ const streams: Streams = {
  * when the modules are loaded: those of Node that come later are compiled anew, because their compiled form is for other flags.
  */
 const keepYoungSmall = (): void => setFlagsFromString("--semi-space-growth-factor=1");
-
-/**
- * For what runs for days beside a program that needs the memory: garbage is looked for whenever the heap has grown by a fifth.
- * With 10,000 files in its queue a worker holds 20 MB less for it.
- */
-const keepHeapSmall = (): void => {
-  setFlagsFromString("--heap-growing-percent=20");
-  // Until the first time that all garbage is collected the executable lets it grow to 64 MB, for commands that are over before.
-  setFlagsFromString("--expose-gc");
-  const collect: unknown = runInNewContext("globalThis.gc");
-  if (typeof collect === "function") collect();
-};
 
 /** After the first signal a command has this long to put everything away. */
 const GRACE_MS = 5_000;

@@ -49,6 +49,9 @@ const stormMs = ({ scale }: Scene) => (scale === "short" ? 1_500 : 120_000);
 
 const isLater = ({ seed }: Scene) => seed % 2 === 0;
 
+/** So many requests after it show whether more go at a time again. */
+const ENOUGH_TO_GROW = 16;
+
 const startStorm = (scene: Scene) =>
   scene.rule({
     id: "storm",
@@ -158,7 +161,7 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "portal-stays",
-    retryForMs: 1_500,
+    retryForMs: { short: 1_500 },
     says: "A login page of the network answers everything.",
     catalogue: [12],
     bar: [10],
@@ -209,12 +212,16 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
     bar: [8],
     directions: BOTH,
     mustEnd: ["ACCESS_DENIED", "NO_SUCH_BUCKET"],
-    arm: (scene) => {
+    arm: async (scene) => {
       const refusal = scene.random.pick([
         { status: 403, code: "AccessDenied" },
         { status: 404, code: "NoSuchBucket" },
       ]);
-      return scene.hit(scene.data.slice(0, 3), () => ({ kind: "error", ...refusal }));
+      // However often: of two tries beside each other the other one would do.
+      for (const { op, key, partNumber } of scene.data.slice(0, 3)) {
+        const part = partNumber === undefined ? {} : { partNumber };
+        await scene.rule({ op, keyPattern: key, ...part, action: { kind: "error", ...refusal } });
+      }
     },
   },
   {
@@ -272,6 +279,8 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
     bar: [7],
     directions: BOTH,
     flags: (scene) => (isLater(scene) ? slowly(scene) : []),
+    // It may not give up in the moment when the storm ends.
+    retryForMs: { full: 180_000 },
     lastsMs: ({ scale }) => (scale === "short" ? 8_000 : 180_000),
     arm: (scene) => (isLater(scene) ? undefined : startStorm(scene)),
     during: async (scene, copy) => {
@@ -293,7 +302,9 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
       const most = 60 + (stormMs(scene) / 1_000) * 20;
       return [
         ...(refused <= most ? [] : [`${refused} requests went to a store that had asked for fewer`]),
-        ...(fresh.length < 8 || mostAtOnce(fresh) > 1 ? [] : ["it never came back to more than one at a time"]),
+        ...(fresh.length < ENOUGH_TO_GROW || mostAtOnce(fresh) > 1
+          ? []
+          : ["it never came back to more than one at a time"]),
       ];
     },
   },

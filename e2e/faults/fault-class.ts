@@ -69,8 +69,8 @@ export interface FaultClass {
   readonly concurrency?: number;
   /** The watchdog's patience, ms, in the tests. */
   readonly stallMs?: number;
-  /** How long it tries when nothing moves, ms, in the tests. */
-  readonly retryForMs?: number;
+  /** How long it tries when nothing moves, ms, where that is not as long as in the other classes. */
+  readonly retryForMs?: { readonly [scale in Scene["scale"]]?: number };
   /** Something else to move than the usual files. `folder` is empty. */
   readonly payload?: (about: { folder: string; random: Random; rig: Rig }) => Payload;
   /** The trial changes the source or the object, so it gets one of its own. */

@@ -40,7 +40,7 @@ export const MACHINE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "name-unknown",
-    retryForMs: 1_500,
+    retryForMs: { short: 1_500 },
     says: "The store's name never resolves.",
     catalogue: [32],
     bar: [1],

@@ -134,9 +134,14 @@ export const STORE_FAULTS: readonly FaultClass[] = [
       const refused = log.filter(({ status }) => status >= 400 && status !== 404);
       scene.note({ refused: refused.length });
       const nameOf = ({ operation, key, partNumber }: LoggedRequest) => `${operation} ${key} ${partNumber ?? ""}`;
-      // Whatever is under way when the region becomes known is refused, several ranges of an object too; what goes again knows it.
+      const planned = Map.groupBy(scene.data, ({ op, key, partNumber }) => `${op} ${key} ${partNumber ?? ""}`);
+      // Ranges of one object cannot be told apart. What goes out where the region was told knows it, though.
+      const isSame = (one: LoggedRequest, other: LoggedRequest) =>
+        nameOf(other) === nameOf(one) &&
+        ((planned.get(nameOf(one))?.length ?? 0) <= 1 || other.connection === one.connection);
+      // Whatever is under way when the region becomes known is refused; what goes again knows it.
       const again = refused.filter((one) =>
-        refused.some((other) => nameOf(other) === nameOf(one) && other.atMs < one.atMs - one.durationMs),
+        refused.some((other) => isSame(one, other) && other.atMs < one.atMs - one.durationMs),
       );
       return again.length === 0
         ? []
@@ -145,7 +150,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "redirected",
-    retryForMs: 1_500,
+    retryForMs: { short: 1_500 },
     says: "Something sends the requests on to another host.",
     catalogue: [27],
     bar: [10],
@@ -176,7 +181,7 @@ export const STORE_FAULTS: readonly FaultClass[] = [
   },
   {
     name: "not-http",
-    retryForMs: 1_500,
+    retryForMs: { short: 1_500 },
     says: "Something answers that does not speak HTTP.",
     catalogue: [12],
     bar: [10],

@@ -120,7 +120,7 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
           "part-size": PART_BYTES,
           state: other.state ?? join(folder, "state"),
           "stall-after": `${stallMs}ms`,
-          "retry-for": `${(scale === "short" ? one.retryForMs : undefined) ?? retryForMs(scale)}ms`,
+          "retry-for": `${one.retryForMs?.[scale] ?? retryForMs(scale)}ms`,
           ...(concurrency === null ? {} : { concurrency }),
         },
         more: one.flags?.(scene) ?? [],

@@ -6,6 +6,7 @@ import { sumsUnder } from "../faults/final-names.ts";
 import { writeFileOf } from "../faults/payload.ts";
 import { openRig, storeKeys } from "../faults/rig.ts";
 import type { Measure } from "./measure.ts";
+import { watchResident } from "./watch-resident.ts";
 
 const MIB = 1024 * 1024;
 const BYTES = 1_000 * MIB;
@@ -71,10 +72,9 @@ export const memory: Measure = {
             ...(direction === "up" ? { from: source.path, to: remote } : { from: remote, to: target }),
             env: storeKeys(rig.store),
           });
-          let mostBytes = 0;
-          const timer = setInterval(() => (mostBytes = Math.max(mostBytes, residentBytes(copy.pid))), 50);
+          const resident = watchResident(copy.pid);
           const ending = await copy.ended;
-          clearInterval(timer);
+          const mostBytes = resident();
           const title = `${direction}, ${concurrency ?? "own"} connections`;
           if (ending.code !== 0) problems.push(`${title}: ${ending.sentence ?? ending.signal ?? ending.stderr}`);
           if (ending.retries > 0) problems.push(`${title}: ${ending.retries} parts were tried again`);
@@ -96,11 +96,3 @@ export const memory: Measure = {
     return { runs, problems, figures };
   },
 };
-
-function residentBytes(pid: number): number {
-  try {
-    return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
-  }
-}

@@ -74,7 +74,8 @@ export async function putObject(
 ): Promise<void> {
   const { path, key, scratch, signal, sweep } = about;
   await uploadFiles(engine, {
-    files: [{ path, key, identity: await readIdentity(path) }],
+    files: [{ path, identity: await readIdentity(path) }],
+    keyOf: () => key,
     journalPath: join(scratch, "reference.journal"),
     partBytes: null,
     sweep,

@@ -12,30 +12,41 @@ import { createFolderSyncs } from "../engine/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
-import { createTally, type PartState, type Tally } from "../engine/tally.ts";
+import { createTally, listOf, type PartState, type Tally } from "../engine/tally.ts";
 import { assertRoom } from "../restore/room.ts";
 import type { EarlyFetches } from "./fetch-early.ts";
 import { isFetchable } from "./fetch-small.ts";
-import { createPlanner, type AskObject, type Expected, type Planner } from "./facts.ts";
+import {
+  createPlanner,
+  type AskObject,
+  type DownloadPlan,
+  type Expected,
+  type FileFacts,
+  type Planner,
+} from "./facts.ts";
 import { receiveSmall } from "./receive-small.ts";
 import { receiveVerified } from "./receive-verified.ts";
 
 export interface FileToDownload {
   key: string;
-  /** Final path on this machine. */
-  path: string;
   /** From a listing that was just made; with both known no HEAD is needed. */
   sizeBytes?: number;
-  etag?: string;
+  etag?: string | null;
   /** Epoch ms by the store's clock. */
   modifiedAtMs?: number | null;
-  /** Null where the store keeps none. Left out when nobody asked. */
-  sum?: ObjectSum | null;
-  isOpaque?: boolean;
+  /** Left out when nobody asked. */
+  checks?: {
+    /** Null where the store keeps none. */
+    sum: ObjectSum | null;
+    isOpaque: boolean;
+  };
 }
 
-export interface DownloadJob {
-  files: readonly FileToDownload[];
+/** Of a small file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
+export interface DownloadJob<F extends FileToDownload> {
+  files: readonly F[];
+  /** Final path on this machine. */
+  pathOf(file: F): string;
   journalPath: string;
   /** Names the temporary files, so that the same copy finds them again. */
   copyId: string;
@@ -50,15 +61,15 @@ export interface DownloadJob {
   signal: AbortSignal;
   onStart(tally: Tally): void;
   /** It lies under its final name. */
-  onLanded?(file: FileToDownload): Promise<void>;
+  onLanded?(file: F, path: string): Promise<void>;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */
-  onFileFailed?(file: FileToDownload, fault: Fault): "go on" | "stop";
+  onFileFailed?(file: F, fault: Fault): "go on" | "stop";
 }
 
 /** Each costs a round trip and next to no bytes. */
 const SMALL_BYTES = 1024 * 1024;
 
-interface Planned extends FileToDownload {
+interface Plan {
   sizeBytes: number;
   pieces: Piece[];
   expected: Expected;
@@ -69,47 +80,47 @@ interface Planned extends FileToDownload {
  * the store keeps of it, or not at all.
  * Faults: NO_SUCH_KEY, NO_SPACE, those of `receiveVerified`.
  */
-export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<Tally> {
+export async function downloadFiles<F extends FileToDownload>(engine: Engine, job: DownloadJob<F>): Promise<Tally> {
   const { clock } = engine.retrier;
   const patience = createPatience(clock);
-  const planned: Planned[] = [];
   const planner = createPlanner(engine, job);
-  const failed = new Set<string>();
+  let hasFailed = false;
   const small = job.files.filter(({ sizeBytes = Infinity }) => sizeBytes <= SMALL_BYTES);
   const [firstSmall] = small;
   if (firstSmall !== undefined && small.length > 1) {
     await warmUp(engine, { op: "head", key: firstSmall.key }, { count: small.length, size: "small" });
   }
-  const orElse = async (file: FileToDownload, work: () => Promise<void>) => {
+  const orElse = async (file: F, work: () => Promise<void>) => {
     try {
       await work();
     } catch (error) {
       if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
-      failed.add(file.path);
+      hasFailed = true;
     }
   };
-  await forEachOf(job.files, MOST_LANES, (file) =>
-    orElse(file, async () => void planned.push(await planOne(planner, file))),
-  );
-  planned.sort((a, b) => (a.key < b.key ? -1 : 1));
-  const tally = createTally(
-    planned.map(({ key, sizeBytes, pieces }) => ({ path: key, sizeBytes, partCount: pieces.length })),
-    clock.now,
-  );
+  const plans = await planAll(planner, job, orElse);
+  const { files, planOf } = plans;
+  const counted = (file: F) => {
+    const { sizeBytes, pieces } = planOf(file);
+    return { path: file.key, sizeBytes, partCount: pieces.length };
+  };
+  const tally = createTally(listOf(files, counted), clock.now);
   const memory = await openReceiveJournal(job.journalPath);
   try {
     const folders = createFolders();
-    const first = planned[0];
+    const [first] = files;
     if (first !== undefined) {
-      await folders.make(dirname(first.path));
-      await assertRoom(dirname(first.path), tally.bytesTotal - staged(job, planned, memory));
+      const folder = dirname(job.pathOf(first));
+      await folders.make(folder);
+      await assertRoom(folder, tally.bytesTotal - staged(job, plans, memory));
     }
     job.onStart(tally);
-    const isSmall = ([, { pieces }]: [number, Planned]) => pieces.length <= 1;
-    await forEachFile([...planned.entries()], { isSmall, direction: "down" }, ([fileIndex, file]) =>
+    const isSmall = (file: F) => plans.isSmall(file);
+    await forEachFile(files, { isSmall, direction: "down" }, (file, fileIndex) =>
       orElse(file, async () => {
-        tally.fileDone(await downloadOne(engine, { job, planner, folders, file, fileIndex, memory, patience, tally }));
-        await job.onLanded?.(file);
+        const one = { key: file.key, path: job.pathOf(file), plan: planOf(file), fileIndex };
+        tally.fileDone(await downloadOne(engine, { job, planner, folders, one, memory, patience, tally }));
+        await job.onLanded?.(file, one.path);
       }),
     );
   } catch (error) {
@@ -117,14 +128,70 @@ export async function downloadFiles(engine: Engine, job: DownloadJob): Promise<T
     throw error;
   }
   // What a file that failed has fetched already is kept for the next try.
-  await (failed.size > 0 ? memory.close() : memory.remove());
+  await (hasFailed ? memory.close() : memory.remove());
   return tally;
+}
+
+interface Plans<F> {
+  /** Those that could be planned, by key. */
+  files: readonly F[];
+  planOf(file: F): Plan;
+  isSmall(file: F): boolean;
+}
+
+/** What has to be asked for is asked for now; all other plans are made when they are looked at. */
+async function planAll<F extends FileToDownload>(
+  planner: Planner,
+  job: DownloadJob<F>,
+  orElse: (file: F, work: () => Promise<void>) => Promise<void>,
+): Promise<Plans<F>> {
+  const made = new Map<F, Plan>();
+  const isPlain = (file: F) => {
+    const known = listedOf(file);
+    return known !== null && planner.isPlain(known);
+  };
+  // Asked once of each: what is trusted may change meanwhile.
+  const asked = job.files.filter((file) => !isPlain(file));
+  await forEachOf(asked, MOST_LANES, (file) =>
+    orElse(file, async () => void made.set(file, toPlan(file.key, await planner.plan(file.key, listedOf(file))))),
+  );
+  const left = new Set(asked.filter((file) => !made.has(file)));
+  return {
+    files: job.files.filter((file) => !left.has(file)).sort((a, b) => (a.key < b.key ? -1 : 1)),
+    planOf: (file) => {
+      const plan = made.get(file);
+      if (plan !== undefined) return plan;
+      const listed = listedOf(file);
+      if (listed === null) throw new Error("a file that nobody knows was not planned");
+      return toPlan(file.key, planner.planPlain(listed));
+    },
+    isSmall: (file) => (made.get(file)?.pieces.length ?? 1) <= 1,
+  };
+}
+
+function listedOf({ sizeBytes, etag, modifiedAtMs = null, checks }: FileToDownload): FileFacts | null {
+  return sizeBytes === undefined || etag === undefined || etag === null
+    ? null
+    : { sizeBytes, etag, modifiedAtMs, ...checks };
+}
+
+function toPlan(key: string, { sizeBytes, etag, modifiedAtMs, parts, expected }: DownloadPlan): Plan {
+  const pieces = parts.map(({ offset, length }): Piece => ({
+    key,
+    objectOffset: offset,
+    fileOffset: offset,
+    length,
+    crc32: expected.kind === "whole" && parts.length === 1 ? expected.crc32 : null,
+    etag,
+    modifiedAtMs,
+  }));
+  return { sizeBytes, pieces, expected };
 }
 
 const MOST_NAME_BYTES = 255;
 
 /** Beside the target. A name that would get too long by it is told by its hash. */
-function temporaryOf(job: DownloadJob, path: string): string {
+function temporaryOf(job: { copyId: string }, path: string): string {
   const at = path.lastIndexOf(sep) + 1;
   const last = path.slice(at);
   const name = `.${last}.part-${job.copyId}`;
@@ -133,55 +200,33 @@ function temporaryOf(job: DownloadJob, path: string): string {
 }
 
 /** Bytes that an earlier try has on disk already. */
-function staged(job: DownloadJob, files: readonly Planned[], memory: ReceiveMemory): number {
+function staged<F extends FileToDownload>(job: DownloadJob<F>, plans: Plans<F>, memory: ReceiveMemory): number {
   if (memory.isEmpty) return 0;
-  const isThere = (file: Planned, piece: Piece) => memory.sumOf(temporaryOf(job, file.path), piece) !== null;
-  return files
-    .flatMap((file) => file.pieces.filter((piece) => isThere(file, piece)))
-    .reduce((sum, { length }) => sum + length, 0);
-}
-
-async function planOne(planner: Planner, file: FileToDownload): Promise<Planned> {
-  const { key, sizeBytes, etag, modifiedAtMs = null, sum, isOpaque } = file;
-  const known =
-    sizeBytes === undefined || etag === undefined
-      ? null
-      : {
-          sizeBytes,
-          etag,
-          modifiedAtMs,
-          ...(sum === undefined ? {} : { sum }),
-          ...(isOpaque === undefined ? {} : { isOpaque }),
-        };
-  const plan = await planner.plan(key, known);
-  const { expected, parts } = plan;
-  const pieces = parts.map(({ offset, length }): Piece => ({
-    key,
-    objectOffset: offset,
-    fileOffset: offset,
-    length,
-    crc32: expected.kind === "whole" && parts.length === 1 ? expected.crc32 : null,
-    etag: plan.etag,
-    modifiedAtMs: plan.modifiedAtMs,
-  }));
-  return { ...file, sizeBytes: plan.sizeBytes, pieces, expected };
+  let bytes = 0;
+  for (const file of plans.files) {
+    const temporary = temporaryOf(job, job.pathOf(file));
+    for (const piece of plans.planOf(file).pieces) {
+      if (memory.sumOf(temporary, piece) !== null) bytes += piece.length;
+    }
+  }
+  return bytes;
 }
 
 async function downloadOne(
   engine: Engine,
   about: {
-    job: DownloadJob;
+    job: Omit<DownloadJob<FileToDownload>, "files" | "pathOf" | "onLanded" | "onFileFailed">;
     planner: Planner;
     folders: Folders;
-    file: Planned;
-    fileIndex: number;
+    one: { key: string; path: string; plan: Plan; fileIndex: number };
     memory: ReceiveMemory;
     patience: Patience;
     tally: Tally;
   },
 ): Promise<"verified" | "unverified"> {
-  const { job, planner, folders, file, fileIndex, memory, patience, tally } = about;
-  const { key, path, expected, sizeBytes, pieces } = file;
+  const { job, planner, folders, one, memory, patience, tally } = about;
+  const { key, path, fileIndex } = one;
+  const { expected, sizeBytes, pieces } = one.plan;
   const folder = dirname(path);
   await folders.make(folder);
   const temporary = temporaryOf(job, path);

@@ -100,3 +100,26 @@ describe("how an object is fetched and known for right", () => {
     expect((await planner.plan("k", listed(facts({})))).expected).toEqual({ kind: "nothing" });
   });
 });
+
+describe("an object of a listing that can wait for its turn", () => {
+  const small = (rest: Partial<ObjectFacts> = {}) => listed(facts({ sizeBytes: 100, ...rest }));
+
+  test("is planned then as it would have been at once, whatever was learned of others meanwhile", async () => {
+    for (const one of [small(), small({ sizeBytes: 0 }), small({ sizeBytes: MIB })]) {
+      const { planner } = planning();
+      expect(planner.isPlain(one)).toBe(true);
+      const atOnce = await planner.plan("k", one);
+      planner.distrustMd5();
+      expect(planner.planPlain(one)).toEqual(atOnce);
+    }
+  });
+
+  test.each([
+    ["large", small({ sizeBytes: MIB + 1 })],
+    ["in parts", small({ etag: `${MD5.slice(0, -1)}-2"` })],
+    ["of an ETag that is no MD5", small({ etag: '"odd"' })],
+    ["known by a sum already", { ...small(), sum: whole }],
+  ])("is none that is %s", (_, one) => {
+    expect(planning().planner.isPlain(one)).toBe(false);
+  });
+});

@@ -57,14 +57,26 @@ export interface DownloadPlan extends FileFacts {
 
 export interface Planner {
   plan(key: string, known: FileFacts | null): Promise<DownloadPlan>;
+  /** Of a small object as it was listed, where nothing has to be asked to plan it: then its plan can wait for its turn. */
+  isPlain(known: FileFacts): boolean;
+  /** The same without a question, for what was plain. */
+  planPlain(known: FileFacts): DownloadPlan;
   /** An ETag that looks like an MD5 turned out to be none. */
   distrustMd5(): void;
 }
 
 /** MD5 takes more time than all the rest of a fetch, so it is left to objects where that does not matter. */
 const MOST_MD5_BYTES = 64 * 1024 * 1024;
+/** Every part but the last is longer. */
+const MOST_PLAIN_BYTES = 1024 * 1024;
 /** A store that showed no sum of so many listed objects is asked no more. */
 const MOST_IN_VAIN = 8;
+
+/** With `partCount` it is over those of the parts. */
+interface Md5 {
+  md5: string;
+  partCount: number | null;
+}
 
 /** Faults of `plan`: those of the store, CANCELLED. */
 export function createPlanner(
@@ -77,12 +89,12 @@ export function createPlanner(
 
   const mostMd5Bytes = about.mostMd5Bytes ?? MOST_MD5_BYTES;
 
-  /** With `partCount` it is the MD5 over those of the parts. */
-  const md5Of = ({ etag, sizeBytes, isOpaque }: FileFacts): { md5: string; partCount: number | null } | null => {
-    if (!trustsMd5 || isOpaque === true || sizeBytes > mostMd5Bytes) return null;
+  const md5In = ({ etag, sizeBytes, isOpaque }: FileFacts): Md5 | null => {
+    if (isOpaque === true || sizeBytes > mostMd5Bytes) return null;
     const [, md5, count] = /^"([0-9a-f]{32})(?:-([1-9]\d{0,4}))?"$/.exec(etag) ?? [];
     return md5 === undefined ? null : { md5, partCount: count === undefined ? null : Number(count) };
   };
+  const md5Of = (facts: FileFacts): Md5 | null => (trustsMd5 ? md5In(facts) : null);
   const isWorthAsking = (known: FileFacts): boolean =>
     known.sum === undefined && known.sizeBytes > 0 && md5Of(known)?.partCount !== null && inVain < MOST_IN_VAIN;
   const factsOf = async (key: string, known: FileFacts | null): Promise<FileFacts> => {
@@ -115,19 +127,27 @@ export function createPlanner(
       "md5" in known ? { kind: "md5-parts", md5: known.md5 } : { kind: "parts", crc32: known.crc32 };
     return { parts, expected };
   };
+  const planEvenly = (facts: FileFacts, sent: Md5 | null): DownloadPlan => {
+    const { sizeBytes, sum } = facts;
+    const parts = evenly(sizeBytes);
+    if (sizeBytes === 0) return { ...facts, parts, expected: { kind: "whole", crc32: "00000000" } };
+    if (sum?.partCount === null) return { ...facts, parts, expected: { kind: "whole", crc32: sum.crc32 } };
+    const isOne = sent !== null && sent.partCount === null;
+    return { ...facts, parts, expected: isOne ? { kind: "md5", md5: sent.md5 } : { kind: "nothing" } };
+  };
   return {
     plan: async (key, known) => {
       const facts = await factsOf(key, known);
-      const { sizeBytes, sum } = facts;
       const followed = await follow(key, facts);
-      if (followed !== null) return { ...facts, ...followed };
-      const parts = evenly(sizeBytes);
-      if (sizeBytes === 0) return { ...facts, parts, expected: { kind: "whole", crc32: "00000000" } };
-      if (sum?.partCount === null) return { ...facts, parts, expected: { kind: "whole", crc32: sum.crc32 } };
-      const sent = md5Of(facts);
-      const isOne = sent !== null && sent.partCount === null;
-      return { ...facts, parts, expected: isOne ? { kind: "md5", md5: sent.md5 } : { kind: "nothing" } };
+      return followed === null ? planEvenly(facts, md5Of(facts)) : { ...facts, ...followed };
     },
+    isPlain: (known) => {
+      const { sizeBytes, sum } = known;
+      const isOne = sum === undefined && (sizeBytes === 0 || md5Of(known)?.partCount === null);
+      return isOne && sizeBytes <= MOST_PLAIN_BYTES;
+    },
+    // An ETag that others like it have turned out not to be an MD5 is looked at as they were.
+    planPlain: (known) => planEvenly(known, md5In(known)),
     distrustMd5: () => {
       trustsMd5 = false;
     },

@@ -1,6 +1,6 @@
 import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
-import { planParts } from "#storage/plan.ts";
+import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
 import { callSummed } from "../engine/call-summed.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -9,16 +9,17 @@ import { createPatience, withRetry } from "../engine/retry.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
 import type { LostCreate, SendJob } from "../engine/send-job.ts";
 import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
-import { createTally, type Tally } from "../engine/tally.ts";
+import { createTally, listOf, type Tally } from "../engine/tally.ts";
 
 export interface FileToUpload {
   path: string;
   identity: FileIdentity;
-  key: string;
 }
 
-export interface UploadJob {
-  files: readonly FileToUpload[];
+/** Of a file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
+export interface UploadJob<F extends FileToUpload> {
+  files: readonly F[];
+  keyOf(file: F): string;
   journalPath: string;
   partBytes: number | null;
   /** As that of a `SendJob`. */
@@ -27,38 +28,42 @@ export interface UploadJob {
   /** Given before the first byte moves. */
   onStart(tally: Tally): void;
   /** Asked about a file that could not be moved; left out, the first failure ends the job. */
-  onFileFailed?(file: FileToUpload, fault: Fault): "go on" | "stop";
+  onFileFailed?(file: F, fault: Fault): "go on" | "stop";
 }
 
-/** Sends files to their keys, several at a time; goes on where an earlier run stopped. Faults: those of `sendFile`. */
-export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally> {
+/**
+ * Sends files to their keys, several at a time; goes on where an earlier run stopped.
+ * Faults: TOO_LARGE before anything is sent, those of `sendFile`.
+ */
+export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: UploadJob<F>): Promise<Tally> {
   const { clock } = engine.retrier;
-  const planned = job.files.map((file, fileIndex) => ({
-    ...file,
-    fileIndex,
-    plan: planParts({
-      sizeBytes: file.identity.sizeBytes,
-      traits: engine.traits,
-      ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
-    }),
-  }));
-  const tally = createTally(
-    planned.map(({ key, identity, plan }) => ({
-      path: key,
-      sizeBytes: identity.sizeBytes,
-      partCount: plan.parts.length,
-    })),
-    clock.now,
-  );
+  const { files, keyOf } = job;
+  const sizeOf = ({ identity }: F): PlanInput => ({
+    sizeBytes: identity.sizeBytes,
+    traits: engine.traits,
+    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+  });
+  const partBytesOf = (file: F) => planPartBytes(sizeOf(file));
+  const partCountOf = (file: F) => Math.ceil(file.identity.sizeBytes / partBytesOf(file));
+  const counted = (file: F) => ({
+    path: keyOf(file),
+    sizeBytes: file.identity.sizeBytes,
+    partCount: partCountOf(file),
+  });
+  const tally = createTally(listOf(files, counted), clock.now);
   job.onStart(tally);
   const patience = createPatience(clock);
-  const failed = new Set<string>();
+  let hasFailed = false;
   const journal = await openSendJournal(job.journalPath);
-  const isSmall = ({ plan }: (typeof planned)[number]) => plan.parts.length <= 1;
+  const isSmall = (file: F) => partCountOf(file) <= 1;
   // What cannot be remembered ahead each file is told when it is its turn.
-  const remember = inGroups(planned.filter(isSmall), (group) =>
+  const remember = inGroups(files, (group) =>
     journal
-      .ahead(group.map(({ key, identity, plan: { partBytes } }) => ({ key, identity, partBytes })))
+      .ahead(
+        group
+          .filter(isSmall)
+          .map((file) => ({ key: keyOf(file), identity: file.identity, partBytes: partBytesOf(file) })),
+      )
       .catch(() => undefined),
   );
   try {
@@ -72,9 +77,11 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
         if (isFault(error) && error.code === "CANCELLED") throw error;
       }
     };
-    const sendOne = async (file: (typeof planned)[number]) => {
-      const { key, identity, plan, path, fileIndex } = file;
-      if (isSmall(file)) await remember(file);
+    const sendOne = async (file: F, fileIndex: number) => {
+      const { identity, path } = file;
+      const key = keyOf(file);
+      const plan = planParts(sizeOf(file));
+      if (plan.parts.length <= 1) await remember(fileIndex);
       const about = { key, identity, partBytes: plan.partBytes, abandon: abandon(key) };
       const { memory, nonce } = await journal.file(about);
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
@@ -108,17 +115,18 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
       }
       // Where the store takes no sums, size and our mark are all that was compared.
       tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
+      journal.letGo(key);
     };
-    const [first, ...more] = planned.filter(({ plan }) => plan.parts.length === 1);
+    const [first, ...more] = files.filter((file) => partCountOf(file) === 1);
     if (first !== undefined && more.length > 0) {
-      await warmUp(engine, { op: "head", key: first.key }, { count: more.length + 1, size: "small" });
+      await warmUp(engine, { op: "head", key: keyOf(first) }, { count: more.length + 1, size: "small" });
     }
-    await forEachFile(planned, { isSmall, direction: "up" }, async (file) => {
+    await forEachFile(files, { isSmall, direction: "up" }, async (file, fileIndex) => {
       try {
-        await sendOne(file);
+        await sendOne(file, fileIndex);
       } catch (error) {
         if (job.onFileFailed?.(file, toFault(error)) !== "go on") throw error;
-        failed.add(file.key);
+        hasFailed = true;
       }
     });
   } catch (error) {
@@ -126,16 +134,18 @@ export async function uploadFiles(engine: Engine, job: UploadJob): Promise<Tally
     throw error;
   }
   // What a file that failed has sent already is kept for the next try.
-  await (failed.size > 0 ? journal.close() : journal.remove());
+  await (hasFailed ? journal.close() : journal.remove());
   return tally;
 }
 
-/** What many small files need before their turn is done for a group of them when it is the first one's. */
-function inGroups<T>(all: readonly T[], work: (group: readonly T[]) => Promise<void>): (one: T) => Promise<void> {
-  const places = new Map(all.map((one, place) => [one, Math.floor(place / GROUP)]));
+/** What many files need before their turn is done for a group of them when it is the first one's. */
+function inGroups<T>(
+  all: readonly T[],
+  work: (group: readonly T[]) => Promise<void>,
+): (index: number) => Promise<void> {
   const done = new Map<number, Promise<void>>();
-  return (one) => {
-    const group = places.get(one) ?? 0;
+  return (index) => {
+    const group = Math.floor(index / GROUP);
     const known = done.get(group);
     if (known !== undefined) return known;
     const working = work(all.slice(group * GROUP, (group + 1) * GROUP));

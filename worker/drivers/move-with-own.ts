@@ -31,12 +31,13 @@ export async function moveWithOwn(asked: AskedErrand): Promise<void> {
   const common = { journalPath: join(scratch, "journal"), partBytes, signal, onStart: () => undefined };
   try {
     if (direction === "up") {
-      const files = [{ path, key, identity: await readIdentity(path) }];
-      await uploadFiles(engine, { ...common, files, sweep: async () => undefined });
+      const files = [{ path, identity: await readIdentity(path) }];
+      await uploadFiles(engine, { ...common, files, keyOf: () => key, sweep: async () => undefined });
       return;
     }
     const ask = askWith(engine);
-    await downloadFiles(engine, { ...common, files: [{ key, path, sizeBytes }], copyId: "bench", ask });
+    const files = [{ key, sizeBytes }];
+    await downloadFiles(engine, { ...common, files, pathOf: () => path, copyId: "bench", ask });
   } finally {
     await engine.close();
   }

@@ -5,18 +5,24 @@ export const MOST_LANES = 96;
 
 /**
  * Files side by side: many small ones at a time, because each costs a round trip and next to no bytes, and beside them
- * the large ones in their order, so that the first of them is whole early. Otherwise as `forEachOf`.
+ * the large ones in their order, so that the first of them is whole early. Otherwise as `forEachOf`; `work` is told each with
+ * its place in `files`.
  */
 export async function forEachFile<T>(
   files: readonly T[],
   { isSmall, direction }: { isSmall: (file: T) => boolean; direction: "up" | "down" },
-  work: (file: T) => Promise<void>,
+  work: (file: T, index: number) => Promise<void>,
 ): Promise<void> {
-  const small = files.filter(isSmall);
-  const large = files.filter((file) => !isSmall(file));
+  const small: number[] = [];
+  const large: number[] = [];
+  for (const [index, file] of files.entries()) (isSmall(file) ? small : large).push(index);
+  const workAt = async (index: number) => {
+    const file = files[index];
+    if (file !== undefined) await work(file, index);
+  };
   const both = await Promise.allSettled([
-    forEachOf(small, SMALL_FILES_AT_A_TIME[direction], work),
-    forEachOf(large, LARGE_FILES_AT_A_TIME, work),
+    forEachOf(small, SMALL_FILES_AT_A_TIME[direction], workAt),
+    forEachOf(large, LARGE_FILES_AT_A_TIME, workAt),
   ]);
   for (const one of both) if (one.status === "rejected") throw one.reason;
 }

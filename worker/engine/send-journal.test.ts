@@ -105,3 +105,14 @@ test("many files are remembered ahead in one go, but not those that are known al
   expect((await third.file(file)).nonce).toBe(nonce);
   for (const other of others) expect((await third.file(other)).nonce).toBe((await second.file(other)).nonce);
 });
+
+test("a file that was let go of is remembered by the disk alone", async () => {
+  const journal = await life();
+  const { nonce, memory } = await journal.file(file);
+  await memory.begin(upload);
+  journal.letGo(file.key);
+  expect(journal.unfinished()).toEqual([]);
+  const after = await life();
+  expect(after.unfinished()).toEqual([{ key: "k", uploadId: "u1" }]);
+  expect((await after.file(file)).nonce).toBe(nonce);
+});

@@ -65,6 +65,8 @@ export interface SendJournal {
    * while `file` is asked about one of them.
    */
   ahead(files: readonly FileAbout[]): Promise<void>;
+  /** Nobody asks about this object again: only the disk goes on remembering it, because there may be a million of them. */
+  letGo(key: string): void;
   /** Uploads that were begun and not finished. */
   unfinished(): { key: string; uploadId: string }[];
   close(): Promise<void>;
@@ -107,6 +109,7 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
       if (lines.length > 0) await journal.appendAll(lines);
       for (const line of lines) apply(files, line);
     },
+    letGo: (key) => void files.delete(key),
     unfinished: () =>
       [...files].flatMap(([key, { uploadId, sentEtag }]) =>
         uploadId === null || sentEtag !== null ? [] : [{ key, uploadId }],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTally } from "./tally.ts";
+import { createTally, listOf } from "./tally.ts";
 
 const file = { path: "a", sizeBytes: 300, partCount: 3 };
 const part = (partIndex: number) => ({ fileIndex: 0, partIndex, length: 100 });
@@ -61,4 +61,23 @@ test("a part that came to nothing is told of until it is there, in the piece it 
   tally.part(at(11), "done");
   expect(tally.triedAgain()).toEqual([20]);
   expect(tally.pieces()).toHaveLength(240);
+});
+
+test("files that are made when they are asked for count as an array of them", () => {
+  const sizes = [300, 0, 50];
+  const fileOf = (sizeBytes: number) => ({
+    path: `file of ${sizeBytes}`,
+    sizeBytes,
+    partCount: Math.ceil(sizeBytes / 100),
+  });
+  const tally = createTally(listOf(sizes, fileOf), () => 0);
+  const { filesTotal, bytesTotal, partsTotal, largestPartBytes } = tally;
+  expect({ filesTotal, bytesTotal, partsTotal, largestPartBytes }).toEqual({
+    filesTotal: 3,
+    bytesTotal: 350,
+    partsTotal: 4,
+    largestPartBytes: 100,
+  });
+  tally.part({ fileIndex: 2, partIndex: 0, length: 50 }, "moving");
+  expect([tally.currentPath, tally.pieces()]).toEqual(["file of 50", "...>"]);
 });

@@ -53,28 +53,54 @@ export interface TallyFile {
   partCount: number;
 }
 
+/** An array, or what makes each when it is asked for: there may be a million of them. */
+export type TallyFiles = Pick<readonly TallyFile[], "length"> & { at(index: number): TallyFile | undefined };
+
+/** Those of other things than files. */
+export const listOf = <T>(all: readonly T[], fileOf: (one: T) => TallyFile): TallyFiles => ({
+  length: all.length,
+  at: (index) => {
+    const one = all[index];
+    return one === undefined ? undefined : fileOf(one);
+  },
+});
+
 const WAITING = 0;
 const MOVING = 1;
 const DONE = 2;
 
-/** Parts of a file are of one size, but for the last one. */
-const largestPartOf = (files: readonly TallyFile[]): number | null =>
-  files.reduce<number | null>(
-    (most, { sizeBytes, partCount }) =>
-      partCount === 0 ? most : Math.max(most ?? 0, Math.ceil(sizeBytes / partCount)),
-    null,
-  );
+interface Totals {
+  bytesTotal: number;
+  partsTotal: number;
+  largestPartBytes: number | null;
+  /** Of each file its first part. */
+  starts: Uint32Array;
+}
 
-export function createTally(files: readonly TallyFile[], now: () => number): Tally {
-  const starts: number[] = [];
-  let partCount = 0;
-  for (const file of files) {
-    starts.push(partCount);
-    partCount += file.partCount;
+function addUp(files: TallyFiles): Totals {
+  const totals: Totals = {
+    bytesTotal: 0,
+    partsTotal: 0,
+    largestPartBytes: null,
+    starts: new Uint32Array(files.length),
+  };
+  for (let index = 0; index < files.length; index++) {
+    const { sizeBytes, partCount } = files.at(index) ?? { sizeBytes: 0, partCount: 0 };
+    totals.starts[index] = totals.partsTotal;
+    totals.partsTotal += partCount;
+    totals.bytesTotal += sizeBytes;
+    // Parts of a file are of one size, but for the last one.
+    if (partCount > 0) {
+      totals.largestPartBytes = Math.max(totals.largestPartBytes ?? 0, Math.ceil(sizeBytes / partCount));
+    }
   }
-  const states = new Uint8Array(partCount);
+  return totals;
+}
+
+export function createTally(files: TallyFiles, now: () => number): Tally {
+  const { bytesTotal, partsTotal, largestPartBytes, starts } = addUp(files);
+  const states = new Uint8Array(partsTotal);
   const failed = new Set<number>();
-  const bytesTotal = files.reduce((sum, file) => sum + file.sizeBytes, 0);
   /** Handed to the network and not yet acknowledged. */
   let flyingBytes = 0;
   let bytesSure = 0;
@@ -90,8 +116,8 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
   return {
     filesTotal: files.length,
     bytesTotal,
-    partsTotal: partCount,
-    largestPartBytes: largestPartOf(files),
+    partsTotal,
+    largestPartBytes,
     pace: pace.read,
     get bytesDone() {
       return Math.min(bytesTotal, bytesSure + Math.max(0, flyingBytes));
@@ -119,17 +145,17 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
     },
     idleMs: () => now() - lastMovedAt,
     pieces: () => {
-      const count = pieceCountFor(partCount);
+      const count = pieceCountFor(partsTotal);
       const least = new Uint8Array(count).fill(DONE);
       const most = new Uint8Array(count);
       for (const [index, state] of states.entries()) {
-        const piece = pieceOfPart(index, partCount);
+        const piece = pieceOfPart(index, partsTotal);
         least[piece] = Math.min(least[piece] ?? WAITING, state);
         most[piece] = Math.max(most[piece] ?? WAITING, state);
       }
       return Array.from(least, (state, piece) => (state === DONE ? "#" : most[piece] === WAITING ? "." : ">")).join("");
     },
-    triedAgain: () => [...new Set([...failed].map((index) => pieceOfPart(index, partCount)))].sort((a, b) => a - b),
+    triedAgain: () => [...new Set([...failed].map((index) => pieceOfPart(index, partsTotal)))].sort((a, b) => a - b),
     moved: (bytes) => {
       flyingBytes += bytes;
       if (bytes > 0) {
@@ -152,7 +178,7 @@ export function createTally(files: readonly TallyFile[], now: () => number): Tal
       states[index] = isDone ? DONE : state === "moving" ? MOVING : WAITING;
       if (isDone) failed.delete(index);
       else if (state === "again") failed.add(index);
-      if (state === "moving") currentPath = files[fileIndex]?.path ?? null;
+      if (state === "moving") currentPath = files.at(fileIndex)?.path ?? null;
     },
     fileDone: (how = "verified") => {
       filesDone++;

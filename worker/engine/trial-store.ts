@@ -18,6 +18,8 @@ export interface TrialStore {
   /** Makes something go wrong; see store/fault-rules.ts. */
   arm(rule: { op: string; action: Record<string, unknown> } & Record<string, unknown>): Promise<void>;
   disarm(): Promise<void>;
+  /** Sets the store's clock so far ahead of this machine's. */
+  setAhead(ms: number): Promise<void>;
   /** How often an operation was asked for and did succeed, by key and part. */
   count(op: string): Promise<{ key: string; partNumber?: number | undefined; requests: number; succeeded: number }[]>;
   engine(options?: {
@@ -77,6 +79,7 @@ export async function openTrialStore(quirks: readonly string[] = []): Promise<Tr
     credential,
     arm: async (rule) => void (await control("POST", "/rules", rule)),
     disarm: async () => void (await control("DELETE", "/rules")),
+    setAhead: async (ms) => void (await control("PUT", "/clock", { offsetMs: ms })),
     count: async (op) => counters.parse(await control("GET", `/counters?op=${op}`)).targets,
     engine: ({ idleMs, patienceMs, limit = 0, connections = 4, signerNow = Date.now } = {}) => {
       const engine = createEngine({

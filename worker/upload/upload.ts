@@ -100,8 +100,8 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
     );
     await signAhead(engine, sends);
     const files: Manifest["files"] = [];
-    const isSmall = ([, { plan }]: [number, SendJob]) => plan.parts.length <= 1;
-    await forEachFile([...sends.entries()], { isSmall, direction: "up" }, async ([index, send]) => {
+    const isSmall = ({ plan }: SendJob) => plan.parts.length <= 1;
+    await forEachFile(sends, { isSmall, direction: "up" }, async (send, index) => {
       const object = outgoing[index];
       if (object === undefined) return;
       for (const [fileIndex, extents] of extentsOf(object, await sendFile(engine, send))) {

@@ -11,6 +11,7 @@ import type { Config } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
+import { keepHeapSmall } from "../host/keep-heap-small.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { openMemory } from "../limits/learned.ts";
 import { readLimits } from "../limits/read-limits.ts";
@@ -30,6 +31,8 @@ export interface Bench {
 
 /** A store may copy gigabytes on its own before it says a word. */
 const LONGEST_COPY_MS = 5 * 60_000;
+/** Who asks for less memory than this means the rest of it too. */
+const LITTLE_BYTES = 64 * 1024 * 1024;
 
 export interface Bound {
   /** Empty where there is none yet (the list of buckets). */
@@ -87,6 +90,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   });
   const connections = config.count("concurrency");
   const memoryBytes = config.size("memory");
+  if (memoryBytes !== null && memoryBytes < LITTLE_BYTES) keepHeapSmall();
   const stallMs = config.durationMs("stall-after");
   const engine = createEngine({
     source,

@@ -3,11 +3,12 @@ import { dirname, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { findCollision } from "#protocol/names.ts";
 import { assertSafePath, prefixForFolder } from "../copy/address.ts";
-import { downloadFiles, type FileToDownload } from "../copy/download.ts";
+import { downloadFiles } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { EarlyFetches } from "../copy/fetch-early.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";
+import { keepHeapSmall } from "../host/keep-heap-small.ts";
 import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";
 import type { Bench } from "./bench.ts";
@@ -26,6 +27,9 @@ export interface Ends<From, To> {
   failures: Failure[];
 }
 
+/** What is known of so many files is felt beside the buffers, and two and a half times as much where garbage lies about. */
+const MANY = 10_000;
+
 /** Files of a folder to keys below a prefix. Faults: HOSTILE_NAME before anything is sent, those of `uploadFiles`. */
 export async function sendEntries(
   verb: Verb,
@@ -33,14 +37,18 @@ export async function sendEntries(
   job: Ends<LocalPlace, StorePlace> & { entries: readonly FileEntry[]; keyOf: (entry: FileEntry) => string },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
-  const files = entries.map((entry) => ({ path: entry.path, identity: entry.identity, key: job.keyOf(entry) }));
+  if (entries.length > MANY) keepHeapSmall();
+  // A name that is refused is refused before anything is sent.
+  for (const entry of entries) job.keyOf(entry);
+  const [first] = entries;
   const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
-  const place = `s3://${to.bucket}/${files.length === 1 ? (files[0]?.key ?? "") : to.key}`;
-  const count = files.length + failures.length;
+  const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
+  const count = entries.length + failures.length;
   return withJournal(verb, { bench, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
     follow(verb, { engine: bench.engine, from: from.path, to: place, failures, way: "across" }, (onStart) =>
       uploadFiles(bench.engine, {
-        files,
+        files: entries,
+        keyOf: job.keyOf,
         journalPath,
         partBytes: verb.config.size("part-size"),
         sweep: (lost) => sweepUploads(bench, { ...lost, signal: verb.signal }),
@@ -112,21 +120,18 @@ export async function fetchEntries(
   },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
+  if (entries.length > MANY) keepHeapSmall();
   const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
-  const files = entries.map((entry): FileToDownload => {
-    const { key, sizeBytes, etag, modifiedAtMs, checks } = entry;
-    const file = { key, path: job.pathOf(entry), modifiedAtMs, ...checks };
-    return etag === null ? file : { ...file, sizeBytes, etag };
-  });
-  const collect = collectFailures<FileToDownload>(failures, {
-    count: files.length + failures.length,
-    nameOf: (file) => file.key,
+  const collect = collectFailures<ObjectEntry>(failures, {
+    count: entries.length + failures.length,
+    nameOf: ({ key }) => key,
   });
   const shown = { engine: bench.engine, from: shownPlace(from), to: to.path, failures, way: "across" } as const;
   return withJournal(verb, { bench, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
     follow(verb, shown, (onStart) =>
       downloadFiles(bench.engine, {
-        files,
+        files: entries,
+        pathOf: job.pathOf,
         ...journal,
         partBytes: verb.config.size("part-size"),
         ask: createAskObject(bench, verb.signal),
@@ -135,8 +140,8 @@ export async function fetchEntries(
         ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
         signal: verb.signal,
         onStart,
-        onLanded: async ({ path, modifiedAtMs }) => {
-          if (modifiedAtMs != null) await setDate(path, modifiedAtMs);
+        onLanded: async ({ modifiedAtMs }, path) => {
+          if (modifiedAtMs !== null) await setDate(path, modifiedAtMs);
         },
         onFileFailed: collect,
       }),

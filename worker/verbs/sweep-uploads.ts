@@ -12,8 +12,9 @@ const SLACK_MS = 2_000;
 
 /**
  * Ends uploads that a Create began whose answer was lost: those of exactly this key that the store says it began in the
- * time before ours in which we asked, and that nobody has sent a part of. All by the store's own clock, and so narrow
- * because somebody else may be sending to the same key. Best effort: an orphan only wastes space. Never throws.
+ * time before ours in which we asked, or as long after it, and that nobody has sent a part of: what we gave up may be slower
+ * than what we asked next. All by the store's own clock, and so narrow because somebody else may be sending to the same
+ * key. Best effort: an orphan only wastes space. Never throws.
  */
 export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: AbortSignal }): Promise<void> {
   const { engine } = bench;
@@ -24,9 +25,9 @@ export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: Ab
     const uploads = (await listUploads(bench, { prefix: key, signal })).filter((upload) => upload.key === key);
     const ours = uploads.find((upload) => upload.uploadId === uploadId);
     if (ours === undefined) return;
-    const [from, to] = [ours.beganAtMs - withinMs - SLACK_MS, ours.beganAtMs + SLACK_MS];
     for (const other of uploads) {
-      if (other === ours || other.beganAtMs < from || other.beganAtMs > to) continue;
+      const apartMs = Math.abs(other.beganAtMs - ours.beganAtMs);
+      if (other === ours || apartMs > withinMs + SLACK_MS) continue;
       const operation = { op: "parts", key, uploadId: other.uploadId, after: 0 } as const;
       const { parts } = await callStore(engine, { operation, signal }, readListParts);
       if (parts.length === 0) await abandonUpload(engine, { key, uploadId: other.uploadId, signal });

@@ -1,0 +1,54 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readCreate } from "#storage/answers.ts";
+import { callStore } from "../engine/engine.ts";
+import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
+import type { Bench } from "./bench.ts";
+import { listUploads } from "./list-uploads.ts";
+import { sweepUploads } from "./sweep-uploads.ts";
+
+let store: TrialStore;
+let bench: Bench;
+beforeAll(async () => {
+  store = await openTrialStore();
+  bench = { engine: store.engine(), access: store.access, credential: store.credential, now: Date.now };
+});
+afterAll(() => store.close());
+
+const { signal } = new AbortController();
+
+/** An upload that the store begins so long after now. */
+async function begin(key: string, afterMs: number): Promise<string> {
+  await store.setAhead(afterMs);
+  const nonce = randomBytes(16).toString("hex");
+  const operation = { op: "create", key, nonce, checksum: "none" } as const;
+  const { uploadId } = await callStore(bench.engine, { operation, signal }, readCreate);
+  await store.setAhead(0);
+  return uploadId;
+}
+
+const leftOf = async (key: string): Promise<string[]> =>
+  (await listUploads(bench, { prefix: key, signal })).map(({ uploadId }) => uploadId);
+
+test.each([
+  ["before ours", -6_000],
+  ["after ours, because it was slower", 6_000],
+])("an upload that a lost Create began %s is ended", async (when, afterMs) => {
+  const key = `lost ${when}`;
+  const uploadId = await begin(key, 0);
+  await begin(key, afterMs);
+  await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
+  expect(await leftOf(key)).toEqual([uploadId]);
+});
+
+test.each([
+  ["of another time", -60_000, "shared"],
+  ["of a later time", 60_000, "shared"],
+  ["of a longer name", 0, "shared and longer"],
+])("an upload %s is somebody else's", async (when, afterMs, otherKey) => {
+  const key = `${when} shared`;
+  const uploadId = await begin(key, 0);
+  const other = await begin(otherKey === "shared" ? key : `${when} ${otherKey}`, afterMs);
+  await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
+  expect((await leftOf(key)).toSorted()).toEqual([uploadId, other].toSorted());
+});
