@@ -65,7 +65,7 @@ export async function cpuTrainer(signal: AbortSignal): Promise<Trainer> {
 /** Hub and store need these; what is left is for training and whoever uploads. */
 const CORES_ELSEWHERE = 4;
 const LEAST_CORES = 8;
-const WARM_UP = { steps: 300, settledFrom: 100 };
+const WARM_UP = { steps: 120, settledFrom: 40 };
 
 /** A language model that learns on a GPU. @throws BenchError where there is none, or too few cores to keep things apart */
 export async function gpuTrainer(signal: AbortSignal): Promise<Trainer> {
