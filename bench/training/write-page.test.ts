@@ -25,6 +25,7 @@ test("the median of the rounds is held to what was wanted, and the longest is to
   expect(page).toContain("* met: beside a full uplink a step takes at most 2.00 % longer (1.50 %)");
   expect(page).toContain("| Tidemark | 1.50 % (3.00 %) |");
   expect(page).toContain("150 MB is written, 5 in a turn, over an uplink of 150 Mbit/s");
+  expect(page).toContain("Rounds: 3.");
 });
 
 test("a step that takes too long is said", () => {

@@ -34,10 +34,12 @@ function section(result: TrainingResult): string {
     const longer = `${percent(longerOf(row))} (${percent(longerOf(row, 1))})`;
     return `| ${way} | ${longer} | ${p50StepMs.toFixed(2)} ms | ${p99StepMs.toFixed(2)} ms | ${stallSeconds.toFixed(2)} s |`;
   });
+  const rounds = Math.max(0, ...rows.map(({ stepRatio }) => stepRatio.length));
   return `## ${device === null ? "A thread that computes" : "A model on a GPU"}
 
 ${placeOf(result)}
 Every ${everySeconds} s a checkpoint of ${(checkpointBytes / 1e6).toFixed(0)} MB is written, ${saves} in a turn, over an uplink of ${((uplinkBytesPerSecond * 8) / 1e6).toFixed(0)} Mbit/s: it is full nearly all the time.
+Rounds: ${rounds}.
 
 | checkpoints are saved | longer steps | median step | P99 step | stands still |
 | --- | ---: | ---: | ---: | ---: |
