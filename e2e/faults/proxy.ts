@@ -1,5 +1,6 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { carry, type ActiveToxic, type Lane } from "./carry.ts";
+import { createPortHolder } from "./hold-port.ts";
 import { createRandom } from "./random.ts";
 import type { Direction, ToxicRule } from "./toxics.ts";
 
@@ -129,6 +130,7 @@ export async function startProxy(options: { target: number; seed: number }): Pro
     new Promise<void>((resolve) => {
       server.close(() => resolve());
     });
+  const holder = await createPortHolder();
   let server: Server | null = await listen(0);
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
@@ -177,8 +179,10 @@ export async function startProxy(options: { target: number; seed: number }): Pro
       const closed = closing === null ? Promise.resolve() : stopListening(closing);
       counts.hits += proxy.resetAll();
       await closed;
+      if (closing !== null) await holder.hold(port);
     },
     up: async () => {
+      holder.release();
       server ??= await listen(port);
     },
     seen: () => ({ ...counts, open: links.size }),
@@ -192,6 +196,7 @@ export async function startProxy(options: { target: number; seed: number }): Pro
     close: async () => {
       proxy.disarm();
       await proxy.down();
+      await holder.close();
     },
   };
   return proxy;
