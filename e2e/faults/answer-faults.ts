@@ -49,8 +49,8 @@ const stormMs = ({ scale }: Scene) => (scale === "short" ? 1_500 : 120_000);
 
 const isLater = ({ seed }: Scene) => seed % 2 === 0;
 
-/** So many requests after it show whether more go at a time again. */
-const ENOUGH_TO_GROW = 16;
+/** So many requests after it show whether more go at a time again: after two minutes of it that takes longer. */
+const enoughToGrow = ({ scale }: Scene) => (scale === "short" ? 8 : 16);
 
 const startStorm = (scene: Scene) =>
   scene.rule({
@@ -302,7 +302,7 @@ export const ANSWER_FAULTS: readonly FaultClass[] = [
       const most = 60 + (stormMs(scene) / 1_000) * 20;
       return [
         ...(refused <= most ? [] : [`${refused} requests went to a store that had asked for fewer`]),
-        ...(fresh.length < ENOUGH_TO_GROW || mostAtOnce(fresh) > 1
+        ...(fresh.length < enoughToGrow(scene) || mostAtOnce(fresh) > 1
           ? []
           : ["it never came back to more than one at a time"]),
       ];

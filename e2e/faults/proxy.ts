@@ -176,14 +176,15 @@ export async function startProxy(options: { target: number; seed: number }): Pro
     down: async () => {
       const closing = server;
       server = null;
-      const closed = closing === null ? Promise.resolve() : stopListening(closing);
+      if (closing === null) return;
+      const closed = stopListening(closing);
+      const held = holder.hold(port);
       counts.hits += proxy.resetAll();
-      await closed;
-      if (closing !== null) await holder.hold(port);
+      await Promise.all([closed, held]);
     },
     up: async () => {
-      holder.release();
       server ??= await listen(port);
+      holder.release();
     },
     seen: () => ({ ...counts, open: links.size }),
     restart: async (seed) => {
@@ -195,8 +196,10 @@ export async function startProxy(options: { target: number; seed: number }): Pro
     },
     close: async () => {
       proxy.disarm();
-      await proxy.down();
-      await holder.close();
+      const closed = server === null ? Promise.resolve() : stopListening(server);
+      server = null;
+      proxy.resetAll();
+      await Promise.all([closed, holder.close()]);
     },
   };
   return proxy;

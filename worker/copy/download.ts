@@ -42,7 +42,10 @@ export interface FileToDownload {
   };
 }
 
-/** Of a small file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
+/**
+ * Of a small file that the list says enough of nothing is kept beside it until its turn comes, and nothing after it: there may be
+ * a million of them.
+ */
 export interface DownloadJob<F extends FileToDownload> {
   files: readonly F[];
   /** Final path on this machine. */

@@ -67,7 +67,7 @@ export interface Planner {
 
 /** MD5 takes more time than all the rest of a fetch, so it is left to objects where that does not matter. */
 const MOST_MD5_BYTES = 64 * 1024 * 1024;
-/** Every part but the last is longer. */
+/** No part but the last is shorter. */
 const MOST_PLAIN_BYTES = 1024 * 1024;
 /** A store that showed no sum of so many listed objects is asked no more. */
 const MOST_IN_VAIN = 8;

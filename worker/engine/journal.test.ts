@@ -24,7 +24,7 @@ async function write(numbers: number[]) {
 async function read() {
   const journal = await openJournal(path, record);
   await journal.close();
-  return journal.records.map(({ n }) => n);
+  return journal.takeRecords().map(({ n }) => n);
 }
 
 test("what was appended is there after it is opened again", async () => {
@@ -81,7 +81,7 @@ test("one for whose smaller self there is no room is opened as it is, and goes o
     process.on("SIGXFSZ", () => undefined);
     const { openJournal } = await import(process.argv[1]);
     const journal = await openJournal(process.argv[2], { safeParse: (data) => ({ success: true, data }) });
-    const records = [...journal.records];
+    const records = journal.takeRecords();
     await journal.compact(() => records);
     console.log(await journal.append({ n: 0 }).catch((error) => error.code));
     await journal.close();

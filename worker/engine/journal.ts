@@ -14,8 +14,8 @@ import { diskFault } from "./disk-fault.ts";
  * one follows the other they wait for each other a moment, so that thousands of small files do not cost as many.
  */
 export interface Journal<T> {
-  /** What the file held when it was opened, in order; let go of by the first `compact`, which knows better. */
-  readonly records: readonly T[];
+  /** What the file held when it was opened, in order; once, because whoever read it knows better. */
+  takeRecords(): T[];
   /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
   append(record: T): Promise<void>;
   /** As `append`, for many in one go. */
@@ -131,7 +131,6 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
       if (waiting.length === 1) chain = chain.then(flush);
     });
   const replace = async (kept: readonly T[]) => {
-    records.length = 0;
     const fresh = `${path}.new`;
     const lines = Buffer.from(kept.map(lineOf).join(""));
     if (!(await writeFresh(fresh, lines))) return;
@@ -144,7 +143,7 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     await old.close();
   };
   return {
-    records,
+    takeRecords: () => records.splice(0),
     append: (record) => add(lineOf(record)),
     appendAll: (added) => add(added.map(lineOf).join("")),
     compact: async (kept) => {

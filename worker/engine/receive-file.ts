@@ -157,7 +157,7 @@ export async function openReceiveJournal(journalPath: string): Promise<ReceiveMe
       spans.delete(name);
     } else spans.set(name, [...(spans.get(name) ?? []), { ...part, crc: Number.parseInt(crc32, 16) }]);
   };
-  for (const line of journal.records) apply(line);
+  for (const line of journal.takeRecords()) apply(line);
   const write = async (line: z.infer<typeof record>) => {
     apply(line);
     await journal.append(line);

@@ -28,7 +28,7 @@ export interface SendJob {
 /** A Create whose answer was lost began an upload that nobody knows the id of. */
 export interface LostCreate {
   key: string;
-  /** The upload that was begun afterwards, and how long before it the lost ones can have begun. */
+  /** The upload that was begun afterwards, and how long before it the lost ones can have begun; a little later than it, too. */
   uploadId: string;
   withinMs: number;
 }

@@ -87,7 +87,7 @@ const newFile = ({ key, identity, partBytes }: FileAbout): Line => ({
 export async function openSendJournal(path: string): Promise<SendJournal> {
   const journal = await openJournal(path, record);
   const files = new Map<string, Remembered>();
-  for (const line of journal.records) apply(files, line);
+  for (const line of journal.takeRecords()) apply(files, line);
   const write = async (line: Line) => {
     apply(files, line);
     await journal.append(line);

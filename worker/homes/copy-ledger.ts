@@ -57,7 +57,7 @@ export async function openCopyLedger(path: string): Promise<CopyLedger> {
     else if (record.t === "attempt") item.capture.attempt = record.attempt;
     else Object.assign(item.capture, { sentBytes: record.sentBytes, retries: record.retries });
   };
-  for (const record of journal.records) apply(record);
+  for (const record of journal.takeRecords()) apply(record);
   await journal.compact(() => [...items.values()].map((item): Line => ({ t: "take", item })));
   const write = async (record: Line) => {
     await journal.append(record);

@@ -73,7 +73,7 @@ export async function openCommandMemory(path: string): Promise<CommandMemory> {
       if (record.state === "waiting" || record.state === "running") item.ended = false;
     }
   };
-  for (const record of journal.records) apply(record);
+  for (const record of journal.takeRecords()) apply(record);
   for (const [id, item] of taken) if (item.ended && taken.size > KEPT) taken.delete(id);
   for (const item of taken.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => [...taken].flatMap(([id, item]) => linesOf(id, item)));

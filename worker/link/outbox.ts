@@ -43,13 +43,14 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
   /** Null: nothing in this folder says how far the numbers had come. */
   let through: number | null = null;
   let last = 0;
-  let lines = journal.records.length;
+  const held = journal.takeRecords();
+  let lines = held.length;
   const forget = (seq: number) => {
     through = Math.max(through ?? 0, seq);
     last = Math.max(last, seq);
     waiting = waiting.filter(({ event }) => event.seq > seq);
   };
-  for (const record of journal.records) {
+  for (const record of held) {
     if (record.t === "through") forget(record.seq);
     else if (record.event.seq > last) {
       last = record.event.seq;

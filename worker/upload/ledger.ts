@@ -127,7 +127,7 @@ export async function openLedger(
 ): Promise<Ledger> {
   const journal = await openWith(path, line);
   const books = emptyBooks();
-  for (const record of journal.records) apply(books, record);
+  for (const record of journal.takeRecords()) apply(books, record);
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
   await journal.compact(() => linesOf(books));
 

@@ -52,8 +52,10 @@ async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): P
   }
   const below = keysBelow(to);
   const keyOf = isOne ? () => keyForFile(to, from.path) : below;
-  const planned = taken.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const);
-  if (isDry(verb)) return sayPlan(verb, planned) || sayFailures(verb, failures);
+  if (isDry(verb)) {
+    const planned = taken.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const);
+    return sayPlan(verb, planned) || sayFailures(verb, failures);
+  }
   return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
     sendEntries(verb, bench, { ...ends, failures, entries: taken, keyOf }),
   );

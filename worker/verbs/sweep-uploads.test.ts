@@ -42,13 +42,14 @@ test.each([
 });
 
 test.each([
-  ["of another time", -60_000, "shared"],
-  ["of a later time", 60_000, "shared"],
-  ["of a longer name", 0, "shared and longer"],
-])("an upload %s is somebody else's", async (when, afterMs, otherKey) => {
+  ["of an earlier time", 8_000, -60_000, "shared"],
+  ["of a later time", 8_000, 60_000, "shared"],
+  ["of a later time than any lost request", 36_000_000, 600_000, "shared"],
+  ["of a longer name", 8_000, 0, "shared and longer"],
+])("an upload %s is somebody else's", async (when, withinMs, afterMs, otherKey) => {
   const key = `${when} shared`;
   const uploadId = await begin(key, 0);
   const other = await begin(otherKey === "shared" ? key : `${when} ${otherKey}`, afterMs);
-  await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
+  await sweepUploads(bench, { key, uploadId, withinMs, signal });
   expect((await leftOf(key)).toSorted()).toEqual([uploadId, other].toSorted());
 });
