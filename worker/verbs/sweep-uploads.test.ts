@@ -42,14 +42,14 @@ test.each([
 });
 
 test.each([
-  ["of an earlier time", 8_000, -60_000, "shared"],
-  ["of a later time", 8_000, 60_000, "shared"],
-  ["of a later time than any lost request", 36_000_000, 600_000, "shared"],
-  ["of a longer name", 8_000, 0, "shared and longer"],
-])("an upload %s is somebody else's", async (when, withinMs, afterMs, otherKey) => {
-  const key = `${when} shared`;
+  { what: "of an earlier time", withinMs: 8_000, afterMs: -60_000, more: "" },
+  { what: "of a later time", withinMs: 8_000, afterMs: 60_000, more: "" },
+  { what: "of a later time than any lost request", withinMs: 36_000_000, afterMs: 600_000, more: "" },
+  { what: "of a longer name", withinMs: 8_000, afterMs: 0, more: " and longer" },
+])("an upload $what is somebody else's", async ({ what, withinMs, afterMs, more }) => {
+  const key = `shared, ${what}`;
   const uploadId = await begin(key, 0);
-  const other = await begin(otherKey === "shared" ? key : `${when} ${otherKey}`, afterMs);
+  const other = await begin(`${key}${more}`, afterMs);
   await sweepUploads(bench, { key, uploadId, withinMs, signal });
   expect((await leftOf(key)).toSorted()).toEqual([uploadId, other].toSorted());
 });
