@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { FAULTS, type FaultCode } from "#protocol/fault-table.ts";
 import { ROOT } from "../stage/start-process.ts";
 
@@ -49,6 +49,13 @@ const argsOf = ({ flags, more = [], from, to }: CopyOptions): string[] => [
   to,
 ];
 
+const running = new Set<ChildProcess>();
+
+/** Ends all that run, for whoever leaves in the middle of trials. */
+export function killCopies(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
 export function startCopy(options: CopyOptions): Copy {
   const { under = [], nodeFlags = [], program } = options;
   const command = [...under, ...(/\.m?[jt]s$/.test(program) ? [process.execPath, ...nodeFlags] : []), program];
@@ -57,6 +64,8 @@ export function startCopy(options: CopyOptions): Copy {
     stdio: ["ignore", "pipe", "pipe"],
     env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", NO_COLOR: "1", NODE_ENV: "production", ...options.env },
   });
+  running.add(child);
+  child.once("close", () => running.delete(child));
   const startedAt = performance.now();
   const said: Record<string, unknown>[] = [];
   let stdout = "";

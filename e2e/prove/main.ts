@@ -40,6 +40,20 @@ interface Run {
   book: Book;
   /** Whether it is too late to begin something. */
   isOver: () => boolean;
+  stop: AbortSignal;
+}
+
+/** A signal ends the trials that are under way; what was found before is kept, and the page is written of it. */
+function listenForSignals(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(130);
+      console.log("Stopping. Press again to leave at once.");
+      controller.abort();
+    });
+  }
+  return controller.signal;
 }
 
 async function runMeasures(about: Run) {
@@ -84,7 +98,8 @@ async function main(): Promise<number> {
   const program = { path, digest: createHash("sha256").update(readFileSync(path)).digest("hex") };
   const book = openBook(program.digest, options.isFresh ? "forget" : "keep");
   const until = options.minutes === null ? Infinity : performance.now() + options.minutes * 60_000;
-  const run: Run = { options, program, book, isOver: () => performance.now() >= until };
+  const stop = listenForSignals();
+  const run: Run = { options, program, book, isOver: () => stop.aborted || performance.now() >= until, stop };
   try {
     if (options.only !== "measures") await runClasses(run);
     if (options.only !== "classes") await runMeasures(run);
@@ -98,11 +113,13 @@ async function main(): Promise<number> {
     page.classes.reduce((sum, one) => sum + one.failed, 0) +
     page.measures.filter(({ problems }) => problems.length > 0).length;
   console.log(`${trials} transfers, ${failed} not as they should be. docs/reliability.md was written.`);
+  if (stop.aborted) return 130;
   return failed === 0 ? 0 : 1;
 }
 
 try {
-  process.exitCode = await main();
+  // Trials that were stopped leave things behind that would keep the process.
+  process.exit(await main());
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 2;

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { killCopies } from "../faults/copy.ts";
 import type { FaultClass } from "../faults/fault-class.ts";
 import { createRigPool } from "../faults/rig-pool.ts";
 import { FAULT_CLASSES } from "../faults/table.ts";
@@ -8,6 +10,8 @@ import type { Book } from "./record.ts";
 
 /** Transfers per class that the bar asks for, over both directions. */
 const FULL_COUNT = 200;
+
+const PUT_AWAY_MS = 3_000;
 
 interface Job {
   readonly faultClass: FaultClass;
@@ -33,8 +37,10 @@ export async function runClasses(about: {
   book: Book;
   /** Whether it is too late to begin something. */
   isOver: () => boolean;
+  /** Ends what has begun too, which then counts for nothing. */
+  stop: AbortSignal;
 }): Promise<void> {
-  const { options, program, book, isOver } = about;
+  const { options, program, book, isOver, stop } = about;
   const nameOf = (one: { class: string; direction: string; seed: number }) =>
     `${one.class} ${one.direction} ${one.seed}`;
   const known = new Set(book.trials.map(nameOf));
@@ -52,6 +58,7 @@ export async function runClasses(about: {
       const result = await rigs.use(faultClass, (rig) =>
         runTrial(rig, { faultClass, direction, seed, scale: options.isReplay ? options.scale : "full" }),
       );
+      if (stop.aborted) return;
       done++;
       if (options.isReplay) {
         tell(result, "all");
@@ -69,9 +76,18 @@ export async function runClasses(about: {
       if (done % 100 === 0) console.log(`  ${done} of ${jobs.length} transfers`);
     }
   };
+  const stopped = new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }));
+  const all = Promise.all(Array.from({ length: Math.min(options.lanes, jobs.length) }, lane));
+  // What goes wrong because its store was taken away is nobody's news.
+  all.catch(() => undefined);
   try {
-    await Promise.all(Array.from({ length: Math.min(options.lanes, jobs.length) }, lane));
+    await Promise.race([all, stopped]);
   } finally {
+    if (stop.aborted) {
+      killCopies();
+      // Most trials are over with that, and put away what they have mounted.
+      await Promise.race([all.catch(() => undefined), pause(PUT_AWAY_MS)]);
+    }
     await rigs.close();
   }
 }
