@@ -110,6 +110,8 @@ export const LINK_FAULTS: readonly FaultClass[] = [
     arm: ({ rig, random, direction }) => {
       const afterBytes = random.whole(1, 2_000);
       rig.proxy.arm({ direction, times: random.whole(1, 2), toxic: { kind: "blackhole", afterBytes } });
+      // Those may be connections that are opened ahead and not used, or for one answer: two more, that die by any answer.
+      rig.proxy.arm({ direction, times: 2, toxic: { kind: "blackhole", afterBytes: random.whole(1, 200) } });
     },
   },
   {
