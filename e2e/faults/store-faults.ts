@@ -53,6 +53,9 @@ const LENT_KEYS = {
 const whenBegun = (scene: Scene, copy: Parameters<typeof whenAnswered>[1]) =>
   whenAnswered(scene, copy, { op: scene.direction === "up" ? "CreateMultipartUpload" : "HeadObject", count: 1 });
 
+/** Two for each connection: one in hand, one that was signed already. */
+const MOST_RANGES = 2 * 96;
+
 export const STORE_FAULTS: readonly FaultClass[] = [
   odd({ name: "r2", says: "takes equal parts only", quirks: "equal-parts", provider: "r2" }),
   odd({
@@ -135,17 +138,21 @@ export const STORE_FAULTS: readonly FaultClass[] = [
       scene.note({ refused: refused.length });
       const nameOf = ({ operation, key, partNumber }: LoggedRequest) => `${operation} ${key} ${partNumber ?? ""}`;
       const planned = Map.groupBy(scene.data, ({ op, key, partNumber }) => `${op} ${key} ${partNumber ?? ""}`);
-      // Ranges of one object cannot be told apart. What goes out where the region was told knows it, though.
-      const isSame = (one: LoggedRequest, other: LoggedRequest) =>
-        nameOf(other) === nameOf(one) &&
-        ((planned.get(nameOf(one))?.length ?? 0) <= 1 || other.connection === one.connection);
+      // Ranges of one object cannot be told apart, those of a guess that the key is one neither: of them only so many are under way.
+      const isRange = (one: LoggedRequest) => one.operation === "GetObject" && planned.get(nameOf(one))?.length !== 1;
       // Whatever is under way when the region becomes known is refused; what goes again knows it.
-      const again = refused.filter((one) =>
-        refused.some((other) => isSame(one, other) && other.atMs < one.atMs - one.durationMs),
+      const again = refused.filter(
+        (one) =>
+          !isRange(one) &&
+          refused.some((other) => nameOf(other) === nameOf(one) && other.atMs < one.atMs - one.durationMs),
       );
-      return again.length === 0
-        ? []
-        : [`${again.length} requests were refused again after the store had named the region`];
+      const ranges = refused.filter(isRange);
+      return [
+        ...(again.length === 0
+          ? []
+          : [`${again.length} requests were refused again after the store had named the region`]),
+        ...(ranges.length <= MOST_RANGES ? [] : [`${ranges.length} ranges were refused: the region was not learned`]),
+      ];
     },
   },
   {

@@ -66,7 +66,6 @@ const log = z.object({
       status: z.number(),
       receivedBytes: z.number(),
       sentBytes: z.number(),
-      connection: z.number(),
       faults: z.array(z.string()),
       headerNames: z.array(z.string()),
     }),
