@@ -49,8 +49,11 @@ const stormMs = ({ scale }: Scene) => (scale === "short" ? 1_500 : 120_000);
 
 const isLater = ({ seed }: Scene) => seed % 2 === 0;
 
-/** So many requests after it show whether more go at a time again: after two minutes of it that takes longer. */
-const enoughToGrow = ({ scale }: Scene) => (scale === "short" ? 8 : 16);
+/**
+ * So many requests after it show whether more go at a time again. After two minutes of it one goes at a time, and a second one
+ * after a second without a refusal, in which there are ten.
+ */
+const enoughToGrow = ({ scale }: Scene) => (scale === "short" ? 8 : 30);
 
 const startStorm = (scene: Scene) =>
   scene.rule({
