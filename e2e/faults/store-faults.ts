@@ -136,8 +136,9 @@ export const STORE_FAULTS: readonly FaultClass[] = [
       const log = await readLog(scene.rig.store);
       const refused = log.filter(({ status }) => status >= 400 && status !== 404);
       scene.note({ refused: refused.length });
-      const nameOf = ({ operation, key, partNumber }: LoggedRequest) => `${operation} ${key} ${partNumber ?? ""}`;
-      const planned = Map.groupBy(scene.data, ({ op, key, partNumber }) => `${op} ${key} ${partNumber ?? ""}`);
+      const nameOf = ({ operation, key, partNumber }: Pick<LoggedRequest, "operation" | "key" | "partNumber">) =>
+        `${operation} ${key} ${partNumber ?? ""}`;
+      const planned = Map.groupBy(scene.data, ({ op: operation, ...rest }) => nameOf({ operation, ...rest }));
       // Ranges of one object cannot be told apart, those of a guess that the key is one neither: of them only so many are under way.
       const isRange = (one: LoggedRequest) => one.operation === "GetObject" && planned.get(nameOf(one))?.length !== 1;
       // Whatever is under way when the region becomes known is refused; what goes again knows it.

@@ -102,7 +102,7 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
     }
   };
   const plans = await planAll(planner, job, orElse);
-  const { files, planOf } = plans;
+  const { files, planOf, isSmall } = plans;
   const counted = (file: F) => {
     const { sizeBytes, pieces } = planOf(file);
     return { path: file.key, sizeBytes, partCount: pieces.length };
@@ -118,7 +118,6 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
       await assertRoom(folder, tally.bytesTotal - staged(job, plans, memory));
     }
     job.onStart(tally);
-    const isSmall = (file: F) => plans.isSmall(file);
     await forEachFile(files, { isSmall, direction: "down" }, (file, fileIndex) =>
       orElse(file, async () => {
         const one = { key: file.key, path: job.pathOf(file), plan: planOf(file), fileIndex };
