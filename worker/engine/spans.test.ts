@@ -107,6 +107,26 @@ describe("the end of a download", () => {
     expect(span.to).toBeGreaterThan(span.received);
   });
 
+  test("gives on no more than was under way at first, however slow everything looks", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 1_000);
+    let given = 0;
+    const spans = [span];
+    // What is asked for anew brings a little and falls behind as the first one did.
+    for (let now = 1_000; now < 60_000; now += 100) {
+      for (const one of spans) one.movedAt = now;
+      const next = queue.take({ ...about, width: 96, now, rttMs: 1 });
+      if (next === null) continue;
+      given += next.to - next.from;
+      receive(next, 1, now + 1);
+      spans.push(next);
+    }
+    expect(spans.length).toBeGreaterThan(3);
+    expect(given).toBeGreaterThan(3 * MIB);
+    expect(given).toBeLessThan(2 * 6 * MIB);
+    expect(queue.wantsMore({ now: 60_000, rttMs: 1, hasRoom: () => true })).toBe(false);
+  });
+
   test("does not cut what is there before a new request could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 7 * MIB, 1_000);
