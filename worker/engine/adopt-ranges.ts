@@ -81,7 +81,10 @@ export async function followRange(engine: Engine, job: Receiving, { range, spans
     }
     const now = engine.retrier.clock.now();
     // Also of those whose turn has not come: their connection is not silent.
-    for (const span of spans) span.movedAt = now;
+    for (const span of spans) {
+      span.answeredAt ??= now;
+      span.movedAt = now;
+    }
     engine.meter.add(chunk.length);
     job.patience.progressed();
     if (used < chunk.length || (position < end && current() === null)) return "enough";

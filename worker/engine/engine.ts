@@ -15,6 +15,7 @@ import { createLinkRoom, type LinkRoom } from "./link-room.ts";
 import { createLimiter, type Limiter } from "./limiter.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createRetrier, type Retrier } from "./retry.ts";
+import { createSilences, type Silences } from "./silences.ts";
 import { createSignatures, type Signatures } from "./signatures.ts";
 import { createWire, type Exchange, type Sink, type Wire } from "./http/wire.ts";
 
@@ -35,6 +36,8 @@ export interface Engine {
   turns: Turns;
   limiter: Limiter;
   meter: Meter;
+  /** Of downloads. */
+  silences: Silences;
   signatures: Signatures;
   store: KnownStore;
   retrier: Retrier;
@@ -135,6 +138,7 @@ export function createEngine(options: EngineOptions): Engine {
     turns: createTurns(),
     limiter,
     meter,
+    silences: createSilences(clock.now),
     signatures: createSignatures(options.source, options.signerNow),
     store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
     retrier: options.retrier ?? createRetrier(clock),

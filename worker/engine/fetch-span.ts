@@ -69,6 +69,7 @@ const isStillAlone = (of: PieceSpans<Piece>): boolean => of.spans.length === 1;
 /** What is missing of a span, in one request. Ends early, without a fault, when the rest was given to another connection. */
 async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpan; lane: Lane }): Promise<void> {
   const { span, lane } = about;
+  const { clock } = engine.retrier;
   const { piece } = span.of;
   if (leftOf(span) <= 0) return;
   const length = storedLength(piece, leftOf(span));
@@ -78,6 +79,7 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
   const opening = piece.sealed === undefined ? null : openSegments(piece, span, take);
   const sink: WantedRange["sink"] = {
     head: (answer) => {
+      span.answeredAt = clock.now();
       checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
       // A piece with a sum of its own is held to that.
       if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
@@ -85,13 +87,20 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
     bytes: (chunk, leftBytes) => {
       if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
       else opening(chunk);
-      span.movedAt = engine.retrier.clock.now();
+      const now = clock.now();
+      engine.silences.ended(now - span.movedAt);
+      span.movedAt = now;
       engine.meter.add(chunk.length);
       job.patience.progressed();
       if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
       return pay(lane, chunk.length, signal);
     },
   };
+  // It was neither silent nor slow while nothing was asked for.
+  span.startedAt = clock.now();
+  span.movedAt = span.startedAt;
+  span.answeredAt = null;
+  span.before = span.received;
   const drop = new AbortController();
   span.drop = () => drop.abort();
   const signal = AbortSignal.any([job.signal, drop.signal]);

@@ -99,6 +99,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const giving = () => ({
     now: engine.retrier.clock.now(),
     rttMs: engine.wire.rttMs() ?? 0,
+    silentMs: engine.silences.longestMs(),
     hasRoom: engine.room.isFree,
   });
   const idle = createIdleLanes(engine, {

@@ -8,11 +8,12 @@ interface P {
   name: string;
   stepBytes?: number;
 }
-const about = { width: 4, now: 0, rttMs: 10, isHeld: false, isGrown: true, hasRoom: () => true };
+const about = { width: 4, now: 0, rttMs: 10, silentMs: 0, isHeld: false, isGrown: true, hasRoom: () => true };
 
 const pieces = (...lengths: number[]): P[] => lengths.map((length, index) => ({ length, name: `piece ${index}` }));
 
 function receive(span: Span<P>, bytes: number, at: number) {
+  span.answeredAt ??= span.startedAt;
   span.received += bytes;
   span.movedAt = at;
 }
@@ -101,7 +102,10 @@ describe("the end of a download", () => {
   test("leaves a connection what it can do itself before another one could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 2 * MIB, 1_000);
-    for (let idle = 0; idle < 20; idle++) queue.take({ ...about, width: 40, now: 1_000, rttMs: 200 });
+    for (let idle = 0; idle < 20; idle++) {
+      queue.take({ ...about, width: 40, now: 1_000, rttMs: 200 });
+      receive(span, 1, 1_000);
+    }
     // 2 MiB per second for a round trip and a quarter.
     expect((span.to - span.received) / MIB).toBeCloseTo(0.5, 0);
     expect(span.to).toBeGreaterThan(span.received);
@@ -124,7 +128,44 @@ describe("the end of a download", () => {
     expect(spans.length).toBeGreaterThan(3);
     expect(given).toBeGreaterThan(3 * MIB);
     expect(given).toBeLessThan(2 * 6 * MIB);
-    expect(queue.wantsMore({ now: 60_000, rttMs: 1, hasRoom: () => true })).toBe(false);
+    expect(queue.wantsMore({ now: 60_000, rttMs: 1, silentMs: 0, hasRoom: () => true })).toBe(false);
+  });
+
+  test("cuts no connection short twice that brought nothing in between", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 1_000);
+    expect(queue.take({ ...about, now: 1_000 })).not.toBeNull();
+    expect(queue.take({ ...about, now: 1_010 })).toBeNull();
+    receive(span, 1, 1_020);
+    expect(queue.take({ ...about, now: 1_020 })).not.toBeNull();
+  });
+
+  test("takes no connection for slow because the store let it wait for its answer", () => {
+    const { queue, span } = alone(8 * MIB);
+    span.answeredAt = 9_000;
+    receive(span, 2 * MIB, 9_001);
+    expect(queue.take({ ...about, now: 9_001 })).toBeNull();
+    // 40 MB more each second: the rest is there in 30 ms.
+    receive(span, 5 * MIB, 9_120);
+    expect(queue.take({ ...about, now: 9_120, rttMs: 12 })).toBeNull();
+  });
+
+  test("nor because of what an earlier request brought, in however long a time", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, MIB, 60_000);
+    Object.assign(span, { startedAt: 60_000, answeredAt: null, before: MIB });
+    expect(queue.take({ ...about, now: 60_050 })).toBeNull();
+    receive(span, 6 * MIB, 60_110);
+    expect(queue.take({ ...about, now: 60_110 })).toBeNull();
+    expect(queue.take({ ...about, now: 61_000 })).not.toBeNull();
+  });
+
+  test("and takes one for slow that is, however much an earlier request brought", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 7.5 * MIB, 100);
+    Object.assign(span, { startedAt: 100, answeredAt: null, before: 7.5 * MIB });
+    receive(span, 1_000, 200);
+    expect(queue.take({ ...about, now: 200 })).not.toBeNull();
   });
 
   test("does not cut what is there before a new request could bring it", () => {
@@ -197,6 +238,25 @@ describe("the end of a download", () => {
     expect(rest?.to).toBe(2 * MIB);
     expect(span.to).toBe(MIB + 1);
     expect(drops).toBe(1);
+  });
+
+  test("tries one in the place of many silent ones, and more when it brings something", () => {
+    const queue = createSpanQueue(pieces(2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB, 2 * MIB));
+    const silent = Array.from({ length: 5 }, () => queue.take(about));
+    expect(silent).not.toContain(null);
+    const first = queue.take({ ...about, now: 2_000 });
+    expect(first).not.toBeNull();
+    expect(queue.take({ ...about, now: 2_000 })).toBeNull();
+    if (first !== null) receive(first, 2 * MIB, 2_100);
+    expect(queue.take({ ...about, now: 2_100 })).not.toBeNull();
+    expect(queue.take({ ...about, now: 2_100 })).not.toBeNull();
+    expect(queue.take({ ...about, now: 2_100 })).toBeNull();
+  });
+
+  test("waits three times as long as others of late, that were silent and went on", () => {
+    const { queue } = alone(2 * MIB);
+    expect(queue.take({ ...about, now: 2_900, silentMs: 1_000 })).toBeNull();
+    expect(queue.take({ ...about, now: 3_100, silentMs: 1_000 })).not.toBeNull();
   });
 
   test("waits longer each time for a range that was taken over before, because then the link itself may be silent", () => {

@@ -1,4 +1,5 @@
 import { combineCrc32, sumToHex } from "#storage/combine-crc32.ts";
+import { createReplacements } from "./replacements.ts";
 
 /**
  * How the pieces of a download are cut into requests. A piece (what has a checksum) is fetched in one or more spans, each
@@ -22,7 +23,14 @@ export interface Span<P> {
   to: number;
   received: number;
   crc: number;
+  /** When the request that is under way for it was made. */
   startedAt: number;
+  /** When the answer to it began; null before. */
+  answeredAt: number | null;
+  /** Of what was received, the bytes that earlier requests brought. */
+  before: number;
+  /** What had been received of it when it was cut short the last time. */
+  cutWith: number | null;
   movedAt: number;
   /** How often its bytes were taken from a connection that had fallen silent. */
   readonly takeovers: number;
@@ -43,6 +51,8 @@ export interface PieceSpans<P> {
 interface Giving {
   now: number;
   rttMs: number;
+  /** How long others were silent of late, and went on. */
+  silentMs: number;
   isGrown: boolean;
   /** A handshake just now met no queue. Asked only where that matters. */
   hasRoom(): boolean;
@@ -90,6 +100,8 @@ const SPANS_PER_CONNECTION = 1.25;
 /** A connection that brought nothing for this long is taken for dead while others stand idle. */
 const SILENT_MS = 1_500;
 const SILENT_ROUND_TRIPS = 6;
+/** And not, where others were nearly as long silent and went on. */
+const LONGER_THAN_OTHERS = 3;
 
 /** Bytes of a piece that are in the file from an earlier life of the process; `from` the start of the piece. */
 export interface KnownSpan {
@@ -113,7 +125,8 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
 
   const begin = (of: PieceSpans<P>, range: { from: number; to: number; now: number; takeovers: number }): Span<P> => {
     const { from, to, now, takeovers } = range;
-    const span: Span<P> = { of, from, to, received: 0, crc: 0, startedAt: now, movedAt: now, takeovers, drop: null };
+    const clock = { startedAt: now, answeredAt: null, before: 0, cutWith: null, movedAt: now };
+    const span: Span<P> = { of, from, to, received: 0, crc: 0, ...clock, takeovers, drop: null };
     of.spans.push(span);
     active.add(span);
     return span;
@@ -153,9 +166,13 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
     for (const span of active) {
       const left = leftOf(span);
-      // One that has not begun says nothing of its rate.
-      if (span.received === 0 || left < 2 * LEAST_SPLIT_BYTES) continue;
-      const leftMs = (left * Math.max(1, now - span.startedAt)) / span.received;
+      const { answeredAt, before, received, startedAt } = span;
+      // One that has only just begun says nothing of its rate.
+      if (received === before || received === span.cutWith || left < 2 * LEAST_SPLIT_BYTES) continue;
+      if (answeredAt === null || now - answeredAt < LEAST_GAIN_MS) continue;
+      // Nor does it, how long a busy store let it wait for its answer.
+      const ownMs = now - Math.max(startedAt, answeredAt - 2 * rttMs);
+      const leftMs = (left * ownMs) / (received - before);
       if (leftMs <= longestMs) continue;
       const cut = cutOf(span, { leftMs, rttMs });
       if (cut >= span.to) continue;
@@ -170,12 +187,16 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     const isHeldDown = isSettled && leftOf(span) * rttMs <= FIRST_WINDOW_BYTES * longestMs;
     return isHeldDown && hasRoom() ? slowest : null;
   };
+  const replacements = createReplacements<Span<P>>((span) => span.received > 0 || !active.has(span));
   const split = (about: Giving): Span<P> | null => {
-    const { now, rttMs } = about;
-    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs);
+    const { now, rttMs, silentMs } = about;
+    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs, LONGER_THAN_OTHERS * silentMs);
     for (const span of active) {
+      if (leftOf(span) <= 0) continue;
       // Twice as long each time: while the link itself is down, everything is silent.
-      if (leftOf(span) > 0 && now - span.movedAt > silentFromMs * 2 ** span.takeovers) return takeOver(span, now);
+      if (now - span.movedAt <= silentFromMs * 2 ** span.takeovers) continue;
+      replacements.failed(span);
+      if (replacements.mayAsk({ now, soonMs: silentFromMs })) return takeOver(span, now);
     }
     const slowest = slowestOf(about);
     if (slowest === null) return null;
@@ -184,6 +205,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     if (givableBytes === Infinity) givableBytes = [...active].reduce((sum, one) => sum + leftOf(one), 0);
     givableBytes -= to - cut;
     span.to = cut;
+    span.cutWith = span.received;
     return begin(span.of, { from: cut, to, now, takeovers: 0 });
   };
   const takeOver = (span: Span<P>, now: number): Span<P> => {
@@ -191,7 +213,9 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     const at = span.from + span.received;
     span.to = at;
     span.drop?.();
-    return begin(of, { from: at, to, now, takeovers: takeovers + 1 });
+    const next = begin(of, { from: at, to, now, takeovers: takeovers + 1 });
+    replacements.asked(next, now);
+    return next;
   };
   return {
     get isDone() {
@@ -257,6 +281,9 @@ function beginPiece<P extends { length: number }>(piece: P, known: readonly Know
       received: length,
       crc,
       startedAt: 0,
+      answeredAt: null,
+      before: 0,
+      cutWith: null,
       movedAt: 0,
       takeovers: 0,
       drop: null,

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { createSilences } from "./silences.ts";
+
+test("the longest counts, and half as much every ten seconds", () => {
+  let now = 0;
+  const silences = createSilences(() => now);
+  expect(silences.longestMs()).toBe(0);
+  silences.ended(50);
+  expect(silences.longestMs()).toBe(0);
+  silences.ended(2_000);
+  silences.ended(1_000);
+  expect(silences.longestMs()).toBe(2_000);
+  now = 10_000;
+  expect(silences.longestMs()).toBe(1_000);
+  silences.ended(1_200);
+  expect(silences.longestMs()).toBe(1_200);
+});
