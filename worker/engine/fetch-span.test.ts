@@ -26,12 +26,20 @@ beforeAll(async () => {
 afterEach(() => store.disarm());
 afterAll(() => store.close());
 
-async function fetchAll() {
-  const giving = { now: 0, rttMs: 0, silentMs: 0, isGrown: true, hasRoom: () => true, width: 1, isHeld: false };
+async function fetchAll(engine = store.engine()) {
+  const giving = {
+    now: systemClock.now(),
+    rttMs: 0,
+    silentMs: 0,
+    isGrown: true,
+    hasRoom: () => true,
+    width: 1,
+    isHeld: false,
+  };
   const span = createSpanQueue([piece]).take(giving);
   if (span === null) throw new Error("a span was expected");
   const file = Buffer.alloc(content.length);
-  const retries: { atMs: number; received: number }[] = [];
+  const retries: { atMs: number; received: number; answeredAt: number | null; sinceMs: number }[] = [];
   const job: Receiving = {
     fd: file,
     path: "memory",
@@ -44,9 +52,11 @@ async function fetchAll() {
     onDone: () => Promise.resolve(),
     onPartly: () => Promise.resolve(),
     onWrong: () => Promise.resolve(),
-    onRetry: () => void retries.push({ atMs: systemClock.now(), received: span.received }),
+    onRetry: () => {
+      const { received, answeredAt, movedAt, startedAt } = span;
+      retries.push({ atMs: systemClock.now(), received, answeredAt, sinceMs: startedAt - movedAt });
+    },
   };
-  const engine = store.engine();
   await fetchSpan(engine, job, span);
   expect(file.equals(content)).toBe(true);
   return { span, retries, engine };
@@ -68,8 +78,24 @@ test("each request of a range has a clock of its own, and what others brought is
   expect(span.movedAt).toBeGreaterThanOrEqual(span.answeredAt ?? Infinity);
 });
 
+test("who is still without an answer has none, and is not silent, although an earlier request had one", async () => {
+  const cut = { kind: "truncate", afterBytes: 1_000_000, framing: "length" };
+  await store.arm({ op: "GetObject", attempt: 1, action: cut });
+  await store.arm({ op: "GetObject", attempt: 2, action: { kind: "error", status: 503, code: "SlowDown" } });
+  const { retries } = await fetchAll();
+  expect(retries.map(({ answeredAt }) => answeredAt !== null)).toEqual([true, false]);
+  expect(retries.at(-1)?.sinceMs).toBeLessThanOrEqual(0);
+});
+
+test("what a connection rests for a limit is no silence", async () => {
+  const engine = store.engine({ limit: 2_000_000 });
+  await fetchAll(engine);
+  expect(engine.silences.longestMs()).toBe(0);
+});
+
 test("how long a connection was silent before it went on is remembered", async () => {
   await store.arm({ op: "GetObject", times: 1, action: { kind: "delay", ms: 600 } });
   const { engine } = await fetchAll();
   expect(engine.silences.longestMs()).toBeGreaterThan(300);
+  expect(engine.silences.longestMs()).toBeLessThan(2_900);
 });

@@ -93,7 +93,8 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
       engine.meter.add(chunk.length);
       job.patience.progressed();
       if (leftOf(span) <= 0 && leftBytes > 0) return "enough";
-      return pay(lane, chunk.length, signal);
+      // What it rests for a limit is no silence.
+      return pay(lane, chunk.length, signal)?.then(() => void (span.movedAt = clock.now()));
     },
   };
   // It was neither silent nor slow while nothing was asked for.

@@ -4,21 +4,20 @@
  * tried, and others follow when it was right.
  */
 export interface Replacements<S> {
-  /** Another one may be asked for. `soonMs`: what comes within that was right. */
+  /** Another one may be asked for. `soonMs`: what is answered within that was right; what is not in twice that was not. */
   mayAsk(about: { now: number; soonMs: number }): boolean;
   asked(span: S, now: number): void;
-  /** It is silent itself. */
-  failed(span: S): void;
 }
 
-/** `hasBrought`: of one that was asked for, whether anything came. */
-export function createReplacements<S>(hasBrought: (span: S) => boolean): Replacements<S> {
+/** `answeredAt`: of one that was asked for; null while no answer began. */
+export function createReplacements<S>(answeredAt: (span: S) => number | null): Replacements<S> {
   const unproven = new Map<S, number>();
   let most = 1;
   const look = (now: number, soonMs: number) => {
     for (const [span, askedAt] of unproven) {
-      if (!hasBrought(span)) continue;
-      most = now - askedAt <= soonMs ? most + 1 : 1;
+      const at = answeredAt(span);
+      if (at === null && now - askedAt <= 2 * soonMs) continue;
+      most = at !== null && at - askedAt <= soonMs ? most + 1 : 1;
       unproven.delete(span);
     }
   };
@@ -28,8 +27,5 @@ export function createReplacements<S>(hasBrought: (span: S) => boolean): Replace
       return unproven.size < most;
     },
     asked: (span, now) => void unproven.set(span, now),
-    failed: (span) => {
-      if (unproven.delete(span)) most = 1;
-    },
   };
 }

@@ -15,3 +15,9 @@ test("the longest counts, and half as much every ten seconds", () => {
   silences.ended(1_200);
   expect(silences.longestMs()).toBe(1_200);
 });
+
+test("an outage says nothing of the next silence", () => {
+  const silences = createSilences(() => 0);
+  silences.ended(60_000);
+  expect(silences.longestMs()).toBe(3_000);
+});

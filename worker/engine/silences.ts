@@ -12,6 +12,8 @@ export interface Silences {
 const HALF_LIFE_MS = 10_000;
 /** What is shorter tells nothing, and every read asks. */
 const LEAST_MS = 100;
+/** What is longer was an outage, or the machine slept: that says nothing of the next. */
+const MOST_MS = 3_000;
 
 export function createSilences(now: () => number): Silences {
   let longest = 0;
@@ -20,7 +22,7 @@ export function createSilences(now: () => number): Silences {
   return {
     ended: (silentMs) => {
       if (silentMs < LEAST_MS || silentMs <= longestMs()) return;
-      longest = silentMs;
+      longest = Math.min(silentMs, MOST_MS);
       at = now();
     },
     longestMs,

@@ -102,42 +102,63 @@ describe("the end of a download", () => {
   test("leaves a connection what it can do itself before another one could bring it", () => {
     const { queue, span } = alone(8 * MIB);
     receive(span, 2 * MIB, 1_000);
-    for (let idle = 0; idle < 20; idle++) {
-      queue.take({ ...about, width: 40, now: 1_000, rttMs: 200 });
-      receive(span, 1, 1_000);
-    }
+    for (let idle = 0; idle < 20; idle++) queue.take({ ...about, width: 40, now: 1_000, rttMs: 200 });
     // 2 MiB per second for a round trip and a quarter.
     expect((span.to - span.received) / MIB).toBeCloseTo(0.5, 0);
     expect(span.to).toBeGreaterThan(span.received);
   });
 
-  test("gives on no more than was under way at first, however slow everything looks", () => {
-    const { queue, span } = alone(8 * MIB);
-    receive(span, 2 * MIB, 1_000);
-    let given = 0;
-    const spans = [span];
-    // What is asked for anew brings a little and falls behind as the first one did.
-    for (let now = 1_000; now < 60_000; now += 100) {
-      for (const one of spans) one.movedAt = now;
-      const next = queue.take({ ...about, width: 96, now, rttMs: 1 });
-      if (next === null) continue;
-      given += next.to - next.from;
-      receive(next, 1, now + 1);
-      spans.push(next);
-    }
-    expect(spans.length).toBeGreaterThan(3);
-    expect(given).toBeGreaterThan(3 * MIB);
-    expect(given).toBeLessThan(2 * 6 * MIB);
-    expect(queue.wantsMore({ now: 60_000, rttMs: 1, silentMs: 0, hasRoom: () => true })).toBe(false);
+  describe("in all no more is given on than twice what was under way at first, however slow everything looks", () => {
+    /** Every connection brings a byte each 100 ms, and one looks for something to do. */
+    const giveAll = (queue: ReturnType<typeof alone>["queue"], first: Span<P>, fromMs: number) => {
+      const spans = [first];
+      let given = 0;
+      for (let now = fromMs; now < fromMs + 60_000; now += 100) {
+        for (const one of spans) receive(one, 1, now);
+        const next = queue.take({ ...about, width: 96, now, rttMs: 1 });
+        if (next === null) continue;
+        given += next.to - next.from;
+        spans.push(next);
+      }
+      return given;
+    };
+
+    test("and then nobody is wanted any more", () => {
+      const { queue, span } = alone(8 * MIB);
+      receive(span, 2 * MIB, 1_000);
+      const given = giveAll(queue, span, 1_000);
+      expect(given / (6 * MIB)).toBeGreaterThan(1.9);
+      expect(given / (6 * MIB)).toBeLessThan(2.5);
+      expect(queue.wantsMore({ now: 61_000, rttMs: 1, silentMs: 0, hasRoom: () => true })).toBe(false);
+    });
+
+    test("and anew when a piece has to come again", () => {
+      const { queue, span } = alone(8 * MIB);
+      receive(span, 2 * MIB, 1_000);
+      giveAll(queue, span, 1_000);
+      queue.startOver(span.of);
+      const again = queue.take({ ...about, width: 1, now: 70_000 });
+      if (again === null) throw new Error("a span was expected");
+      receive(again, 2 * MIB, 71_000);
+      expect(giveAll(queue, again, 71_000) / (6 * MIB)).toBeGreaterThan(1.9);
+    });
   });
 
-  test("cuts no connection short twice that brought nothing in between", () => {
+  test("cuts no connection to a near store short twice that brought nothing in between", () => {
     const { queue, span } = alone(8 * MIB);
+    const near = { ...about, rttMs: 1 };
     receive(span, 2 * MIB, 1_000);
-    expect(queue.take({ ...about, now: 1_000 })).not.toBeNull();
-    expect(queue.take({ ...about, now: 1_010 })).toBeNull();
+    expect(queue.take({ ...near, now: 1_000 })).not.toBeNull();
+    expect(queue.take({ ...near, now: 1_010 })).toBeNull();
     receive(span, 1, 1_020);
-    expect(queue.take({ ...about, now: 1_020 })).not.toBeNull();
+    expect(queue.take({ ...near, now: 1_020 })).not.toBeNull();
+  });
+
+  test("nor one that was answered and has brought nothing of it", () => {
+    const { queue, span } = alone(8 * MIB);
+    receive(span, 2 * MIB, 100);
+    Object.assign(span, { startedAt: 100, answeredAt: 200, before: 2 * MIB, movedAt: 200 });
+    expect(queue.take({ ...about, now: 1_000 })).toBeNull();
   });
 
   test("takes no connection for slow because the store let it wait for its answer", () => {
@@ -247,10 +268,21 @@ describe("the end of a download", () => {
     const first = queue.take({ ...about, now: 2_000 });
     expect(first).not.toBeNull();
     expect(queue.take({ ...about, now: 2_000 })).toBeNull();
+    expect(queue.take({ ...about, now: 2_050 })).toBeNull();
     if (first !== null) receive(first, 2 * MIB, 2_100);
     expect(queue.take({ ...about, now: 2_100 })).not.toBeNull();
     expect(queue.take({ ...about, now: 2_100 })).not.toBeNull();
     expect(queue.take({ ...about, now: 2_100 })).toBeNull();
+  });
+
+  test("cuts none of them short instead, whatever they have brought before", () => {
+    const queue = createSpanQueue(pieces(2 * MIB, 2 * MIB, 2 * MIB));
+    for (let index = 0; index < 3; index++) {
+      const span = queue.take(about);
+      if (span !== null) receive(span, 1_000, 100);
+    }
+    expect(queue.take({ ...about, now: 2_000 })?.from).toBe(1_000);
+    expect(queue.take({ ...about, now: 2_000 })).toBeNull();
   });
 
   test("waits three times as long as others of late, that were silent and went on", () => {

@@ -8,8 +8,7 @@ import { createReplacements } from "./replacements.ts";
  * the slowest connection still has to do is given to an idle one, or all of it when that connection has fallen silent.
  * Where a bandwidth limit is what holds them all (`isHeld`), that would bring nothing sooner, and throw away what is in
  * the buffers of the connection that is cut short: bytes that the limited link carries twice. On a machine that
- * is short of processors rates say nothing, and connections would be cut short again and again: in all no more is given on
- * than was under way when the last was handed out (links of all kinds need 0.2 to 0.4 of that).
+ * is short of processors rates say nothing, and connections would be cut short again and again: what is given on has a bound.
  *
  * What is fetched in steps (`stepBytes` of a piece) is cut between two of them, and counts as received step by step.
  *
@@ -100,6 +99,11 @@ const SPANS_PER_CONNECTION = 1.25;
 /** A connection that brought nothing for this long is taken for dead while others stand idle. */
 const SILENT_MS = 1_500;
 const SILENT_ROUND_TRIPS = 6;
+/**
+ * In all so many times what was under way at first is given on. A large file needs 0.2 to 0.4 of it; one that has fewer spans
+ * than there are connections, once only to give each of them its share.
+ */
+const MOST_GIVEN = 2;
 /** And not, where others were nearly as long silent and went on. */
 const LONGER_THAN_OTHERS = 3;
 
@@ -162,14 +166,19 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   const slowestOf = (about: Giving) => {
     const { now, rttMs, isGrown, hasRoom } = about;
     if (givableBytes <= 0) return null;
+    const silentFromMs = silentFrom(about);
     let slowest: { span: Span<P>; cut: number } | null = null;
     let longestMs = LEAST_GAIN_MS + WORTH_ROUND_TRIPS * rttMs;
     for (const span of active) {
       const left = leftOf(span);
       const { answeredAt, before, received, startedAt } = span;
       // One that has only just begun says nothing of its rate.
-      if (received === before || received === span.cutWith || left < 2 * LEAST_SPLIT_BYTES) continue;
+      if (received === before || left < 2 * LEAST_SPLIT_BYTES) continue;
+      // From afar it is a round trip until something comes, and that long others would stand idle.
+      if (rttMs < FAR_MS && received === span.cutWith) continue;
       if (answeredAt === null || now - answeredAt < LEAST_GAIN_MS) continue;
+      // Of those that are silent one is tried, and all of it.
+      if (now - span.movedAt > silentFromMs) continue;
       // Nor does it, how long a busy store let it wait for its answer.
       const ownMs = now - Math.max(startedAt, answeredAt - 2 * rttMs);
       const leftMs = (left * ownMs) / (received - before);
@@ -187,22 +196,21 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     const isHeldDown = isSettled && leftOf(span) * rttMs <= FIRST_WINDOW_BYTES * longestMs;
     return isHeldDown && hasRoom() ? slowest : null;
   };
-  const replacements = createReplacements<Span<P>>((span) => span.received > 0 || !active.has(span));
+  const replacements = createReplacements<Span<P>>(({ answeredAt }) => answeredAt);
   const split = (about: Giving): Span<P> | null => {
-    const { now, rttMs, silentMs } = about;
-    const silentFromMs = Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs, LONGER_THAN_OTHERS * silentMs);
+    const { now } = about;
+    const silentFromMs = silentFrom(about);
     for (const span of active) {
       if (leftOf(span) <= 0) continue;
       // Twice as long each time: while the link itself is down, everything is silent.
       if (now - span.movedAt <= silentFromMs * 2 ** span.takeovers) continue;
-      replacements.failed(span);
       if (replacements.mayAsk({ now, soonMs: silentFromMs })) return takeOver(span, now);
     }
     const slowest = slowestOf(about);
     if (slowest === null) return null;
     const { span, cut } = slowest;
     const { to } = span;
-    if (givableBytes === Infinity) givableBytes = [...active].reduce((sum, one) => sum + leftOf(one), 0);
+    if (givableBytes === Infinity) givableBytes = MOST_GIVEN * [...active].reduce((sum, one) => sum + leftOf(one), 0);
     givableBytes -= to - cut;
     span.to = cut;
     span.cutWith = span.received;
@@ -262,6 +270,10 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
           "00000000",
         ),
   };
+}
+
+function silentFrom({ rttMs, silentMs }: Pick<Giving, "rttMs" | "silentMs">): number {
+  return Math.max(SILENT_MS, SILENT_ROUND_TRIPS * rttMs, LONGER_THAN_OTHERS * silentMs);
 }
 
 /** Bytes of it still to come. */
