@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundleProgram } from "./bundle.ts";
 import { createRigPool, type RigPool } from "./rig-pool.ts";
 import { FAULT_CLASSES } from "./table.ts";
-import { runTrial, type TrialResult } from "./trial.ts";
+import { NOTHING_SHOWN, runTrial, type TrialResult } from "./trial.ts";
 
 /**
  * Every class of faults a few times, with short waits. The full counts: `npm run prove`. What failed is told with the
@@ -37,8 +37,13 @@ describe.concurrent("a transfer is right, or says in one sentence why not, when"
   test.for(cases)("$title", async ({ faultClass, direction }) => {
     await rigs.use(faultClass, async (rig) => {
       const problems: string[] = [];
-      for (const seed of SEEDS)
-        problems.push(...told(await runTrial(rig, { faultClass, direction, seed, scale: "short" })));
+      for (const seed of SEEDS) {
+        const trial = () => runTrial(rig, { faultClass, direction, seed, scale: "short" });
+        const result = await trial();
+        // Its transfer has a second in which it is disturbed; what was over before is made once more.
+        const isShown = result.problems.join() !== NOTHING_SHOWN;
+        problems.push(...told(isShown ? result : await trial()));
+      }
       expect(problems).toEqual([]);
     });
   });

@@ -48,6 +48,8 @@ const BASE_MS = 30_000;
 /** What a failed transfer may need beyond the watchdog. */
 const GRACE_MS = 10_000;
 const OLD = Buffer.from("what lay there before");
+/** The problem of a trial that was over before anything could go wrong, on a machine that stood still for a moment. */
+export const NOTHING_SHOWN = "nothing went wrong, so nothing was shown";
 const OLD_SUM = createHash("sha256").update(OLD).digest("hex");
 
 export const stallMsOf = (scale: Scene["scale"]): number => (scale === "short" ? 1_000 : 3_000);
@@ -154,7 +156,7 @@ export async function runTrial(rig: Rig, trial: Trial): Promise<TrialResult> {
 
   const faults = (await readFaults(rig.store)).reduce((sum, { fired }) => sum + fired, 0) + rig.proxy.seen().hits;
   const log = await readLog(rig.store);
-  if (faults === 0 && one.uncounted === undefined) problems.push("nothing went wrong, so nothing was shown");
+  if (faults === 0 && one.uncounted === undefined) problems.push(NOTHING_SHOWN);
   if (ending !== "hang") problems.push(...((await one.check?.(scene, ending)) ?? []));
   await clearFaults(rig.store);
   await setClock(rig.store, 0);
