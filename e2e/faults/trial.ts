@@ -48,9 +48,9 @@ const BASE_MS = 30_000;
 /** What a failed transfer may need beyond the watchdog. */
 const GRACE_MS = 10_000;
 const OLD = Buffer.from("what lay there before");
+const OLD_SUM = createHash("sha256").update(OLD).digest("hex");
 /** The problem of a trial that was over before anything could go wrong, on a machine that stood still for a moment. */
 export const NOTHING_SHOWN = "nothing went wrong, so nothing was shown";
-const OLD_SUM = createHash("sha256").update(OLD).digest("hex");
 
 export const stallMsOf = (scale: Scene["scale"]): number => (scale === "short" ? 1_000 : 3_000);
 const retryForMs = (scale: Scene["scale"]) => (scale === "short" ? 15_000 : 120_000);

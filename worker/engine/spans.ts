@@ -99,13 +99,13 @@ const SPANS_PER_CONNECTION = 1.25;
 /** A connection that brought nothing for this long is taken for dead while others stand idle. */
 const SILENT_MS = 1_500;
 const SILENT_ROUND_TRIPS = 6;
+/** And not, where others were nearly as long silent and went on. */
+const LONGER_THAN_OTHERS = 3;
 /**
  * In all so many times what was under way at first is given on. A large file needs 0.2 to 0.4 of it; one that has fewer spans
  * than there are connections, once only to give each of them its share.
  */
 const MOST_GIVEN = 2;
-/** And not, where others were nearly as long silent and went on. */
-const LONGER_THAN_OTHERS = 3;
 
 /** Bytes of a piece that are in the file from an earlier life of the process; `from` the start of the piece. */
 export interface KnownSpan {
@@ -128,9 +128,7 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   let givableBytes = Infinity;
 
   const begin = (of: PieceSpans<P>, range: { from: number; to: number; now: number; takeovers: number }): Span<P> => {
-    const { from, to, now, takeovers } = range;
-    const clock = { startedAt: now, answeredAt: null, before: 0, cutWith: null, movedAt: now };
-    const span: Span<P> = { of, from, to, received: 0, crc: 0, ...clock, takeovers, drop: null };
+    const span = spanOf(of, range);
     of.spans.push(span);
     active.add(span);
     return span;
@@ -174,12 +172,12 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
       const { answeredAt, before, received, startedAt } = span;
       // One that has only just begun says nothing of its rate.
       if (received === before || left < 2 * LEAST_SPLIT_BYTES) continue;
-      // From afar it is a round trip until something comes, and that long others would stand idle.
-      if (rttMs < FAR_MS && received === span.cutWith) continue;
       if (answeredAt === null || now - answeredAt < LEAST_GAIN_MS) continue;
+      // Nor one that brought nothing since it was cut; from afar that is a round trip, and that long others would stand idle.
+      if (rttMs < FAR_MS && received === span.cutWith) continue;
       // Of those that are silent one is tried, and all of it.
       if (now - span.movedAt > silentFromMs) continue;
-      // Nor does it, how long a busy store let it wait for its answer.
+      // How long a busy store let it wait for its answer is not its rate.
       const ownMs = now - Math.max(startedAt, answeredAt - 2 * rttMs);
       const leftMs = (left * ownMs) / (received - before);
       if (leftMs <= longestMs) continue;
@@ -200,12 +198,10 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
   const split = (about: Giving): Span<P> | null => {
     const { now } = about;
     const silentFromMs = silentFrom(about);
-    for (const span of active) {
-      if (leftOf(span) <= 0) continue;
-      // Twice as long each time: while the link itself is down, everything is silent.
-      if (now - span.movedAt <= silentFromMs * 2 ** span.takeovers) continue;
-      if (replacements.mayAsk({ now, soonMs: silentFromMs })) return takeOver(span, now);
-    }
+    // Twice as long each time: while the link itself is down, everything is silent.
+    const isSilent = (span: Span<P>) => leftOf(span) > 0 && now - span.movedAt > silentFromMs * 2 ** span.takeovers;
+    const silent = active.values().find(isSilent);
+    if (silent !== undefined && replacements.mayAsk({ now, soonMs: silentFromMs })) return takeOver(silent, now);
     const slowest = slowestOf(about);
     if (slowest === null) return null;
     const { span, cut } = slowest;
@@ -279,27 +275,21 @@ function silentFrom({ rttMs, silentMs }: Pick<Giving, "rttMs" | "silentMs">): nu
 /** Bytes of it still to come. */
 export const leftOf = ({ from, to, received }: Span<unknown>): number => to - from - received;
 
+function spanOf<P>(
+  of: PieceSpans<P>,
+  { from, to, now, takeovers }: { from: number; to: number; now: number; takeovers: number },
+): Span<P> {
+  const clock = { startedAt: now, answeredAt: null, before: 0, cutWith: null, movedAt: now };
+  return { of, from, to, received: 0, crc: 0, ...clock, takeovers, drop: null };
+}
+
 function beginPiece<P extends { length: number }>(piece: P, known: readonly KnownSpan[]): PieceSpans<P> {
   const begun: PieceSpans<P> = { piece, length: piece.length, spans: [], gaps: [], mismatches: 0 };
   let at = 0;
   for (const { from, length, crc } of known) {
     if (from > at) begun.gaps.push({ from: at, to: from });
     at = from + length;
-    const to = at;
-    begun.spans.push({
-      of: begun,
-      from,
-      to,
-      received: length,
-      crc,
-      startedAt: 0,
-      answeredAt: null,
-      before: 0,
-      cutWith: null,
-      movedAt: 0,
-      takeovers: 0,
-      drop: null,
-    });
+    begun.spans.push({ ...spanOf(begun, { from, to: at, now: 0, takeovers: 0 }), received: length, crc });
   }
   if (at < piece.length) begun.gaps.push({ from: at, to: piece.length });
   return begun;
