@@ -30,17 +30,25 @@ interface Line {
   still?: readonly [fromMs: number, toMs: number];
 }
 
+interface Sailed {
+  ends: number[];
+  paces: number[];
+  longestRttMs: number;
+  mostAtOnce: number;
+  handshakes: number;
+  /** When the first one's socket was asked what it knows, ms. */
+  askedAt: number[];
+}
+
 /**
  * Connections over one link with one queue, as fluids: each has so much under way as its window allows, and the queue makes
  * all round trips longer. Returns when each of them was through, in ms, and the most bytes that were given in one moment.
  */
-async function sail(
-  line: Line,
-  windows: readonly number[],
-): Promise<{ ends: number[]; paces: number[]; longestRttMs: number; mostAtOnce: number; handshakes: number }> {
+async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
   const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false, isDeaf = false, still = [0, 0] } = line;
   let queue = 0;
   let handshakes = 0;
+  const askedAt: number[] = [];
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
   const convoy: Convoy = createConvoy({
     clock,
@@ -64,6 +72,7 @@ async function sail(
     endMs: 0,
     place: convoy.join(PART_BYTES),
   }));
+  const startedAt = performance.now();
   if (isPaced) {
     for (const ship of ships) {
       ship.place.begins({
@@ -71,7 +80,10 @@ async function sail(
           ship.pace = isFree || isDeaf ? Infinity : bytesPerSecond;
           return !isDeaf;
         },
-        told: () => ({ ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs(), leastRttMs }),
+        told: () => {
+          if (ship === ships[0]) askedAt.push(performance.now() - startedAt);
+          return { ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs(), leastRttMs };
+        },
       });
     }
   }
@@ -92,7 +104,6 @@ async function sail(
   };
   let longestRttMs = 0;
   let mostAtOnce = 0;
-  const startedAt = performance.now();
   while (ships.some(({ endMs }) => endMs === 0)) {
     let into = 0;
     const atMs = performance.now() - startedAt;
@@ -118,7 +129,7 @@ async function sail(
     }
   }
   const [ends, paces] = [ships.map(({ endMs }) => endMs), ships.map(({ pace }) => pace)];
-  return { ends, paces, longestRttMs, mostAtOnce, handshakes };
+  return { ends, paces, longestRttMs, mostAtOnce, handshakes, askedAt };
 }
 
 /** As a lost packet in the first second leaves them. */
@@ -156,6 +167,24 @@ test.each([1_500, 1_600, 1_700, 1_800, 1_900, 2_000])(
     expect(Math.max(...ends)).toBeLessThan(straight + 1_000);
   },
 );
+
+test("what the link carries is not taken for less because one look saw less", async () => {
+  const line: Line = { ...LINE, isPaced: true };
+  const straight = Math.max(...(await sail(line, UNEQUAL)).ends);
+  const later: number[] = [];
+  for (let fromMs = 1_500; fromMs < 2_300; fromMs += 50) {
+    const { ends } = await sail({ ...line, still: [fromMs, fromMs + 80] }, UNEQUAL);
+    later.push(Math.max(...ends) - straight);
+  }
+  expect(Math.max(...later)).toBeLessThan(300);
+});
+
+test("near by, sockets are asked half as often once it is known what the link carries", async () => {
+  const near = UNEQUAL.map((window) => window * 0.3);
+  const { askedAt } = await sail({ ...LINE, leastRttMs: 30, isPaced: true }, near);
+  const during = (fromMs: number) => askedAt.filter((at) => at >= fromMs && at < fromMs + 600).length;
+  expect([during(100), during(5_000)]).toEqual([6, 3]);
+});
 
 test("no more is given in one moment than a link carries in half a round trip", async () => {
   const { mostAtOnce } = await sail(LINE, UNEQUAL);

@@ -31,6 +31,8 @@ const LEAST_MEMBERS = 8;
 const LEAST_RTT_MS = 10;
 /** In round trips, and within these bounds. */
 const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
+/** Once the rate is known and sockets keep to theirs by themselves. */
+const LEVEL_REVIEW = { roundTrips: 2, leastMs: 200, mostMs: 250 };
 const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
 /** Where sockets tell what has arrived, a little later than it did, but exactly. */
@@ -186,7 +188,9 @@ export function createConvoy(parts: {
       const leastBytes = told === null ? members.size * WINDOW_GRANTS * GRANT_BYTES : 0;
       const isEnough = spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= leastBytes;
       const isBelieved = told === null || (rate > 0 && rate >= BELIEVED_SHARE * median(lately));
-      if (isEnough && isBelieved) link = startLinkRate({ at: now, rate, counted, rttMs });
+      // What sockets told of at several reviews does not go up and down with one that lost much, or caught up with it.
+      const found = told === null ? rate : median(lately.slice(-USUAL_REVIEWS));
+      if (isEnough && isBelieved) link = startLinkRate({ at: now, rate: found, counted, rttMs });
       return;
     }
     const { state, bytesPerSecond, isQueued } = steer(link, {
@@ -212,7 +216,7 @@ export function createConvoy(parts: {
     timer = null;
     if (members.size === 0) return;
     const sinceReviewMs = now - reviewedAt;
-    const isToReview = sinceReviewMs >= within(REVIEW, wire.rttMs() ?? 0);
+    const isToReview = sinceReviewMs >= within(reviewing(), wire.rttMs() ?? 0);
     if (isToReview) {
       reviewedAt = now;
       review(now, sinceReviewMs);
@@ -224,9 +228,10 @@ export function createConvoy(parts: {
     if (isToReview) setImmediate(() => give(passedMs));
     else give(passedMs);
   };
+  const reviewing = () => (link !== null && link.isPaced && link.phase === "level" ? LEVEL_REVIEW : REVIEW);
   const isCounting = () => isClose && [...members].some(({ socket }) => socket === null);
   const sleep = () => {
-    timer = setTimeout(tick, within(isCounting() ? TICK : REVIEW, wire.rttMs() ?? 0)).unref();
+    timer = setTimeout(tick, within(isCounting() ? TICK : reviewing(), wire.rttMs() ?? 0)).unref();
   };
   const give = (passedMs: number) => {
     let together = 0;

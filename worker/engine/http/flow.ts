@@ -25,7 +25,10 @@ export interface FlowOptions {
 
 /** What has gathered is handed on after this time even if it is little. */
 const MOST_WAIT_MS = 50;
-/** At ticks one rest may bring so many times as much; what brings more cannot be left alone. */
+/**
+ * At ticks one rest may bring so many times as much: after a lost packet much comes at once. What brings more rests for the shortest
+ * tick, and what brings more in that one cannot be left alone.
+ */
 const FAR_TOO_MUCH = 4;
 /** From the end of a body, in what a rest should bring. */
 const LONG = 4;
@@ -122,11 +125,13 @@ export class Flow implements Paced {
     const roundTripMs = trips.leastMs() ?? 0;
     const mayTick = this.#isFar(roundTripMs) && (isLong || this.#isAtTicks);
     const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
-    if (pace.tickMs > 0 && burst < littleBytes && ((isOld && isLong) || mayTick)) {
+    const isTooMuch = burst >= littleBytes;
+    const mayShorten = this.#isAtTicks && this.#restMs > pace.tickMs;
+    if (pace.tickMs > 0 && (!isTooMuch || mayShorten) && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
       const aimBytes = direct === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
       const wishedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
-      restMs = restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
+      restMs = isTooMuch ? pace.tickMs : restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
       this.#isResting = true;
       if (!this.#isAtTicks) socket.pause();
       this.#isAtTicks = direct !== null;

@@ -75,8 +75,8 @@ function readByNode(fd: number, into: Buffer): number | null {
 export function directSocketOf(socket: Socket, straight: () => Straight | null): DirectSocket | null {
   const handle: unknown = Reflect.get(socket, "_handle");
   if (!hasDescriptor(handle)) return null;
-  /** Asked each time: the number of a closed one may belong to another file by now. */
-  const descriptor = (): number => (socket.destroyed ? -1 : handle.fd);
+  /** Asked each time: the number of a closed one may belong to another file by now. Less than 0 as soon as it is destroyed. */
+  const descriptor = (): number => handle.fd;
   let isInputWatched = false;
   let isRoomWatched = false;
   /** Known when it is closed, too. */

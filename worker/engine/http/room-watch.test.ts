@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createRoomWatch } from "./room-watch.ts";
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
 /** Sockets of which the test says which have room: 3 and 4 are watched, those above 100 cannot be. */
@@ -28,9 +28,12 @@ function rooms() {
   };
 }
 
+/** A link of such round trips. */
+const at = (rttMs: number | null) => ({ rttMs: () => rttMs, now: () => performance.now() });
+
 test("each is told once, when it has room, at a tick that follows the round trip", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => 60);
+  const watch = createRoomWatch(kernel, at(60));
   const told: string[] = [];
   watch.wait(3, () => told.push("three"));
   watch.wait(4, () => told.push("four"));
@@ -47,7 +50,7 @@ test("each is told once, when it has room, at a tick that follows the round trip
 
 test("those that are paced are looked at once a round trip, until one waits that is not", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => 90);
+  const watch = createRoomWatch(kernel, at(90));
   const told: string[] = [];
   watch.paced(3, true);
   watch.wait(3, () => told.push("three"));
@@ -67,9 +70,86 @@ test("those that are paced are looked at once a round trip, until one waits that
   expect(kernel.looks()).toBe(before + 3);
 });
 
+/** Three takes so long to have room, and is filled as soon as it is told. Returns how that ends. */
+function fillAgainAndAgain(
+  watch: ReturnType<typeof createRoomWatch>,
+  kernel: ReturnType<typeof rooms>,
+  drainMs: number,
+): () => void {
+  let isOver = false;
+  const goOn = () => {
+    kernel.free.delete(3);
+    if (isOver) return;
+    setTimeout(() => kernel.free.add(3), drainMs);
+    watch.wait(3, goOn);
+  };
+  goOn();
+  return () => {
+    isOver = true;
+    vi.advanceTimersByTime(2 * drainMs);
+  };
+}
+
+test.each([
+  ["as often as before where it is soon", 30, 10],
+  ["the less often the longer it takes", 120, 35],
+  ["but not for long", 1_000, 50],
+])("where losses hold one back it is looked for %s", (_, drainMs, tickMs) => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, at(30));
+  fillAgainAndAgain(watch, kernel, drainMs);
+  vi.advanceTimersByTime(4_000);
+  const before = kernel.looks();
+  vi.advanceTimersByTime(4_000);
+  const looks = kernel.looks() - before;
+  expect(4_000 / looks).toBeGreaterThan(tickMs * 0.7);
+  expect(4_000 / looks).toBeLessThan(tickMs * 1.4);
+});
+
+test("one that has just begun is not looked for less often because another takes long", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, at(30));
+  fillAgainAndAgain(watch, kernel, 1_000);
+  vi.advanceTimersByTime(4_000);
+  const told = vi.fn<() => void>();
+  watch.wait(4, told);
+  kernel.free.add(4);
+  vi.advanceTimersByTime(11);
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
+test("what was learned of a socket does not count for another of its number", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, at(30));
+  const stop = fillAgainAndAgain(watch, kernel, 1_000);
+  vi.advanceTimersByTime(4_000);
+  stop();
+  watch.add(3);
+  const told = vi.fn<() => void>();
+  watch.wait(3, told);
+  kernel.free.add(3);
+  vi.advanceTimersByTime(11);
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
+test("when one throws the others are looked for all the same", () => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, at(30));
+  watch.wait(3, () => {
+    throw new Error("strange");
+  });
+  const told = vi.fn<() => void>();
+  watch.wait(4, told);
+  kernel.free.add(3);
+  expect(() => vi.advanceTimersByTime(11)).toThrow("strange");
+  kernel.free.add(4);
+  vi.advanceTimersByTime(20);
+  expect(told).toHaveBeenCalledTimes(1);
+});
+
 test("a socket that has the number of one that was paced is not", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => 90);
+  const watch = createRoomWatch(kernel, at(90));
   watch.paced(3, true);
   watch.add(3);
   watch.wait(3, () => undefined);
@@ -79,7 +159,7 @@ test("a socket that has the number of one that was paced is not", () => {
 
 test("nobody looks while nobody waits", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => null);
+  const watch = createRoomWatch(kernel, at(null));
   kernel.free.add(3);
   watch.wait(3, () => undefined);
   vi.advanceTimersByTime(1_000);
@@ -88,7 +168,7 @@ test("nobody looks while nobody waits", () => {
 
 test("who is told may wait again at once, and who was forgotten is not told", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => null);
+  const watch = createRoomWatch(kernel, at(null));
   kernel.free.add(3);
   let left = 3;
   const again = () => {
@@ -105,13 +185,13 @@ test("who is told may wait again at once, and who was forgotten is not told", ()
 });
 
 test("what cannot be watched is said", () => {
-  const watch = createRoomWatch(rooms(), () => null);
+  const watch = createRoomWatch(rooms(), at(null));
   expect([watch.add(100), watch.add(101)]).toEqual([true, false]);
 });
 
 test("closed, once, it tells nobody and lets nobody wait", () => {
   const kernel = rooms();
-  const watch = createRoomWatch(kernel, () => null);
+  const watch = createRoomWatch(kernel, at(null));
   const told = vi.fn<() => void>();
   watch.wait(3, told);
   watch.close();

@@ -19,31 +19,59 @@ export interface RoomWatch {
   close(): void;
 }
 
-/** What a socket still holds when it has room again is sent within a third of a round trip. */
-const TICK = { roundTrips: 1 / 3, leastMs: 2, mostMs: 50 };
+/**
+ * What a socket still holds when it has room again is sent within a third of a round trip, or within half of the time that it took
+ * until it had room, which is longer where losses hold it back. A look that comes late makes that time longer: so of it a third.
+ */
+const TICK = { roundTrips: 1 / 3, ofDraining: 1 / 3, leastMs: 2, mostMs: 50 };
 /** One that is held back holds more, and takes more at a time for it. */
 const PACED_TICK = { roundTrips: 1, leastMs: 2, mostMs: 150 };
 
-export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null): RoomWatch {
-  const waiting = new Map<number, () => void>();
+interface Waiting {
+  goOn(): void;
+  since: number;
+}
+
+export function createRoomWatch(rooms: SocketWatch, about: { rttMs(): number | null; now(): number }): RoomWatch {
+  const waiting = new Map<number, Waiting>();
   const paced = new Set<number>();
+  /** How long each took, the last time, until it had room. */
+  const drainMs = new Map<number, number>();
   let timer: NodeJS.Timeout | null = null;
-  let isLongTick = false;
+  let tickMs = 0;
+  let isTicking = false;
   let isClosed = false;
   const tick = () => {
     timer = null;
-    for (const socketFd of rooms.take()) {
-      const goOn = waiting.get(socketFd);
-      waiting.delete(socketFd);
-      goOn?.();
+    isTicking = true;
+    try {
+      const nowMs = about.now();
+      for (const socketFd of rooms.take()) {
+        const one = waiting.get(socketFd);
+        if (one === undefined) continue;
+        waiting.delete(socketFd);
+        drainMs.set(socketFd, nowMs - one.since);
+        one.goOn();
+      }
+    } finally {
+      isTicking = false;
+      if (waiting.size > 0) startAfter(shortest());
     }
-    if (waiting.size > 0) start();
   };
-  const start = () => {
-    if (timer !== null) return;
-    isLongTick = waiting.keys().every((socketFd) => paced.has(socketFd));
-    const { roundTrips, leastMs, mostMs } = isLongTick ? PACED_TICK : TICK;
-    timer = setTimeout(tick, Math.min(mostMs, Math.max(leastMs, (rttMs() ?? 0) * roundTrips)));
+  const wishOf = (socketFd: number, rttMs: number): number => {
+    const { roundTrips, leastMs, mostMs } = paced.has(socketFd) ? PACED_TICK : TICK;
+    const drained = paced.has(socketFd) ? 0 : (drainMs.get(socketFd) ?? 0) * TICK.ofDraining;
+    return Math.min(mostMs, Math.max(leastMs, rttMs * roundTrips, drained));
+  };
+  const shortest = (): number => {
+    const rttMs = about.rttMs() ?? 0;
+    let least = Infinity;
+    for (const socketFd of waiting.keys()) least = Math.min(least, wishOf(socketFd, rttMs));
+    return least;
+  };
+  const startAfter = (ms: number) => {
+    tickMs = ms;
+    timer = setTimeout(tick, ms);
   };
   const stop = () => {
     if (timer !== null) clearTimeout(timer);
@@ -53,13 +81,17 @@ export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null):
     add: (socketFd) => {
       // Its number may have been that of another one.
       paced.delete(socketFd);
+      drainMs.delete(socketFd);
       return !isClosed && rooms.add(socketFd);
     },
     wait: (socketFd, goOn) => {
       if (isClosed) return false;
-      waiting.set(socketFd, goOn);
-      if (isLongTick && !paced.has(socketFd)) stop();
-      start();
+      waiting.set(socketFd, { goOn, since: about.now() });
+      if (isTicking) return true;
+      const wishedMs = wishOf(socketFd, about.rttMs() ?? 0);
+      if (timer !== null && wishedMs >= tickMs) return true;
+      stop();
+      startAfter(wishedMs);
       return true;
     },
     paced: (socketFd, isPaced) => {
@@ -67,7 +99,7 @@ export function createRoomWatch(rooms: SocketWatch, rttMs: () => number | null):
       else paced.delete(socketFd);
     },
     forget: (goOn) => {
-      for (const [socketFd, one] of waiting) if (one === goOn) waiting.delete(socketFd);
+      for (const [socketFd, one] of waiting) if (one.goOn === goOn) waiting.delete(socketFd);
     },
     close: () => {
       // Its number belongs to another file afterwards.

@@ -46,7 +46,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
   let clockMs = 0;
   const straight = {
     calls,
-    rooms: createRoomWatch(rooms, () => 6),
+    rooms: createRoomWatch(rooms, { rttMs: () => 6, now: () => performance.now() }),
     inputs: createInputWatch(inputs, () => (clockMs += 2)),
     ticks: createTickReader(inputs, { tickMs: () => 1, now: () => clockMs }),
   };

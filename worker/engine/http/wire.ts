@@ -98,7 +98,7 @@ function openStraight(
   }
   return {
     calls,
-    rooms: createRoomWatch(rooms, trips.leastMs),
+    rooms: createRoomWatch(rooms, { rttMs: trips.leastMs, now }),
     inputs: createInputWatch(inputs, now),
     ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
   };
