@@ -72,8 +72,15 @@ interface Sent {
 
 const SMALL_BYTES = 1024 * 1024;
 
-/** Sends a part until the store has it, and remembers that. Faults: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED. */
-export async function sendPart(engine: Engine, job: SendJob, about: PartToSend): Promise<Sent> {
+/**
+ * Sends a part until the store has it. `remembered` resolves when that is written down, which nobody has to wait for to send more.
+ * Faults, of both: SOURCE_CHANGED, READ_FAILED, those of the store, CANCELLED, NO_SPACE, WRITE_FAILED.
+ */
+export async function sendPart(
+  engine: Engine,
+  job: SendJob,
+  about: PartToSend,
+): Promise<Sent & { remembered: Promise<void> }> {
   const { part, source, ahead } = about;
   const { signal } = job.watch;
   const isWhole = job.plan.parts.length === 1;
@@ -117,11 +124,13 @@ export async function sendPart(engine: Engine, job: SendJob, about: PartToSend):
   let sent = await engine.gate.run(wants, send).catch(unlessShed);
   while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
   if (engine.store.wantsEtag()) await learnEtags(engine, about, sent.etag);
-  // The connection goes on with the next part while this one is being written down; what is done is written down as that.
-  if (!isDone(job, sent)) await job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
+  // What is done is written down as that.
+  const remembered = isDone(job, sent)
+    ? Promise.resolve()
+    : job.memory.acknowledge(part.partNumber, { etag: sent.etag, crc32: sent.crc32 });
   job.watch.patience.progressed();
   job.watch.onPart(part, "done");
-  return sent;
+  return { ...sent, remembered };
 }
 
 /** Nothing follows: the object is there, and the store has said all that there is to say. */

@@ -16,7 +16,7 @@ import { sendSmall, smallPartOf, type SentSmall } from "./send-small.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
 
 /**
- * One file to one object. A part that the store acknowledged is remembered before anything else happens, so a killed
+ * One file to one object. A part that the store acknowledged is written down at once, so a killed
  * process goes on with the same upload id at the first missing part. An object counts as sent only when HEAD shows it
  * with the right size and our own nonce, whatever the answers before said; but a small one whose very first answer left
  * nothing open needs no HEAD.
@@ -97,11 +97,23 @@ async function sendWhole(
     job.watch.onPart(part, "waiting");
   }
   const sent = await sendPart(engine, job, { part, source, ahead: NOTHING_AHEAD });
+  await sent.remembered;
   const crc32 = isDone(job, sent) ? sent.crc32 : undefined;
   return { etag: sent.isSure && !wasSent && !wasTried ? sent.etag : await verifySent(engine, job), crc32 };
 }
 
 async function sendParts(engine: Engine, job: SendJob, source: SendSource): Promise<string> {
+  // Complete does not wait until the last parts are written down: an upload that is complete needs none of them.
+  let forgot: unknown = null;
+  let remembered: Promise<void> = Promise.resolve();
+  const remember = (part: Promise<void>) => {
+    remembered = part.catch((error: unknown) => {
+      forgot ??= error;
+    });
+  };
+  const assertRemembered = () => {
+    if (forgot !== null) throw forgot;
+  };
   for (let uploads = 1; ; uploads++) {
     await openAhead(engine, job);
     const ahead = sumAhead(engine, job, source);
@@ -109,11 +121,17 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
       await ensureUpload(engine, job);
       const missing = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber));
       await forEachOf(missing, MOST_LANES, async (part) => {
-        await sendPart(engine, job, { part, source, ahead });
+        assertRemembered();
+        remember((await sendPart(engine, job, { part, source, ahead })).remembered);
       });
+      assertRemembered();
       await source.assertUnchanged();
       await sweepLost(job);
-      return await complete(engine, job);
+      const etag = await complete(engine, job);
+      // In their order: with the last one all of them are.
+      await remembered;
+      assertRemembered();
+      return etag;
     } catch (error) {
       if (!isFault(error) || error.code !== "NO_SUCH_UPLOAD" || uploads >= MOST_UPLOADS) throw error;
       // The Complete may have been done by an earlier life of this process, or by a request whose answer was lost.
