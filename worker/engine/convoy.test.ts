@@ -38,6 +38,8 @@ interface Sailed {
   handshakes: number;
   /** When the first one's socket was asked what it knows, ms. */
   askedAt: number[];
+  /** While they were driven, ms. */
+  drivenMs: number;
 }
 
 /**
@@ -48,6 +50,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
   const { carries, leastRttMs, isLast = true, isFree = false, isPaced = false, isDeaf = false, still = [0, 0] } = line;
   let queue = 0;
   let handshakes = 0;
+  let drivenMs = 0;
   const askedAt: number[] = [];
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
   const convoy: Convoy = createConvoy({
@@ -121,6 +124,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
     }
     if (!isStill) queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
     const before = ships.reduce((sum, { given }) => sum + given, 0);
+    if (convoy.isDriving) drivenMs += STEP_MS;
     await vi.advanceTimersByTimeAsync(STEP_MS);
     const given = ships.reduce((sum, ship) => sum + ship.given, 0) - before;
     if (performance.now() - startedAt > 7_000) {
@@ -129,7 +133,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
     }
   }
   const [ends, paces] = [ships.map(({ endMs }) => endMs), ships.map(({ pace }) => pace)];
-  return { ends, paces, longestRttMs, mostAtOnce, handshakes, askedAt };
+  return { ends, paces, longestRttMs, mostAtOnce, handshakes, askedAt, drivenMs };
 }
 
 /** As a lost packet in the first second leaves them. */
@@ -177,6 +181,13 @@ test("what the link carries is not taken for less because one look saw less", as
     later.push(Math.max(...ends) - straight);
   }
   expect(Math.max(...later)).toBeLessThan(300);
+});
+
+test("they are driven from when the rate is known to their end, and not where nobody waits", async () => {
+  const { ends, drivenMs } = await sail({ ...LINE, isPaced: true }, UNEQUAL);
+  expect(drivenMs).toBeGreaterThan(Math.max(...ends) - 3_000);
+  expect(drivenMs).toBeLessThan(Math.max(...ends) - 1_500);
+  expect((await sail({ ...LINE, isPaced: true, isLast: false }, UNEQUAL)).drivenMs).toBe(0);
 });
 
 test("near by, sockets are asked half as often once it is known what the link carries", async () => {

@@ -6,6 +6,8 @@ import type { PacedSocket, Told, Wire } from "./http/wire.ts";
 export interface Convoy {
   /** A part begins to go out. */
   join(lengthBytes: number): Place;
+  /** Its parts are driven at what the link carries: it is full, though no queue stands. */
+  readonly isDriving: boolean;
 }
 
 export interface Place {
@@ -259,6 +261,9 @@ export function createConvoy(parts: {
     }
   };
   return {
+    get isDriving() {
+      return members.size > 0 && link !== null && link.phase !== "given up";
+    },
     join: (lengthBytes) => {
       const me: Member = {
         lengthBytes,

@@ -113,7 +113,9 @@ export function createEngine(options: EngineOptions): Engine {
   const meter = createMeter(clock.now);
   const gate = createGate(first);
   const limiter = createLimiter(clock, options.limitBytesPerSecond);
-  const room = createLinkRoom({ clock, wire });
+  // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
+  const convoy = createConvoy({ clock, wire, isLast: () => gate.waiting === 0 && limiter.bytesPerSecond === 0 });
+  const room = createLinkRoom({ clock, wire, isDriven: () => convoy.isDriving });
   const hedges = createHedges({ clock, gate, meter, room });
   const helm = createHelm({
     clock,
@@ -133,8 +135,7 @@ export function createEngine(options: EngineOptions): Engine {
     helm,
     hedges,
     room,
-    // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
-    convoy: createConvoy({ clock, wire, isLast: () => gate.waiting === 0 && limiter.bytesPerSecond === 0 }),
+    convoy,
     turns: createTurns(),
     limiter,
     meter,

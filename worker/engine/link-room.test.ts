@@ -5,7 +5,7 @@ const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A link whose next handshake takes what `link.presentMs` says, and a clock that is moved by hand. */
 function openTrial(presentMs: number | null, leastMs: number | null = 100) {
-  const link = { presentMs, handshakes: 0, now: 0 };
+  const link = { presentMs, handshakes: 0, now: 0, isDriven: false };
   const room = createLinkRoom({
     clock: { now: () => link.now },
     wire: {
@@ -15,6 +15,7 @@ function openTrial(presentMs: number | null, leastMs: number | null = 100) {
         return Promise.resolve(link.presentMs);
       },
     },
+    isDriven: () => link.isDriven,
   });
   return { link, room };
 }
@@ -63,4 +64,14 @@ test("where a handshake or the least trip is not known, nothing speaks against t
     await settled();
     expect(room.isFree()).toBe(true);
   }
+});
+
+test("a link whose queue is kept empty by ourselves is full, whatever a handshake met", async () => {
+  const { link, room } = openTrial(100);
+  room.isFree();
+  await settled();
+  link.isDriven = true;
+  expect(room.isFree()).toBe(false);
+  link.isDriven = false;
+  expect(room.isFree()).toBe(true);
 });

@@ -16,6 +16,8 @@ const FRESH_MS = 1_000;
 export function createLinkRoom(parts: {
   clock: Pick<Clock, "now">;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
+  /** Its queue is kept empty by ourselves: that none stands says nothing. */
+  isDriven(): boolean;
 }): LinkRoom {
   const { clock, wire } = parts;
   let found: { at: number; isFree: boolean } | null = null;
@@ -30,6 +32,7 @@ export function createLinkRoom(parts: {
   };
   return {
     isFree: () => {
+      if (parts.isDriven()) return false;
       const isFresh = found !== null && clock.now() - found.at < FRESH_MS;
       if (isFresh && found?.isFree === true) return true;
       if (!isAsking) void ask();
