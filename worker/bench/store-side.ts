@@ -73,8 +73,9 @@ export async function putObject(
   },
 ): Promise<void> {
   const { path, key, scratch, signal, sweep } = about;
+  const identity = await readIdentity(path);
   await uploadFiles(engine, {
-    files: [{ path, identity: await readIdentity(path) }],
+    files: [{ path, identity, sizeBytes: identity.sizeBytes }],
     keyOf: () => key,
     journalPath: join(scratch, "reference.journal"),
     partBytes: null,

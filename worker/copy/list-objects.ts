@@ -6,6 +6,7 @@ import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
 import { ask, warmUp, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
+import { ListedRows, type ListedObject, type ListedRow } from "./listed-object.ts";
 
 /**
  * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to
@@ -13,17 +14,8 @@ import { createPatience, withRetry } from "../engine/retry.ts";
  * shorter list. The order is the store's own; not every store sorts.
  */
 
-export interface ListedObject {
-  key: string;
-  sizeBytes: number;
-  /** With its quotes; null where the store gives none. */
-  etag: string | null;
-  /** Epoch ms by the store's clock; null where it gives none. */
-  modifiedAtMs: number | null;
-}
-
 export interface ListedPage {
-  objects: ListedObject[];
+  objects: ListedRow[];
   /** What lies below the delimiter, as prefixes. */
   folders: string[];
 }
@@ -91,9 +83,9 @@ export async function* listPages(
 /** All objects under a prefix. `onPage` is shown those of each page as they come. Faults: those of `listPages`. */
 export async function listObjects(
   from: From,
-  about: { prefix: string; signal: AbortSignal; onPage?: (objects: ListedObject[]) => void },
-): Promise<ListedObject[]> {
-  const found: ListedObject[] = [];
+  about: { prefix: string; signal: AbortSignal; onPage?: (objects: ListedRow[]) => void },
+): Promise<ListedRow[]> {
+  const found: ListedRow[] = [];
   for await (const { objects } of listPages(from, about)) {
     found.push(...objects);
     about.onPage?.(objects);
@@ -107,8 +99,8 @@ export async function listObjects(
  */
 export async function listEarly(
   from: From,
-  about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedObject[]) => void },
-): Promise<ListedObject[]> {
+  about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedRow[]) => void },
+): Promise<ListedRow[]> {
   const { onPage } = about;
   const failed = new AbortController();
   let isEnough = false;
@@ -165,7 +157,9 @@ function readPage(
   if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer({ op: OP, subject, answer });
   const { element } = parsed;
   const decode = decoderOf(element, subject);
-  const objects = childrenOf(element, "Contents").map((row) => readObject(row, { subject, decode }));
+  const contents = childrenOf(element, "Contents");
+  const rows = new ListedRows(prefix, contents.length);
+  const objects = contents.map((row) => rows.add(readObject(row, { subject, decode })));
   const folders = childrenOf(element, "CommonPrefixes").map((row) => decode(textOf(row, "Prefix") ?? ""));
   for (const name of [...objects.map(({ key }) => key), ...folders]) {
     if (!name.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
@@ -198,7 +192,7 @@ function readObject(row: XmlElement, about: { subject: string; decode: (text: st
   return {
     key: own(about.decode(key)),
     sizeBytes,
-    etag: etag === "" ? null : own(quoteEtag(etag)),
+    etag: etag === "" ? null : quoteEtag(etag),
     modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
   };
 }

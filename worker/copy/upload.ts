@@ -12,8 +12,9 @@ import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
 import { createTally, listOf, type Tally } from "../engine/tally.ts";
 
 export interface FileToUpload {
-  path: string;
-  identity: FileIdentity;
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly identity: FileIdentity;
 }
 
 /** Of a file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
@@ -38,16 +39,16 @@ export interface UploadJob<F extends FileToUpload> {
 export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: UploadJob<F>): Promise<Tally> {
   const { clock } = engine.retrier;
   const { files, keyOf } = job;
-  const sizeOf = ({ identity }: F): PlanInput => ({
-    sizeBytes: identity.sizeBytes,
+  const sizeOf = ({ sizeBytes }: F): PlanInput => ({
+    sizeBytes,
     traits: engine.traits,
     ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
   });
   const partBytesOf = (file: F) => planPartBytes(sizeOf(file));
-  const partCountOf = (file: F) => Math.ceil(file.identity.sizeBytes / partBytesOf(file));
+  const partCountOf = (file: F) => Math.ceil(file.sizeBytes / partBytesOf(file));
   const counted = (file: F) => ({
     path: keyOf(file),
-    sizeBytes: file.identity.sizeBytes,
+    sizeBytes: file.sizeBytes,
     partCount: partCountOf(file),
   });
   const tally = createTally(listOf(files, counted), clock.now);

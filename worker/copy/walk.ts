@@ -4,14 +4,7 @@ import { join } from "node:path";
 import type { Fault } from "#protocol/fault.ts";
 import { atOnce } from "../engine/at-once.ts";
 import { diskFault } from "../engine/disk-fault.ts";
-import { identityOf, type FileIdentity } from "../engine/identity.ts";
-
-export interface FoundFile {
-  /** `/`-separated, relative to the folder. */
-  relative: string;
-  path: string;
-  identity: FileIdentity;
-}
+import { FoundFiles, type FoundFile } from "./found-file.ts";
 
 export interface Walked {
   /** Sorted by path. */
@@ -26,6 +19,7 @@ export interface Walked {
  */
 export async function walkFolder(folder: string): Promise<Walked> {
   const walked: Walked = { files: [], failures: [] };
+  const found = new FoundFiles(folder);
   const failed = (relative: string, error: unknown) => {
     const subject = join(folder, relative);
     const fault = diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });
@@ -39,7 +33,7 @@ export async function walkFolder(folder: string): Promise<Walked> {
         () => statSync(path, { bigint: true }),
         () => stat(path, { bigint: true }),
       );
-      if (stats.isFile()) walked.files.push({ relative, path, identity: identityOf(stats) });
+      if (stats.isFile()) walked.files.push(found.add(relative, stats));
     } catch (error) {
       failed(relative, error);
     }

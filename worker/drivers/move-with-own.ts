@@ -31,7 +31,8 @@ export async function moveWithOwn(asked: AskedErrand): Promise<void> {
   const common = { journalPath: join(scratch, "journal"), partBytes, signal, onStart: () => undefined };
   try {
     if (direction === "up") {
-      const files = [{ path, identity: await readIdentity(path) }];
+      const identity = await readIdentity(path);
+      const files = [{ path, identity, sizeBytes: identity.sizeBytes }];
       await uploadFiles(engine, { ...common, files, keyOf: () => key, sweep: async () => undefined });
       return;
     }

@@ -9,7 +9,7 @@ import { diskFault } from "./disk-fault.ts";
 export const fileIdentity = z.object({ dev: z.string(), ino: z.string(), sizeBytes: z.number(), mtimeNs: z.string() });
 export type FileIdentity = z.infer<typeof fileIdentity>;
 
-export const identityOf = (stats: BigIntStats): FileIdentity => ({
+export const identityOf = (stats: Pick<BigIntStats, "dev" | "ino" | "size" | "mtimeNs">): FileIdentity => ({
   dev: String(stats.dev),
   ino: String(stats.ino),
   sizeBytes: Number(stats.size),

@@ -139,9 +139,9 @@ async function findSources(
     };
     return { isOne: true, entries: [entry] };
   }
-  const { taken, all } = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
-  if (taken.length > 0) return { isOne: false, entries: taken };
-  const detail = all.size === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+  const found = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
+  if (found.taken.length > 0) return { isOne: false, entries: found.taken };
+  const detail = found.all.size === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
 }
 

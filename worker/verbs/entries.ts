@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { join, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
-import { listEarly, listObjects, type ListedObject } from "../copy/list-objects.ts";
+import { listEarly, listObjects } from "../copy/list-objects.ts";
+import type { ListedRow } from "../copy/listed-object.ts";
 import { walkFolder } from "../copy/walk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { FileIdentity } from "../engine/identity.ts";
@@ -11,22 +12,22 @@ import type { Filter } from "./filter.ts";
 
 /** What lies on one side of a copy, by its name relative to the side. */
 export interface FileEntry {
-  at: "local";
-  relative: string;
-  sizeBytes: number;
-  modifiedAtMs: number;
-  path: string;
-  identity: FileIdentity;
+  readonly at: "local";
+  readonly relative: string;
+  readonly sizeBytes: number;
+  readonly modifiedAtMs: number;
+  readonly path: string;
+  readonly identity: FileIdentity;
 }
 export interface ObjectEntry {
-  at: "store";
-  relative: string;
-  sizeBytes: number;
-  modifiedAtMs: number | null;
-  key: string;
-  etag: string | null;
+  readonly at: "store";
+  readonly relative: string;
+  readonly sizeBytes: number;
+  readonly modifiedAtMs: number | null;
+  readonly key: string;
+  readonly etag: string | null;
   /** What its bytes can be compared with, where a HEAD told it. */
-  checks?: { sum: ObjectSum | null; isOpaque: boolean };
+  readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
 }
 export type Entry = FileEntry | ObjectEntry;
 
@@ -44,9 +45,18 @@ export interface Side<E extends Entry = Entry> {
   failures: Failure[];
 }
 
-function sideOf<E extends Entry>(entries: E[], rest: { filter: Filter; failures: Failure[] }): Side<E> {
+function sideOf<E extends Entry>(entries: readonly E[], rest: { filter: Filter; failures: Failure[] }): Side<E> {
   const taken = entries.filter(rest.filter).sort((a, b) => (a.relative < b.relative ? -1 : 1));
-  return { taken, all: new Map(entries.map((entry) => [entry.relative, entry])), failures: rest.failures };
+  let all: ReadonlyMap<string, E> | null = null;
+  return {
+    taken,
+    // Of a million files that is memory, and only those who compare sides need it.
+    get all() {
+      all ??= new Map(entries.map((entry) => [entry.relative, entry]));
+      return all;
+    },
+    failures: rest.failures,
+  };
 }
 
 /** The files below a folder; an absent folder is empty where `mayLack` says so. Faults: NOT_FOUND, READ_FAILED. */
@@ -66,7 +76,7 @@ export async function readFiles(
   }
   if (!stats.isDirectory()) throw new Fault("BAD_INPUT", { op: "usage", subject: folder, detail: "it is no folder" });
   const { files, failures } = await walkFolder(resolve(folder));
-  return sideOf(files.map(entryOfFile), {
+  return sideOf<FileEntry>(files, {
     filter,
     failures: failures.map(({ relative, fault }) => ({ name: relative, fault })),
   });
@@ -88,11 +98,9 @@ export async function readObjects(
   about: { prefix: string; filter: Filter; signal: AbortSignal; onTaken?: (entries: ObjectEntry[]) => void },
 ): Promise<Side<ObjectEntry>> {
   const { prefix, filter, signal, onTaken } = about;
-  const entriesOf = (objects: readonly ListedObject[]) =>
-    objects
-      .filter(({ key }) => !key.endsWith("/") && key !== prefix)
-      .map((object): ObjectEntry => ({ at: "store", relative: object.key.slice(prefix.length), ...object }));
-  const onPage = (page: ListedObject[]) => onTaken?.(entriesOf(page).filter(filter));
+  const entriesOf = (objects: readonly ListedRow[]): ObjectEntry[] =>
+    objects.filter(({ key }) => !key.endsWith("/") && key !== prefix);
+  const onPage = (page: readonly ListedRow[]) => onTaken?.(entriesOf(page).filter(filter));
   const listed = await (onTaken === undefined
     ? listObjects(bench, { prefix, signal })
     : listEarly(bench, { prefix, signal, onPage }));

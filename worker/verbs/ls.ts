@@ -44,7 +44,9 @@ async function listPlace(verb: Verb, about: { bench: Bench; place: StorePlace })
   const pages = listPages(bench, { prefix: place.key, signal, ...(recursive ? {} : { delimiter: "/" }) });
   for await (const page of pages) {
     met += page.objects.length + page.folders.length;
-    const taken = page.objects.filter((object) => filter({ ...object, relative: object.key.slice(top.length) }));
+    const taken = page.objects.filter(({ key, sizeBytes: size, modifiedAtMs }) =>
+      filter({ relative: key.slice(top.length), sizeBytes: size, modifiedAtMs }),
+    );
     objects += taken.length;
     sizeBytes += taken.reduce((sum, object) => sum + object.sizeBytes, 0);
     const folders = page.folders.map((prefix): Row => ({
