@@ -184,21 +184,22 @@ export function createConvoy(parts: {
       spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
       one.seen.push({ at: now, bytes: one.movedBytes });
     }
+    // Does not go up and down with one look at sockets that lost much, or caught up with it.
+    const usualRate = told === null ? 0 : median(lately.slice(-USUAL_REVIEWS));
     if (told === null) probe();
     const counted = [...members].filter(({ socket }) => socket === null).length;
     if (link === null) {
       const leastBytes = told === null ? members.size * WINDOW_GRANTS * GRANT_BYTES : 0;
       const isEnough = spanMs > windowMs - 2 * within(REVIEW, rttMs) && windowBytes >= leastBytes;
       const isBelieved = told === null || (rate > 0 && rate >= BELIEVED_SHARE * median(lately));
-      // What sockets told of at several reviews does not go up and down with one that lost much, or caught up with it.
-      const found = told === null ? rate : median(lately.slice(-USUAL_REVIEWS));
+      const found = told === null ? rate : usualRate;
       if (isEnough && isBelieved) link = startLinkRate({ at: now, rate: found, counted, rttMs });
       return;
     }
     const { state, bytesPerSecond, isQueued } = steer(link, {
       at: now,
       rate,
-      usualRate: told === null ? 0 : median(lately.slice(-USUAL_REVIEWS)),
+      usualRate,
       ...(told ?? { presentRttMs: probed(), rttMs }),
     });
     link = state;

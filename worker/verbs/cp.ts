@@ -1,16 +1,17 @@
+import type { BigIntStats } from "node:fs";
 import { stat } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";
+import { FoundFiles } from "../copy/found-file.ts";
 import { createEarlyRanges } from "../engine/early-ranges.ts";
-import { readIdentity } from "../engine/identity.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
-import { entryOfFile, readFiles, readObjects, type Entry, type ObjectEntry } from "./entries.ts";
+import { readFiles, readObjects, type Entry, type ObjectEntry } from "./entries.ts";
 import { readFilter, type Filter } from "./filter.ts";
 import { sayFailures } from "./follow.ts";
 import { findObject } from "./head.ts";
@@ -41,11 +42,11 @@ async function sendInput(verb: Verb, to: StorePlace): Promise<number> {
 
 async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): Promise<number> {
   const { from, to } = ends;
-  const stats = await stat(from.path).catch(() => null);
+  const stats = await stat(from.path, { bigint: true }).catch(() => null);
   if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
   const isOne = !stats.isDirectory();
   const { taken, failures } = isOne
-    ? { taken: [await oneFile(from.path)], failures: [] }
+    ? { taken: [oneFile(resolve(from.path), stats)], failures: [] }
     : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()) });
   if (taken.length === 0 && failures.length === 0) {
     throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail: "there are no files to copy" });
@@ -61,8 +62,7 @@ async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): P
   );
 }
 
-const oneFile = async (path: string) =>
-  entryOfFile({ relative: basename(path), path: resolve(path), identity: await readIdentity(path) });
+const oneFile = (path: string, stats: BigIntStats) => new FoundFiles(dirname(path)).add(basename(path), stats);
 
 function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promise<number> {
   const { from, to } = ends;

@@ -82,13 +82,6 @@ export async function readFiles(
   });
 }
 
-export const entryOfFile = (file: { relative: string; path: string; identity: FileIdentity }): FileEntry => ({
-  at: "local",
-  ...file,
-  sizeBytes: file.identity.sizeBytes,
-  modifiedAtMs: Number(BigInt(file.identity.mtimeNs) / 1_000_000n),
-});
-
 /**
  * The objects below a prefix, without the marks of empty folders. `onTaken` is shown those that the filter takes, as they
  * come, some of them twice. Faults: those of the listing.

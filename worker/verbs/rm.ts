@@ -62,7 +62,7 @@ async function removeBelow(verb: Verb, { bench, place }: About): Promise<number>
   const filter = readFilter(config, Date.now());
   const prefix = prefixForFolder(place);
   const listed = await listObjects(bench, { prefix, signal });
-  const objects = listed.filter((object) => filter(object));
+  const objects = listed.filter(filter);
   if (objects.length === 0) {
     const detail = listed.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
     throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });

@@ -25,7 +25,7 @@ export interface RoomWatch {
  */
 const TICK = { roundTrips: 1 / 3, ofDraining: 1 / 3, leastMs: 2, mostMs: 50 };
 /** One that is held back holds more, and takes more at a time for it. */
-const PACED_TICK = { roundTrips: 1, leastMs: 2, mostMs: 150 };
+const PACED_TICK: typeof TICK = { roundTrips: 1, ofDraining: 0, leastMs: 2, mostMs: 150 };
 
 interface Waiting {
   goOn(): void;
@@ -59,9 +59,8 @@ export function createRoomWatch(rooms: SocketWatch, about: { rttMs(): number | n
     }
   };
   const wishOf = (socketFd: number, rttMs: number): number => {
-    const { roundTrips, leastMs, mostMs } = paced.has(socketFd) ? PACED_TICK : TICK;
-    const drained = paced.has(socketFd) ? 0 : (drainMs.get(socketFd) ?? 0) * TICK.ofDraining;
-    return Math.min(mostMs, Math.max(leastMs, rttMs * roundTrips, drained));
+    const { roundTrips, ofDraining, leastMs, mostMs } = paced.has(socketFd) ? PACED_TICK : TICK;
+    return Math.min(mostMs, Math.max(leastMs, rttMs * roundTrips, (drainMs.get(socketFd) ?? 0) * ofDraining));
   };
   const shortest = (): number => {
     const rttMs = about.rttMs() ?? 0;
