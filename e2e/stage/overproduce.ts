@@ -1,9 +1,12 @@
 import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
+import { type RunName, runName } from "#protocol/names.ts";
 import type { Stage } from "./open-stage.ts";
 import { waitUntil } from "./wait-until.ts";
 import { writeCheckpoint } from "./write-checkpoint.ts";
+
+/** How a transfer can stand when nothing more happens to it by itself. */
+const ENDS: ReadonlySet<string> = new Set(["safe", "failed", "cancelled", "superseded"]);
 
 /** A program that writes more checkpoints than its uplink carries and than the worker may keep. */
 export interface Overproduction {
@@ -56,17 +59,27 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
   await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)), {
     withinMs: 300_000,
   });
+  // A checkpoint can be complete before the node's next report has told of its transfer.
+  const ends = await waitUntil("no transfer moves any more", async () => {
+    const ends = await endsOf(stage, run);
+    return ends.has(last) && [...ends.values()].every((end) => ENDS.has(end)) && ends;
+  });
+  const safe = await stepsSafe();
+  return { mostHeldBytes, ends, newestSafe: Math.max(...safe), said: worker.lines.join("\n") };
+}
+
+/** Of every step of a run, how its newest transfer stands. */
+async function endsOf(stage: Stage, run: RunName): Promise<Map<number, string>> {
   const ends = new Map<number, string>();
   for (let cursor: string | null = null, isMore = true; isMore;) {
     const query = { nodeId: null, run, states: [], cursor, limit: 200 };
     const page: Awaited<ReturnType<typeof stage.client.transfers.list.query>> =
       await stage.client.transfers.list.query(query);
-    for (const { step, state } of page.rows) ends.set(step, state === "done" ? "safe" : state);
+    for (const { step, state } of page.rows) if (!ends.has(step)) ends.set(step, state === "done" ? "safe" : state);
     cursor = page.nextCursor;
     isMore = cursor !== null;
   }
-  const safe = await stepsSafe();
-  return { mostHeldBytes, ends, newestSafe: Math.max(...safe), said: worker.lines.join("\n") };
+  return ends;
 }
 
 function sizeOf(folder: string): number {
