@@ -2,24 +2,21 @@
  * Runs `work` for every item, at most `width` at a time, in order. Waits for those under way when one fails, and then
  * throws the first failure: what the others acknowledge in the meantime is kept.
  */
-export async function forEachOf<T>(
-  items: readonly T[],
-  width: number,
-  work: (item: T) => Promise<void>,
-): Promise<void> {
-  let next = 0;
+export async function forEachOf<T>(items: Iterable<T>, width: number, work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items[Symbol.iterator]();
+  let isOver = false;
   const failures: unknown[] = [];
   const lane = async () => {
-    while (next < items.length && failures.length === 0) {
-      const item = items[next++];
-      if (item === undefined) continue;
+    while (!isOver && failures.length === 0) {
       try {
-        await work(item);
+        const next = rest.next();
+        if (next.done === true) isOver = true;
+        else await work(next.value);
       } catch (error) {
         failures.push(error);
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  await Promise.all(Array.from({ length: width }, lane));
   if (failures.length > 0) throw failures[0];
 }

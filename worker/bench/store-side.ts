@@ -110,8 +110,7 @@ export async function removeAll(bench: Bench, about: { folder: string; signal: A
     );
   }
   const objects = await listObjects(bench, { prefix, signal });
-  const keys = objects.map(({ key }) => key);
-  const failures = await deleteObjects(bench, { keys, signal, onDeleted: () => undefined });
+  const failures = await deleteObjects(bench, { objects, signal, onDeleted: () => undefined });
   return failures.length;
 }
 

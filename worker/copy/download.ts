@@ -6,13 +6,14 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";
-import { warmUp, type Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
 import { createFolderSyncs } from "../engine/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../engine/receive-file.ts";
 import type { Piece } from "../engine/receive.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
-import { createTally, listOf, type PartState, type Tally } from "../engine/tally.ts";
+import { createTally, type PartState, type Tally } from "../engine/tally.ts";
+import { mapRows, pickRows, placesOf, type Rows } from "../listing/rows.ts";
 import { assertRoom } from "../restore/room.ts";
 import type { EarlyFetches } from "./fetch-early.ts";
 import { isFetchable } from "./fetch-small.ts";
@@ -26,6 +27,7 @@ import {
 } from "./facts.ts";
 import { receiveSmall } from "./receive-small.ts";
 import { receiveVerified } from "./receive-verified.ts";
+import { warmForSmall } from "./warm-small.ts";
 
 export interface FileToDownload {
   key: string;
@@ -47,7 +49,7 @@ export interface FileToDownload {
  * a million of them.
  */
 export interface DownloadJob<F extends FileToDownload> {
-  files: readonly F[];
+  files: Rows<F>;
   /** Final path on this machine. */
   pathOf(file: F): string;
   journalPath: string;
@@ -72,6 +74,10 @@ export interface DownloadJob<F extends FileToDownload> {
 /** Each costs a round trip and next to no bytes. */
 const SMALL_BYTES = 1024 * 1024;
 
+function* keysOfSmall(files: Iterable<FileToDownload>): Generator<string> {
+  for (const { key, sizeBytes = Infinity } of files) if (sizeBytes <= SMALL_BYTES) yield key;
+}
+
 interface Plan {
   sizeBytes: number;
   pieces: Piece[];
@@ -88,11 +94,7 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
   const patience = createPatience(clock);
   const planner = createPlanner(engine, job);
   let hasFailed = false;
-  const small = job.files.filter(({ sizeBytes = Infinity }) => sizeBytes <= SMALL_BYTES);
-  const [firstSmall] = small;
-  if (firstSmall !== undefined && small.length > 1) {
-    await warmUp(engine, { op: "head", key: firstSmall.key }, { count: small.length, size: "small" });
-  }
+  await warmForSmall(engine, keysOfSmall(job.files));
   const orElse = async (file: F, work: () => Promise<void>) => {
     try {
       await work();
@@ -107,11 +109,11 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
     const { sizeBytes, pieces } = planOf(file);
     return { path: file.key, sizeBytes, partCount: pieces.length };
   };
-  const tally = createTally(listOf(files, counted), clock.now);
+  const tally = createTally(mapRows(files, counted), clock.now);
   const memory = await openReceiveJournal(job.journalPath);
   try {
     const folders = createFolders();
-    const [first] = files;
+    const first = files.at(0);
     if (first !== undefined) {
       const folder = dirname(job.pathOf(first));
       await folders.make(folder);
@@ -135,8 +137,8 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
 }
 
 interface Plans<F> {
-  /** Those that could be planned, by key. */
-  files: readonly F[];
+  /** Those that could be planned. */
+  files: Rows<F>;
   planOf(file: F): Plan;
   isSmall(file: F): boolean;
 }
@@ -147,27 +149,39 @@ async function planAll<F extends FileToDownload>(
   job: DownloadJob<F>,
   orElse: (file: F, work: () => Promise<void>) => Promise<void>,
 ): Promise<Plans<F>> {
-  const made = new Map<F, Plan>();
+  /** By key. */
+  const made = new Map<string, Plan>();
   const isPlain = (file: F) => {
     const known = listedOf(file);
     return known !== null && planner.isPlain(known);
   };
   // Asked once of each: what is trusted may change meanwhile.
-  const asked = job.files.filter((file) => !isPlain(file));
-  await forEachOf(asked, MOST_LANES, (file) =>
-    orElse(file, async () => void made.set(file, toPlan(file.key, await planner.plan(file.key, listedOf(file))))),
+  const asked = pickRows(
+    job.files,
+    placesOf(job.files, (file) => !isPlain(file)),
   );
-  const left = new Set(asked.filter((file) => !made.has(file)));
+  const left = new Set<string>();
+  await forEachOf(asked, MOST_LANES, async (file) => {
+    const { key } = file;
+    await orElse(file, async () => void made.set(key, toPlan(key, await planner.plan(key, listedOf(file)))));
+    if (!made.has(key)) left.add(key);
+  });
   return {
-    files: job.files.filter((file) => !left.has(file)).sort((a, b) => (a.key < b.key ? -1 : 1)),
+    files:
+      left.size === 0
+        ? job.files
+        : pickRows(
+            job.files,
+            placesOf(job.files, ({ key }) => !left.has(key)),
+          ),
     planOf: (file) => {
-      const plan = made.get(file);
+      const plan = made.get(file.key);
       if (plan !== undefined) return plan;
       const listed = listedOf(file);
       if (listed === null) throw new Error("a file that nobody knows was not planned");
       return toPlan(file.key, planner.planPlain(listed));
     },
-    isSmall: (file) => (made.get(file)?.pieces.length ?? 1) <= 1,
+    isSmall: (file) => (made.get(file.key)?.pieces.length ?? 1) <= 1,
   };
 }
 
@@ -287,10 +301,15 @@ interface Folders {
   sync(path: string): Promise<void>;
 }
 
+/** Remembered at a time. */
+const MOST_FOLDERS = 4_096;
+
 function createFolders(): Folders {
   const made = new Map<string, Promise<unknown>>();
   return {
     make: async (path) => {
+      // To make one again does no harm.
+      if (made.size > MOST_FOLDERS) made.clear();
       const making = made.get(path) ?? mkdir(path, { recursive: true });
       made.set(path, making);
       try {

@@ -6,7 +6,7 @@ import { crc32Hex } from "#storage/crc32.ts";
 import { callStore } from "../engine/engine.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createEarlyFetches } from "./fetch-early.ts";
-import type { ListedObject } from "./listed-object.ts";
+import type { ListedObject } from "./list-objects.ts";
 
 const content = randomBytes(100_000);
 const { signal } = new AbortController();

@@ -1,7 +1,7 @@
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { warmUp, type Engine } from "../engine/engine.ts";
 import { fetchSmall, isFetchable, type Fetched } from "./fetch-small.ts";
-import type { ListedObject } from "./listed-object.ts";
+import type { ListedObject } from "./list-objects.ts";
 
 /**
  * Small objects are fetched into memory while the rest of the list is still to come: a long list takes as many round trips

@@ -6,7 +6,6 @@ import { presign, type Credential, type QueryPairs } from "#storage/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/xml.ts";
 import { ask, warmUp, type Engine } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
-import { ListedRows, type ListedObject, type ListedRow } from "./listed-object.ts";
 
 /**
  * Listings by signed ListObjectsV2, page by page; without the SDK, which takes longer to load than most listings to
@@ -14,8 +13,17 @@ import { ListedRows, type ListedObject, type ListedRow } from "./listed-object.t
  * shorter list. The order is the store's own; not every store sorts.
  */
 
+export interface ListedObject {
+  key: string;
+  sizeBytes: number;
+  /** With its quotes; null where the store gives none. */
+  etag: string | null;
+  /** Epoch ms by the store's clock; null where it gives none. */
+  modifiedAtMs: number | null;
+}
+
 export interface ListedPage {
-  objects: ListedRow[];
+  objects: ListedObject[];
   /** What lies below the delimiter, as prefixes. */
   folders: string[];
 }
@@ -80,28 +88,27 @@ export async function* listPages(
   }
 }
 
-/** All objects under a prefix. `onPage` is shown those of each page as they come. Faults: those of `listPages`. */
-export async function listObjects(
-  from: From,
-  about: { prefix: string; signal: AbortSignal; onPage?: (objects: ListedRow[]) => void },
-): Promise<ListedRow[]> {
-  const found: ListedRow[] = [];
-  for await (const { objects } of listPages(from, about)) {
-    found.push(...objects);
-    about.onPage?.(objects);
-  }
+/** All objects under a prefix that are not too many to be held. Faults: those of `listPages`. */
+export async function listObjects(from: From, about: { prefix: string; signal: AbortSignal }): Promise<ListedObject[]> {
+  const found: ListedObject[] = [];
+  for await (const { objects } of listPages(from, about)) found.push(...objects);
   return found;
 }
 
 /**
- * The same, for who can begin before the list is whole: `onPage` is shown all objects as they come, and some of the first ones
- * twice. A whole page takes several round trips over a long link; a short one that is asked for beside it takes one.
+ * For who can begin before the list is whole: `onPage` is shown all objects page by page, and `onPeek` some of the first ones
+ * before. A whole page takes several round trips over a long link; a short one that is asked for beside it takes one.
+ * Faults: those of `listPages`.
  */
 export async function listEarly(
   from: From,
-  about: { prefix: string; signal: AbortSignal; onPage: (objects: ListedRow[]) => void },
-): Promise<ListedRow[]> {
-  const { onPage } = about;
+  about: {
+    prefix: string;
+    signal: AbortSignal;
+    onPeek: (objects: ListedObject[]) => void;
+    onPage: (objects: ListedObject[]) => void;
+  },
+): Promise<void> {
   const failed = new AbortController();
   let isEnough = false;
   const peek = async () => {
@@ -109,25 +116,25 @@ export async function listEarly(
     for await (const { objects } of listPages(from, { ...about, signal, firstKeys: PEEKED_KEYS })) {
       // A page that is still to come is let come: to end it would take a connection that is wanted in a moment.
       if (isEnough) return;
-      onPage(objects);
+      about.onPeek(objects);
     }
   };
-  const listed = listObjects(from, {
-    ...about,
-    onPage: (objects) => {
-      isEnough = true;
-      onPage(objects);
-    },
-  });
+  const pages = listPages(from, about);
+  const first = pages.next();
   // What goes wrong there the list itself will tell.
   void peek().catch(() => undefined);
   // What it names is asked for in the moment that it is there.
   const next = { count: PEEKED_KEYS, size: "small" } as const;
   void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
-  return listed.catch((error: unknown) => {
+  try {
+    for (let page = await first; page.done !== true; page = await pages.next()) {
+      isEnough = true;
+      about.onPage(page.value.objects);
+    }
+  } catch (error) {
     failed.abort();
     throw error;
-  });
+  }
 }
 
 /** Fit into the first packets of an answer. */
@@ -158,15 +165,14 @@ function readPage(
   const { element } = parsed;
   const decode = decoderOf(element, subject);
   const contents = childrenOf(element, "Contents");
-  const rows = new ListedRows(prefix, contents.length);
-  const objects = contents.map((row) => rows.add(readObject(row, { subject, decode })));
+  const objects = contents.map((row) => readObject(row, { subject, decode }));
   const folders = childrenOf(element, "CommonPrefixes").map((row) => decode(textOf(row, "Prefix") ?? ""));
   for (const name of [...objects.map(({ key }) => key), ...folders]) {
     if (!name.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
   }
   const truncated = textOf(element, "IsTruncated")?.trim().toLowerCase();
   if (truncated !== "true" && truncated !== "false") throw unexpected(subject, "no word on whether more follows");
-  const next = textOf(element, "NextContinuationToken")?.trim() ?? "";
+  const next = own(textOf(element, "NextContinuationToken")?.trim() ?? "");
   if (truncated === "true" && next === "") throw unexpected(subject, "a page that leads nowhere");
   return { objects, folders, next: truncated === "true" ? next : null };
 }
@@ -187,7 +193,7 @@ function readObject(row: XmlElement, about: { subject: string; decode: (text: st
   const key = textOf(row, "Key");
   const sizeBytes = integerOf(row, "Size");
   if (key === undefined || sizeBytes === undefined) throw unexpected(about.subject, "an object without key or size");
-  const etag = textOf(row, "ETag")?.trim() ?? "";
+  const etag = own(textOf(row, "ETag")?.trim() ?? "");
   const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
   return {
     key: own(about.decode(key)),

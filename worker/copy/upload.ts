@@ -2,14 +2,16 @@ import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
 import { callSummed } from "../engine/call-summed.ts";
-import { warmUp, type Engine } from "../engine/engine.ts";
+import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
 import type { LostCreate, SendJob } from "../engine/send-job.ts";
 import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
-import { createTally, listOf, type Tally } from "../engine/tally.ts";
+import { createTally, type Tally } from "../engine/tally.ts";
+import { mapRows, type Rows } from "../listing/rows.ts";
+import { warmForSmall } from "./warm-small.ts";
 
 export interface FileToUpload {
   readonly path: string;
@@ -19,7 +21,7 @@ export interface FileToUpload {
 
 /** Of a file nothing is kept beside it until its turn comes, and nothing after it: there may be a million of them. */
 export interface UploadJob<F extends FileToUpload> {
-  files: readonly F[];
+  files: Rows<F>;
   keyOf(file: F): string;
   journalPath: string;
   partBytes: number | null;
@@ -51,7 +53,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
     sizeBytes: file.sizeBytes,
     partCount: partCountOf(file),
   });
-  const tally = createTally(listOf(files, counted), clock.now);
+  const tally = createTally(mapRows(files, counted), clock.now);
   job.onStart(tally);
   const patience = createPatience(clock);
   let hasFailed = false;
@@ -67,6 +69,9 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       )
       .catch(() => undefined),
   );
+  const keysOfSmall = function* () {
+    for (const file of files) if (partCountOf(file) === 1) yield keyOf(file);
+  };
   try {
     const abandon = (key: string) => async (uploadId: string) => {
       try {
@@ -118,10 +123,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
       journal.letGo(key);
     };
-    const [first, ...more] = files.filter((file) => partCountOf(file) === 1);
-    if (first !== undefined && more.length > 0) {
-      await warmUp(engine, { op: "head", key: keyOf(first) }, { count: more.length + 1, size: "small" });
-    }
+    await warmForSmall(engine, keysOfSmall());
     await forEachFile(files, { isSmall, direction: "up" }, async (file, fileIndex) => {
       try {
         await sendOne(file, fileIndex);
@@ -140,16 +142,18 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
 }
 
 /** What many files need before their turn is done for a group of them when it is the first one's. */
-function inGroups<T>(
-  all: readonly T[],
-  work: (group: readonly T[]) => Promise<void>,
-): (index: number) => Promise<void> {
+function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>): (index: number) => Promise<void> {
   const done = new Map<number, Promise<void>>();
   return (index) => {
     const group = Math.floor(index / GROUP);
     const known = done.get(group);
     if (known !== undefined) return known;
-    const working = work(all.slice(group * GROUP, (group + 1) * GROUP));
+    const its: T[] = [];
+    for (let at = group * GROUP; at < Math.min((group + 1) * GROUP, all.length); at++) {
+      const one = all.at(at);
+      if (one !== undefined) its.push(one);
+    }
+    const working = work(its);
     done.set(group, working);
     return working;
   };

@@ -1,4 +1,5 @@
 import { forEachOf } from "#protocol/for-each-of.ts";
+import { numbered, placesOf, type Rows } from "../listing/rows.ts";
 
 /** No more parts than this are in line at a time, whatever the width of the gate: the gate decides how many move. */
 export const MOST_LANES = 96;
@@ -9,22 +10,28 @@ export const MOST_LANES = 96;
  * its place in `files`.
  */
 export async function forEachFile<T>(
-  files: readonly T[],
+  files: Rows<T>,
   { isSmall, direction }: { isSmall: (file: T) => boolean; direction: "up" | "down" },
   work: (file: T, index: number) => Promise<void>,
 ): Promise<void> {
-  const small: number[] = [];
-  const large: number[] = [];
-  for (const [index, file] of files.entries()) (isSmall(file) ? small : large).push(index);
-  const workAt = async (index: number) => {
-    const file = files[index];
-    if (file !== undefined) await work(file, index);
-  };
+  const large = placesOf(files, (file) => !isSmall(file));
   const both = await Promise.allSettled([
-    forEachOf(small, SMALL_FILES_AT_A_TIME[direction], workAt),
-    forEachOf(large, LARGE_FILES_AT_A_TIME, workAt),
+    forEachOf(leaveOut(files, large), SMALL_FILES_AT_A_TIME[direction], ([index, file]) => work(file, index)),
+    forEachOf(large, LARGE_FILES_AT_A_TIME, async (index) => {
+      const file = files.at(index);
+      if (file !== undefined) await work(file, index);
+    }),
   ]);
   for (const one of both) if (one.status === "rejected") throw one.reason;
+}
+
+/** With their places, all but those at some places, which are in order. */
+function* leaveOut<T>(files: Rows<T>, places: readonly number[]): Generator<readonly [index: number, file: T]> {
+  let left = 0;
+  for (const one of numbered(files)) {
+    if (places[left] === one[0]) left++;
+    else yield one;
+  }
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Journal<T> {
 }
 
 const SYNC_EVERY_MS = 20;
+/** Whose last time is remembered. */
+const MOST_FOLDERS = 4_096;
 
 const lineOf = (record: unknown): string => {
   const json = JSON.stringify(record);
@@ -196,6 +198,8 @@ export function createFolderSyncs(
   return (folder) => {
     const waiting = next.get(folder);
     if (waiting !== undefined) return waiting;
+    // Without the one before nothing is lost but that two of them share one.
+    if (last.size > MOST_FOLDERS) last.clear();
     const before = last.get(folder);
     const one = async () => {
       if (before !== undefined) await before.catch(() => undefined).then(() => rest(SYNC_EVERY_MS));

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createTally, listOf } from "./tally.ts";
+import { createTally } from "./tally.ts";
+import { mapRows } from "../listing/rows.ts";
 
 const file = { path: "a", sizeBytes: 300, partCount: 3 };
 const part = (partIndex: number) => ({ fileIndex: 0, partIndex, length: 100 });
@@ -70,7 +71,7 @@ test("files that are made when they are asked for count as an array of them", ()
     sizeBytes,
     partCount: Math.ceil(sizeBytes / 100),
   });
-  const tally = createTally(listOf(sizes, fileOf), () => 0);
+  const tally = createTally(mapRows(sizes, fileOf), () => 0);
   const { filesTotal, bytesTotal, partsTotal, largestPartBytes } = tally;
   expect({ filesTotal, bytesTotal, partsTotal, largestPartBytes }).toEqual({
     filesTotal: 3,

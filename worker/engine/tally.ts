@@ -1,5 +1,6 @@
 import type { Fault } from "#protocol/fault.ts";
 import { pieceCountFor, pieceOfPart } from "#storage/plan.ts";
+import type { Rows } from "../listing/rows.ts";
 import { createPace, type Pace } from "./pace.ts";
 
 /** The counts of one transfer, as the screen, the report to the hub and the command line show them. */
@@ -53,18 +54,6 @@ export interface TallyFile {
   partCount: number;
 }
 
-/** An array, or what makes each when it is asked for: there may be a million of them. */
-export type TallyFiles = Pick<readonly TallyFile[], "length"> & { at(index: number): TallyFile | undefined };
-
-/** Those of other things than files. */
-export const listOf = <T>(all: readonly T[], fileOf: (one: T) => TallyFile): TallyFiles => ({
-  length: all.length,
-  at: (index) => {
-    const one = all[index];
-    return one === undefined ? undefined : fileOf(one);
-  },
-});
-
 const WAITING = 0;
 const MOVING = 1;
 const DONE = 2;
@@ -77,16 +66,16 @@ interface Totals {
   starts: Uint32Array;
 }
 
-function addUp(files: TallyFiles): Totals {
+function addUp(files: Rows<TallyFile>): Totals {
   const totals: Totals = {
     bytesTotal: 0,
     partsTotal: 0,
     largestPartBytes: null,
     starts: new Uint32Array(files.length),
   };
-  for (let index = 0; index < files.length; index++) {
-    const { sizeBytes, partCount } = files.at(index) ?? { sizeBytes: 0, partCount: 0 };
-    totals.starts[index] = totals.partsTotal;
+  let index = 0;
+  for (const { sizeBytes, partCount } of files) {
+    totals.starts[index++] = totals.partsTotal;
     totals.partsTotal += partCount;
     totals.bytesTotal += sizeBytes;
     // Parts of a file are of one size, but for the last one.
@@ -97,7 +86,7 @@ function addUp(files: TallyFiles): Totals {
   return totals;
 }
 
-export function createTally(files: TallyFiles, now: () => number): Tally {
+export function createTally(files: Rows<TallyFile>, now: () => number): Tally {
   const { bytesTotal, partsTotal, largestPartBytes, starts } = addUp(files);
   const states = new Uint8Array(partsTotal);
   const failed = new Set<number>();

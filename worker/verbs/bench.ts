@@ -133,7 +133,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
 }
 
 /** The folder for what is remembered; null where there is none to be had, or nothing is to be left behind. */
-async function findState({ config, home }: Verb): Promise<string | null> {
+export async function findState({ config, home }: Verb): Promise<string | null> {
   const keepsState = config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
   return keepsState ? stateFolder(config.text("state"), home).catch(() => null) : null;
 }

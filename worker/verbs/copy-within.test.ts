@@ -124,8 +124,11 @@ test("keys with every kind of sign are deleted, thousands at a time; what is ref
   for (const key of keys) await put(key, Buffer.from("x"));
   const absent = Array.from({ length: 1200 }, (_, index) => `d/absent-${index}`);
   const deleted: string[] = [];
-  const about = { signal, onDeleted: (names: readonly string[]) => void deleted.push(...names) };
-  expect(await deleteObjects(bench, { ...about, keys: [...keys, ...absent] })).toEqual([]);
+  const about = {
+    signal,
+    onDeleted: (objects: readonly { key: string }[]) => void deleted.push(...objects.map(({ key }) => key)),
+  };
+  expect(await deleteObjects(bench, { ...about, objects: [...keys, ...absent].map((key) => ({ key })) })).toEqual([]);
   expect(deleted).toHaveLength(1204);
   for (const key of keys) expect(await findObject(bench, { key, signal })).toBeNull();
   expect((await store.count("DeleteObjects")).reduce((sum, { requests }) => sum + requests, 0)).toBe(2);
@@ -134,6 +137,6 @@ test("keys with every kind of sign are deleted, thousands at a time; what is ref
 test("where a store cannot delete many, they are deleted one by one", async () => {
   await put("one/a", Buffer.from("x"));
   await store.arm({ op: "DeleteObjects", action: { kind: "error", status: 501, code: "NotImplemented" } });
-  expect(await deleteObjects(bench, { keys: ["one/a"], signal, onDeleted: () => undefined })).toEqual([]);
+  expect(await deleteObjects(bench, { objects: [{ key: "one/a" }], signal, onDeleted: () => undefined })).toEqual([]);
   expect(await findObject(bench, { key: "one/a", signal })).toBeNull();
 });

@@ -10,6 +10,7 @@ import { parseXml, textOf } from "#storage/xml.ts";
 import { callStore } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
+import { mapRows, numbered, type Rows } from "../listing/rows.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
 import { findObject, headObject } from "./head.ts";
@@ -28,7 +29,7 @@ export interface ObjectToCopy {
 }
 
 export interface CopyJob {
-  objects: readonly ObjectToCopy[];
+  objects: Rows<ObjectToCopy>;
   signal: AbortSignal;
   onStart(tally: Tally): void;
   onFileFailed?(object: ObjectToCopy, fault: Fault): "go on" | "stop";
@@ -45,11 +46,11 @@ const RANGE_BYTES = GIB / 2;
 export async function copyObjects(bench: Bench, job: CopyJob): Promise<Tally> {
   const { objects, signal } = job;
   const tally = createTally(
-    objects.map(({ key, sizeBytes }) => ({ path: key, sizeBytes, partCount: 1 })),
+    mapRows(objects, ({ key, sizeBytes }) => ({ path: key, sizeBytes, partCount: 1 })),
     bench.engine.retrier.clock.now,
   );
   job.onStart(tally);
-  await forEachOf([...objects.entries()], bench.engine.gate.width, async ([fileIndex, object]) => {
+  await forEachOf(numbered(objects), bench.engine.gate.width, async ([fileIndex, object]) => {
     const part = { fileIndex, partIndex: 0, length: object.sizeBytes };
     try {
       tally.part(part, "moving");

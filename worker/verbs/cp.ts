@@ -7,16 +7,19 @@ import { readObjectSum } from "#storage/crc32.ts";
 import { assertSafePath, keyForFile, prefixForFolder } from "../copy/address.ts";
 import { isFolder } from "../copy/download.ts";
 import { createEarlyFetches } from "../copy/fetch-early.ts";
-import { FoundFiles } from "../copy/found-file.ts";
+import { foundFile } from "../copy/walk.ts";
 import { createEarlyRanges } from "../engine/early-ranges.ts";
+import { mapRows, type Rows } from "../listing/rows.ts";
+import type { ScratchFile } from "../listing/scratch-file.ts";
 import { warmAll, withBench, type Bench } from "./bench.ts";
 import { writeObject } from "./cat.ts";
-import { readFiles, readObjects, type Entry, type ObjectEntry } from "./entries.ts";
+import { readFiles, readObjects, type Entry, type FileEntry, type ObjectEntry } from "./entries.ts";
 import { readFilter, type Filter } from "./filter.ts";
 import { sayFailures } from "./follow.ts";
 import { findObject } from "./head.ts";
 import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
 import { shownName, shownPlace, twoPlaces, usage, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
+import { withScratch } from "./with-scratch.ts";
 
 /**
  * `tidemark cp`: plain objects in any direction, with the keys of the environment. Speaks of no checkpoint.
@@ -25,12 +28,18 @@ import { shownName, shownPlace, twoPlaces, usage, type LocalPlace, type StorePla
 export async function copy(verb: Verb): Promise<number> {
   const { from, to } = twoPlaces(verb, "cp");
   if (from.kind === "local" && to.kind === "store") {
-    return from.path === "-" ? sendInput(verb, to) : upload(verb, { from, to });
+    return from.path === "-"
+      ? sendInput(verb, to)
+      : withScratch(verb, (scratch) => upload(verb, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "local") {
-    return to.path === "-" ? writeObject(verb, from) : download(verb, { from, to });
+    return to.path === "-"
+      ? writeObject(verb, from)
+      : withScratch(verb, (scratch) => download(verb, { ends: { from, to }, scratch }));
   }
-  if (from.kind === "store" && to.kind === "store") return copyInside(verb, { from, to });
+  if (from.kind === "store" && to.kind === "store") {
+    return withScratch(verb, (scratch) => copyInside(verb, { ends: { from, to }, scratch }));
+  }
   throw usage("cp", "both sides are local; at least one is s3://bucket/key");
 }
 
@@ -40,21 +49,26 @@ async function sendInput(verb: Verb, to: StorePlace): Promise<number> {
   return sendStdin(verb, to);
 }
 
-async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): Promise<number> {
+interface Copying<From, To> {
+  ends: { from: From; to: To };
+  scratch: ScratchFile;
+}
+
+async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePlace>): Promise<number> {
   const { from, to } = ends;
   const stats = await stat(from.path, { bigint: true }).catch(() => null);
   if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
   const isOne = !stats.isDirectory();
   const { taken, failures } = isOne
     ? { taken: [oneFile(resolve(from.path), stats)], failures: [] }
-    : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()) });
+    : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
   if (taken.length === 0 && failures.length === 0) {
     throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail: "there are no files to copy" });
   }
   const below = keysBelow(to);
   const keyOf = isOne ? () => keyForFile(to, from.path) : below;
   if (isDry(verb)) {
-    const planned = taken.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const);
+    const planned = mapRows<FileEntry, Planned>(taken, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
     return sayPlan(verb, planned) || sayFailures(verb, failures);
   }
   return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
@@ -62,9 +76,12 @@ async function upload(verb: Verb, ends: { from: LocalPlace; to: StorePlace }): P
   );
 }
 
-const oneFile = (path: string, stats: BigIntStats) => new FoundFiles(dirname(path)).add(basename(path), stats);
+const oneFile = (path: string, stats: BigIntStats): FileEntry => ({
+  at: "local",
+  ...foundFile(dirname(path), basename(path), stats),
+});
 
-function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promise<number> {
+function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>): Promise<number> {
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
   return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
@@ -75,14 +92,14 @@ function download(verb: Verb, ends: { from: StorePlace; to: LocalPlace }): Promi
     const early = createEarlyFetches(bench.engine, verb.signal);
     try {
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
-      const found = await findSources(bench, { from, filter, signal: verb.signal, ...onTaken });
+      const found = await findSources(bench, { from, filter, scratch, signal: verb.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
       const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
       const pathOf = one === null ? await pathsBelow(to.path, found.entries) : () => one;
       if (isDry(verb))
         return sayPlan(
           verb,
-          found.entries.map((entry) => [entry, pathOf(entry)] as const),
+          mapRows(found.entries, (entry) => [entry, pathOf(entry)]),
         );
       return await fetchEntries(verb, bench, { ...ends, failures: [], entries: found.entries, pathOf, early, ranges });
     } finally {
@@ -97,20 +114,22 @@ async function pathOfOne(target: string, key: string): Promise<string> {
   return target.endsWith("/") || (await isFolder(to)) ? join(to, assertSafePath(basename(key))) : to;
 }
 
-function copyInside(verb: Verb, ends: { from: StorePlace; to: StorePlace }): Promise<number> {
+function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlace>): Promise<number> {
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
   const { signal } = verb;
   return withBench(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
-    const { isOne, entries } = await findSources(source, { from, filter, signal });
+    const { isOne, entries } = await findSources(source, { from, filter, scratch, signal });
     const below = keysBelow(to);
     const keyOf = isOne ? () => keyForFile(to, from.key) : below;
-    const onto = entries.find((entry) => from.bucket === to.bucket && keyOf(entry) === entry.key);
-    if (onto !== undefined) throw usage(`s3://${to.bucket}/${onto.key}`, "it would be copied onto itself");
+    for (const entry of from.bucket === to.bucket ? entries : []) {
+      if (keyOf(entry) !== entry.key) continue;
+      throw usage(`s3://${to.bucket}/${entry.key}`, "it would be copied onto itself");
+    }
     if (isDry(verb))
       return sayPlan(
         verb,
-        entries.map((entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`] as const),
+        mapRows(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]),
       );
     return withBench(verb, { bucket: to.bucket, direction: "within" }, (bench) =>
       copyEntries(verb, bench, { ...ends, failures: [], entries, keyOf }),
@@ -121,8 +140,14 @@ function copyInside(verb: Verb, ends: { from: StorePlace; to: StorePlace }): Pro
 /** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
 async function findSources(
   bench: Bench,
-  about: { from: StorePlace; filter: Filter; signal: AbortSignal; onTaken?: (entries: ObjectEntry[]) => void },
-): Promise<{ isOne: boolean; entries: ObjectEntry[] }> {
+  about: {
+    from: StorePlace;
+    filter: Filter;
+    scratch: ScratchFile;
+    signal: AbortSignal;
+    onTaken?: (entries: ObjectEntry[]) => void;
+  },
+): Promise<{ isOne: boolean; entries: Rows<ObjectEntry> }> {
   const { from, signal, ...rest } = about;
   const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
   if (head !== null) {
@@ -141,14 +166,16 @@ async function findSources(
   }
   const found = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
   if (found.taken.length > 0) return { isOne: false, entries: found.taken };
-  const detail = found.all.size === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+  const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
 }
 
 const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
 
+type Planned = readonly [entry: Entry, to: string];
+
 /** What a copy would do, a line for each file. */
-function sayPlan(verb: Verb, planned: readonly (readonly [entry: Entry, to: string])[]): number {
+function sayPlan(verb: Verb, planned: Iterable<Planned>): number {
   for (const [entry, to] of planned) {
     const from = entry.at === "local" ? entry.path : entry.key;
     verb.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {

@@ -4,6 +4,7 @@ import type { HttpAnswer } from "#storage/answers.ts";
 import { BY_CODE } from "#storage/fault-codes.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { childrenOf, escapeXml, parseXml, textOf } from "#storage/xml.ts";
+import { stretchesOf } from "../listing/rows.ts";
 import { askStore } from "./ask-store.ts";
 import type { Bench } from "./bench.ts";
 import type { Failure } from "./entries.ts";
@@ -13,21 +14,21 @@ const BATCH = 1000;
 const OP = "DeleteObjects";
 
 /**
- * Deletes keys, a thousand a request; an object that is not there is what was wanted. What the store refused comes back
+ * Deletes objects, a thousand a request; an object that is not there is what was wanted. What the store refused comes back
  * by key; `onDeleted` is told of the others as their batch is done.
  * Faults: those that concern more than one key, CANCELLED.
  */
-export async function deleteObjects(
+export async function deleteObjects<T extends { key: string }>(
   bench: Bench,
-  about: { keys: readonly string[]; signal: AbortSignal; onDeleted(keys: readonly string[]): void },
+  about: { objects: Iterable<T>; signal: AbortSignal; onDeleted(objects: readonly T[]): void },
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
-  for (let at = 0; at < about.keys.length; at += BATCH) {
-    const keys = about.keys.slice(at, at + BATCH);
+  for (const objects of stretchesOf(about.objects, BATCH)) {
+    const keys = objects.map(({ key }) => key);
     const failed = await deleteBatch(bench, { keys, signal: about.signal });
     const names = new Set(failed.map(({ name }) => name));
     failures.push(...failed);
-    about.onDeleted(keys.filter((key) => !names.has(key)));
+    about.onDeleted(objects.filter(({ key }) => !names.has(key)));
   }
   return failures;
 }

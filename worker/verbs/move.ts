@@ -1,16 +1,16 @@
 import { realpath } from "node:fs/promises";
 import { dirname, relative as relativeTo, resolve, sep } from "node:path";
 import { Fault } from "#protocol/fault.ts";
-import { findCollision } from "#protocol/names.ts";
 import { assertSafePath, prefixForFolder } from "../copy/address.ts";
 import { downloadFiles } from "../copy/download.ts";
 import { uploadFiles } from "../copy/upload.ts";
 import type { EarlyFetches } from "../copy/fetch-early.ts";
 import { codeOf } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";
-import { keepHeapSmall } from "../host/keep-heap-small.ts";
+import { mapRows, type Rows } from "../listing/rows.ts";
 import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";
+import { assertDistinct } from "./assert-distinct.ts";
 import type { Bench } from "./bench.ts";
 import { copyObjects } from "./copy-within.ts";
 import { placeBelow, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
@@ -27,20 +27,16 @@ export interface Ends<From, To> {
   failures: Failure[];
 }
 
-/** What is known of so many files is felt beside the buffers, and two and a half times as much where garbage lies about. */
-const MANY = 10_000;
-
 /** Files of a folder to keys below a prefix. Faults: HOSTILE_NAME before anything is sent, those of `uploadFiles`. */
 export async function sendEntries(
   verb: Verb,
   bench: Bench,
-  job: Ends<LocalPlace, StorePlace> & { entries: readonly FileEntry[]; keyOf: (entry: FileEntry) => string },
+  job: Ends<LocalPlace, StorePlace> & { entries: Rows<FileEntry>; keyOf: (entry: FileEntry) => string },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
-  if (entries.length > MANY) keepHeapSmall();
   // A name that is refused is refused before anything is sent.
   for (const entry of entries) job.keyOf(entry);
-  const [first] = entries;
+  const first = entries.at(0);
   const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
   const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
   const count = entries.length + failures.length;
@@ -69,28 +65,19 @@ export const keysBelow = (to: StorePlace) => (entry: { relative: string }) =>
  * before anything is written.
  * @throws Fault HOSTILE_NAME
  */
-export async function pathsBelow(
-  folder: string,
-  entries: readonly ObjectEntry[],
-): Promise<(entry: ObjectEntry) => string> {
+export async function pathsBelow(folder: string, entries: Rows<ObjectEntry>): Promise<(entry: ObjectEntry) => string> {
   const root = resolve(folder);
   for (const { relative } of entries) placeBelow(root, assertSafePath(relative));
-  const collision = findCollision(entries.map(({ relative }) => relative));
-  if (collision !== null) {
-    const [subject, other] = collision;
-    throw new Fault("HOSTILE_NAME", { op: "cp", subject, detail: `it would land on the same file as ${other}` });
-  }
+  assertDistinct(mapRows(entries, ({ relative }) => relative));
   await assertNoWayOut(root, entries);
   return ({ relative }) => placeBelow(root, relative);
 }
 
 /** A link inside the folder may not carry a file out of it. */
-async function assertNoWayOut(root: string, entries: readonly ObjectEntry[]): Promise<void> {
+async function assertNoWayOut(root: string, entries: Rows<ObjectEntry>): Promise<void> {
   const home = await realpath(root).catch(() => null);
   if (home === null) return;
-  const folders = new Set(entries.map(({ relative }) => dirname(relative)));
-  for (const folder of [...folders].flatMap(withParents)) {
-    if (folder === ".") continue;
+  for (const folder of foldersOf(entries)) {
     const place = await realpath(`${root}${sep}${folder}`).catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") return null;
       throw new Fault("FOLDER_UNWRITABLE", { op: "cp", subject: folder, cause: error });
@@ -103,9 +90,23 @@ async function assertNoWayOut(root: string, entries: readonly ObjectEntry[]): Pr
   }
 }
 
-function withParents(folder: string): string[] {
-  const segments = folder.split("/");
-  return segments.map((_, index) => segments.slice(0, index + 1).join("/"));
+/** Remembered at a time; one that is looked at again is as it was. */
+const MOST_FOLDERS = 4_096;
+
+/** The folders of entries with those that they lie in. Of very many, some come more than once. */
+function* foldersOf(entries: Iterable<ObjectEntry>): Generator<string> {
+  const told = new Set<string>();
+  for (const { relative } of entries) {
+    const folder = dirname(relative);
+    if (folder === "." || told.has(folder)) continue;
+    if (told.size > MOST_FOLDERS) told.clear();
+    for (let at = folder.indexOf("/"); ; at = folder.indexOf("/", at + 1)) {
+      const one = at < 0 ? folder : folder.slice(0, at);
+      if (!told.has(one)) yield one;
+      told.add(one);
+      if (at < 0) break;
+    }
+  }
 }
 
 /** Objects to paths. Their dates go along, so that a later sync knows them. Faults: those of `downloadFiles`. */
@@ -113,14 +114,13 @@ export async function fetchEntries(
   verb: Verb,
   bench: Bench,
   job: Ends<StorePlace, LocalPlace> & {
-    entries: readonly ObjectEntry[];
+    entries: Rows<ObjectEntry>;
     pathOf: (entry: ObjectEntry) => string;
     early?: Pick<EarlyFetches, "take">;
     ranges?: EarlyRanges;
   },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
-  if (entries.length > MANY) keepHeapSmall();
   const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
   const collect = collectFailures<ObjectEntry>(failures, {
     count: entries.length + failures.length,
@@ -153,10 +153,12 @@ export async function fetchEntries(
 export async function copyEntries(
   verb: Verb,
   bench: Bench,
-  job: Ends<StorePlace, StorePlace> & { entries: readonly ObjectEntry[]; keyOf: (entry: ObjectEntry) => string },
+  job: Ends<StorePlace, StorePlace> & { entries: Rows<ObjectEntry>; keyOf: (entry: ObjectEntry) => string },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
-  const objects = entries.map((entry) => ({
+  // A name that is refused is refused before anything is copied.
+  for (const entry of entries) job.keyOf(entry);
+  const objects = mapRows(entries, (entry) => ({
     bucket: from.bucket,
     source: entry.key,
     key: job.keyOf(entry),

@@ -1,13 +1,17 @@
 import { resolve, sep } from "node:path";
 import type { Address } from "../copy/address.ts";
 import { prefixForFolder } from "../copy/address.ts";
+import type { ScratchFile } from "../listing/scratch-file.ts";
 import { withBench, type Bench } from "./bench.ts";
 import { readFiles, readObjects, type Side } from "./entries.ts";
 import { readFilter } from "./filter.ts";
 import { usage, type Verb } from "./verb.ts";
+import { withScratch } from "./with-scratch.ts";
 
 /** Two folders, each of this machine or of a bucket, listed completely. */
 export interface Sides {
+  /** For more lists, of what is found out about them. */
+  scratch: ScratchFile;
   from: Side;
   to: Side;
   benches: { from: Bench | null; to: Bench | null };
@@ -30,19 +34,22 @@ export async function withSides(
   if (overlap(from, to)) throw usage("DST", "one side lies inside the other");
   const within = from.kind === to.kind;
   return withSide(verb, { address: from, direction: within ? "within" : "down" }, (a) =>
-    withSide(verb, { address: to, direction: within ? "within" : "up" }, async (b) => {
-      const filter = readFilter(verb.config, Date.now());
-      const { signal } = verb;
-      const list = (address: Address, rest: { bench: Bench | null; mayLack: boolean }): Promise<Side> =>
-        address.kind === "local" || rest.bench === null
-          ? readFiles(address.kind === "local" ? address.path : "", { filter, mayLack: rest.mayLack })
-          : readObjects(rest.bench, { prefix: prefixForFolder(address), filter, signal });
-      return work({
-        from: await list(from, { bench: a, mayLack: false }),
-        to: await list(to, { bench: b, mayLack: true }),
-        benches: { from: a, to: b },
-      });
-    }),
+    withSide(verb, { address: to, direction: within ? "within" : "up" }, (b) =>
+      withScratch(verb, async (scratch) => {
+        const filter = readFilter(verb.config, Date.now());
+        const { signal } = verb;
+        const list = (address: Address, rest: { bench: Bench | null; mayLack: boolean }): Promise<Side> =>
+          address.kind === "local" || rest.bench === null
+            ? readFiles(address.kind === "local" ? address.path : "", { filter, scratch, mayLack: rest.mayLack })
+            : readObjects(rest.bench, { prefix: prefixForFolder(address), filter, scratch, signal });
+        return work({
+          scratch,
+          from: await list(from, { bench: a, mayLack: false }),
+          to: await list(to, { bench: b, mayLack: true }),
+          benches: { from: a, to: b },
+        });
+      }),
+    ),
   );
 }
 

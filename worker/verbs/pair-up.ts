@@ -1,21 +1,30 @@
+import { beside } from "../listing/beside.ts";
 import type { Entry, Side } from "./entries.ts";
 
-/** Two sides laid beside each other by name. */
-export interface Paired {
-  both: { from: Entry; to: Entry }[];
-  /** What the filters take of SRC and DST lacks. */
-  onlyFrom: Entry[];
-  /** What the filters take of DST and SRC does not have at all, not even among what the filters leave out. */
-  onlyTo: Entry[];
+export interface Pair {
+  from: Entry;
+  to: Entry;
 }
 
-export function pairUp(from: Side, to: Side): Paired {
-  const both: Paired["both"] = [];
-  const onlyFrom: Entry[] = [];
-  for (const entry of from.taken) {
-    const twin = to.all.get(entry.relative);
-    if (twin === undefined) onlyFrom.push(entry);
-    else both.push({ from: entry, to: twin });
-  }
-  return { both, onlyFrom, onlyTo: to.taken.filter(({ relative }) => !from.all.has(relative)) };
+/** Two sides laid beside each other by name, each part as often as it is gone through. */
+export interface Paired {
+  both: Iterable<Pair>;
+  /** What the filters take of SRC and DST lacks. */
+  onlyFrom: Iterable<Entry>;
+  /** What the filters take of DST and SRC does not have at all, not even among what the filters leave out. */
+  onlyTo: Iterable<Entry>;
 }
+
+export const pairUp = (from: Side, to: Side): Paired => ({
+  both: again(function* () {
+    for (const [entry, twin] of beside(from.taken, to.all)) if (twin !== null) yield { from: entry, to: twin };
+  }),
+  onlyFrom: again(() => lacking(from.taken, to.all)),
+  onlyTo: again(() => lacking(to.taken, from.all)),
+});
+
+function* lacking(entries: Iterable<Entry>, others: Iterable<Entry>): Generator<Entry> {
+  for (const [entry, twin] of beside(entries, others)) if (twin === null) yield entry;
+}
+
+const again = <T>(begin: () => Iterator<T>): Iterable<T> => ({ [Symbol.iterator]: begin });

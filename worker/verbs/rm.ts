@@ -1,13 +1,16 @@
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { prefixForFolder } from "../copy/address.ts";
-import { listObjects } from "../copy/list-objects.ts";
+import { listPages } from "../copy/list-objects.ts";
+import { Spool } from "../listing/spool.ts";
 import { withBench, type Bench } from "./bench.ts";
 import { deleteObject, deleteObjects } from "./delete-objects.ts";
+import { objectForm } from "./entry-forms.ts";
 import { readFilter } from "./filter.ts";
 import { sayFailures } from "./follow.ts";
 import { findObject } from "./head.ts";
 import { EXIT, onePlace, shownName, shownPlace, usage, type StorePlace, type Verb } from "./verb.ts";
+import { withScratch } from "./with-scratch.ts";
 
 /**
  * `tidemark rm`: one object by its exact key, or with --recursive everything below a folder (`s3://b/run` is
@@ -29,11 +32,17 @@ interface About {
 }
 
 async function refuseFolder(verb: Verb, { bench, place }: About): Promise<never> {
-  const found = await listObjects(bench, { prefix: place.key, signal: verb.signal });
-  const bytes = found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const count = `${formatCount(found.length)} objects (${formatBytes(bytes)})`;
+  let [found, bytes] = [0, 0];
+  for await (const { objects } of listPages(bench, { prefix: place.key, signal: verb.signal })) {
+    found += objects.length;
+    bytes += bytesOf(objects);
+  }
+  const count = `${formatCount(found)} objects (${formatBytes(bytes)})`;
   throw usage(shownPlace(place), `it holds ${count}; to delete them all add --recursive, to see them --dry-run too`);
 }
+
+const bytesOf = (objects: readonly { sizeBytes: number }[]): number =>
+  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
 async function removeOne(verb: Verb, { bench, place }: About): Promise<number> {
   const { signal, terminal } = verb;
@@ -57,41 +66,48 @@ const sayWould = ({ terminal }: Verb, object: { key: string; sizeBytes: number }
     bytes: object.sizeBytes,
   });
 
-async function removeBelow(verb: Verb, { bench, place }: About): Promise<number> {
-  const { signal, terminal, config } = verb;
-  const filter = readFilter(config, Date.now());
-  const prefix = prefixForFolder(place);
-  const listed = await listObjects(bench, { prefix, signal });
-  const objects = listed.filter(filter);
-  if (objects.length === 0) {
-    const detail = listed.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
-    throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });
-  }
-  if (config.isOn("dry-run")) {
-    for (const object of objects) sayWould(verb, object);
-    return EXIT.ok;
-  }
-  const sizes = new Map(objects.map(({ key, sizeBytes }) => [key, sizeBytes]));
-  let [count, bytes] = [0, 0];
-  const failures = await deleteObjects(bench, {
-    keys: [...sizes.keys()],
-    signal,
-    onDeleted: (keys) => {
-      count += keys.length;
-      bytes += keys.reduce((sum, key) => sum + (sizes.get(key) ?? 0), 0);
-      terminal.draw([`${formatCount(count)} of ${formatCount(objects.length)} deleted`], () => ({
-        type: "progress",
-        deleted: count,
-        of: objects.length,
-      }));
-    },
+const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
+  withScratch(verb, async (scratch) => {
+    const { signal, terminal, config } = verb;
+    const filter = readFilter(config, Date.now());
+    const prefix = prefixForFolder(place);
+    const objects = new Spool(objectForm, scratch);
+    let listed = 0;
+    for await (const page of listPages(bench, { prefix, signal })) {
+      listed += page.objects.length;
+      for (const object of page.objects) {
+        const entry = { at: "store", relative: object.key.slice(prefix.length), ...object } as const;
+        if (filter(entry)) objects.add(entry);
+      }
+    }
+    if (objects.length === 0) {
+      const detail = listed === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+      throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });
+    }
+    if (config.isOn("dry-run")) {
+      for (const object of objects) sayWould(verb, object);
+      return EXIT.ok;
+    }
+    let [count, bytes] = [0, 0];
+    const failures = await deleteObjects(bench, {
+      objects,
+      signal,
+      onDeleted: (deleted) => {
+        count += deleted.length;
+        bytes += bytesOf(deleted);
+        terminal.draw([`${formatCount(count)} of ${formatCount(objects.length)} deleted`], () => ({
+          type: "progress",
+          deleted: count,
+          of: objects.length,
+        }));
+      },
+    });
+    const failed = sayFailures(verb, failures);
+    terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
+      type: "done",
+      deleted: count,
+      bytes,
+      filesFailed: failures.length,
+    });
+    return failed;
   });
-  const failed = sayFailures(verb, failures);
-  terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
-    type: "done",
-    deleted: count,
-    bytes,
-    filesFailed: failures.length,
-  });
-  return failed;
-}

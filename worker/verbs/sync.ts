@@ -5,10 +5,14 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import type { Address } from "../copy/address.ts";
 import { diskFault } from "../engine/disk-fault.ts";
+import { mapRows, type Rows } from "../listing/rows.ts";
+import { sortRows } from "../listing/sort-rows.ts";
+import { Spool } from "../listing/spool.ts";
 import type { Bench } from "./bench.ts";
 import { compareContent } from "./compare.ts";
 import { deleteObjects } from "./delete-objects.ts";
 import { placeBelow, type Entry, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
+import { entryForm } from "./entry-forms.ts";
 import { sayFailures } from "./follow.ts";
 import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
 import { withSides, type Sides } from "./open-sides.ts";
@@ -27,7 +31,7 @@ export function sync(verb: Verb): Promise<number> {
   return withSides(verb, ends, async (sides) => {
     const paired = pairUp(sides.from, sides.to);
     const failures = [...sides.from.failures];
-    const toCopy = [...paired.onlyFrom, ...(await changedOf(verb, { sides, paired, failures }))];
+    const toCopy = await copiesOf(verb, { sides, paired, failures });
     const toDelete = deletionsOf(verb, { sides, paired });
     if (verb.config.isOn("dry-run")) return sayPlan(verb, { toCopy, toDelete, failures });
     if (toCopy.length === 0 && toDelete.length === 0 && failures.length === 0) {
@@ -54,32 +58,41 @@ export function sync(verb: Verb): Promise<number> {
   });
 }
 
-const said = (entries: readonly Entry[]): string =>
-  `${formatCount(entries.length)} files (${formatBytes(entries.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0))})`;
+function said(entries: Rows<Entry>): string {
+  let bytes = 0;
+  for (const { sizeBytes } of entries) bytes += sizeBytes;
+  return `${formatCount(entries.length)} files (${formatBytes(bytes)})`;
+}
 
 /** What the file systems of this world round a date to. */
 const SAME_DATE_MS = 2_000;
 const WIDTH = 16;
 
-async function changedOf(verb: Verb, about: { sides: Sides; paired: Paired; failures: Failure[] }): Promise<Entry[]> {
+/** What DST lacks or has differently. */
+async function copiesOf(
+  verb: Verb,
+  about: { sides: Sides; paired: Paired; failures: Failure[] },
+): Promise<Rows<Entry>> {
   const { config, signal } = verb;
   const { sides, paired, failures } = about;
   const [always, sizeOnly] = [config.isOn("checksum"), config.isOn("size-only")];
   if (always && sizeOnly) throw usage("--checksum", "it contradicts --size-only");
-  const changed: Entry[] = [];
+  const { scratch } = sides;
+  const copies = new Spool(entryForm, scratch);
+  for (const entry of paired.onlyFrom) copies.add(entry);
   await forEachOf(paired.both, WIDTH, async (pair) => {
     try {
       if (pair.from.sizeBytes === pair.to.sizeBytes) {
         if (sizeOnly || (!always && isUntouched(pair.from, pair.to))) return;
         if ((await compareContent({ ...pair, benches: sides.benches, signal })) === "same") return;
       }
-      changed.push(pair.from);
+      copies.add(pair.from);
     } catch (error) {
       if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;
       failures.push({ name: pair.from.relative, fault: toFault(error) });
     }
   });
-  return changed.sort((a, b) => (a.relative < b.relative ? -1 : 1));
+  return sortRows(copies, { form: entryForm, scratch });
 }
 
 /** Whether the dates say that nothing changed since the one was made from the other. */
@@ -93,60 +106,61 @@ function isUntouched(from: Entry, to: Entry): boolean {
 }
 
 /** @throws Fault BAD_INPUT when removing so much, or from such a listing, is refused. */
-function deletionsOf({ config }: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Entry[] {
-  if (!config.isOn("delete") || paired.onlyTo.length === 0) return [];
+function deletionsOf({ config }: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Rows<Entry> {
+  if (!config.isOn("delete")) return [];
+  const extra = new Spool(entryForm, sides.scratch);
+  for (const entry of paired.onlyTo) extra.add(entry);
+  if (extra.length === 0) return [];
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "sync", subject: "--delete", detail });
   const [failure] = sides.from.failures;
   if (failure !== undefined) {
     throw refuse(`SRC could not be listed completely (${shownName(failure.name)}), so nothing was copied or removed`);
   }
-  if (sides.from.all.size === 0 && !config.isOn("allow-empty")) {
-    throw refuse(
-      `SRC is empty, so all of ${said(paired.onlyTo)} would be removed; if that is meant, add --allow-empty`,
-    );
+  if (sides.from.all.length === 0 && !config.isOn("allow-empty")) {
+    throw refuse(`SRC is empty, so all of ${said(extra)} would be removed; if that is meant, add --allow-empty`);
   }
   const most = config.number("max-delete");
-  if (most !== null && paired.onlyTo.length > most) {
-    throw refuse(`${said(paired.onlyTo)} would be removed, which is more than --max-delete ${most}`);
+  if (most !== null && extra.length > most) {
+    throw refuse(`${said(extra)} would be removed, which is more than --max-delete ${most}`);
   }
-  return paired.onlyTo;
+  return extra;
 }
 
 function sayPlan(
   verb: Verb,
-  plan: { toCopy: readonly Entry[]; toDelete: readonly Entry[]; failures: readonly Failure[] },
+  plan: { toCopy: Rows<Entry>; toDelete: Rows<Entry>; failures: readonly Failure[] },
 ): number {
   const { terminal } = verb;
-  const lines = [
-    ...plan.toCopy.map((entry) => ({ action: "copy", entry })),
-    ...plan.toDelete.map((entry) => ({ action: "delete", entry })),
-  ];
-  for (const { action, entry } of lines) {
-    terminal.result(`${action}  ${shownName(entry.relative)}  (${formatBytes(entry.sizeBytes)})`, {
-      type: "would",
-      action,
-      name: entry.relative,
-      bytes: entry.sizeBytes,
-    });
-  }
+  const say = (action: "copy" | "delete", { relative: name, sizeBytes: bytes }: Entry) =>
+    terminal.result(`${action}  ${shownName(name)}  (${formatBytes(bytes)})`, { type: "would", action, name, bytes });
+  for (const entry of plan.toCopy) say("copy", entry);
+  for (const entry of plan.toDelete) say("delete", entry);
   terminal.say(`Would copy ${said(plan.toCopy)} and remove ${said(plan.toDelete)}.`, { type: "planned" });
   return sayFailures(verb, plan.failures);
 }
 
-const isFile = (entry: Entry): entry is FileEntry => entry.at === "local";
-const isObject = (entry: Entry): entry is ObjectEntry => entry.at === "store";
+function asFile(entry: Entry): FileEntry {
+  if (entry.at !== "local") throw new Fault("INTERNAL", { op: "sync" });
+  return entry;
+}
+
+function asObject(entry: Entry): ObjectEntry {
+  if (entry.at !== "store") throw new Fault("INTERNAL", { op: "sync" });
+  return entry;
+}
 
 async function move(
   verb: Verb,
-  about: { ends: { from: Address; to: Address }; sides: Sides; toCopy: readonly Entry[]; failures: Failure[] },
+  about: { ends: { from: Address; to: Address }; sides: Sides; toCopy: Rows<Entry>; failures: Failure[] },
 ): Promise<number> {
   const { sides, toCopy, failures } = about;
   const { from, to } = about.ends;
   const { benches } = sides;
   if (from.kind === "local" && to.kind === "store" && benches.to !== null) {
-    return sendEntries(verb, benches.to, { from, to, failures, entries: toCopy.filter(isFile), keyOf: keysBelow(to) });
+    const entries = mapRows(toCopy, asFile);
+    return sendEntries(verb, benches.to, { from, to, failures, entries, keyOf: keysBelow(to) });
   }
-  const entries = toCopy.filter(isObject);
+  const entries = mapRows(toCopy, asObject);
   if (from.kind === "store" && to.kind === "local" && benches.from !== null) {
     const pathOf = await pathsBelow(to.path, entries);
     return fetchEntries(verb, benches.from, { from, to, failures, entries, pathOf });
@@ -159,7 +173,7 @@ async function move(
 
 async function removeExtra(
   verb: Verb,
-  about: { to: Address; bench: Bench | null; entries: readonly Entry[] },
+  about: { to: Address; bench: Bench | null; entries: Rows<Entry> },
 ): Promise<number> {
   const { to, bench, entries } = about;
   const { terminal, signal } = verb;
@@ -169,7 +183,7 @@ async function removeExtra(
       : bench === null
         ? []
         : await deleteObjects(bench, {
-            keys: entries.filter(isObject).map(({ key }) => key),
+            objects: mapRows(entries, asObject),
             signal,
             onDeleted: () => undefined,
           });
@@ -184,7 +198,7 @@ async function removeExtra(
 
 async function removeFiles(
   folder: string,
-  about: { entries: readonly Entry[]; signal: AbortSignal },
+  about: { entries: Iterable<Entry>; signal: AbortSignal },
 ): Promise<Failure[]> {
   const root = resolve(folder);
   const failures: Failure[] = [];

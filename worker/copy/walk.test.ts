@@ -1,0 +1,57 @@
+import { mkdir, mkdtemp, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { identityOf } from "../engine/identity.ts";
+import { foundFile, walkFolder, type FoundFile } from "./walk.ts";
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "walk-"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("files are told in the order of their paths, as they are", async () => {
+  for (const name of ["b", "b-2/x", "b.txt", "a/z", "a/b/c", "a.d/e", "c0", "c/é", "c/日本"]) {
+    await mkdir(join(folder, name, ".."), { recursive: true });
+    if (name !== "b") await writeFile(join(folder, name), name);
+  }
+  await mkdir(join(folder, "b"));
+  await writeFile(join(folder, "b", "y"), "y");
+  await symlink(join(folder, "b.txt"), join(folder, "link"));
+  await symlink("nowhere", join(folder, "lost"));
+  await utimes(join(folder, "c0"), 5, 7);
+  const found: FoundFile[] = [];
+  const leftOut = await walkFolder(folder, (file) => void found.push(file));
+  const names = found.map(({ relative }) => relative);
+  expect(names).toEqual(["a.d/e", "a/b/c", "a/z", "b-2/x", "b.txt", "b/y", "c/é", "c/日本", "c0", "link"]);
+  expect(names).toEqual(names.toSorted((a, b) => (a < b ? -1 : 1)));
+  expect(leftOut.map(({ relative }) => relative)).toEqual(["lost"]);
+  const file = found.find(({ relative }) => relative === "c0");
+  const path = join(folder, "c0");
+  expect(file).toEqual({
+    relative: "c0",
+    path,
+    sizeBytes: 2,
+    modifiedAtMs: 7_000,
+    identity: identityOf(await stat(path, { bigint: true })),
+  });
+});
+
+test("a folder with very many names is told whole", async () => {
+  const many = join(folder, "many");
+  await mkdir(many);
+  const names = Array.from({ length: 9_000 }, (_, index) => `f-${index}`);
+  await Promise.all(names.map((name) => writeFile(join(many, name), "")));
+  const found: string[] = [];
+  expect(await walkFolder(many, ({ relative }) => void found.push(relative))).toEqual([]);
+  expect(found.toSorted()).toEqual(names.toSorted());
+});
+
+test("numbers as large as a file system has them are told exactly", () => {
+  const [most, least] = [2n ** 64n - 1n, -(2n ** 62n)];
+  const stats = { dev: most, ino: most - 1n, size: 2n ** 52n, mtimeNs: least };
+  const file = foundFile("/", "a/b", stats);
+  expect(file.identity).toEqual(identityOf(stats));
+  expect([file.path, file.sizeBytes]).toEqual(["/a/b", 2 ** 52]);
+});

@@ -1,0 +1,12 @@
+import { warmUp, type Engine } from "../engine/engine.ts";
+
+/** Opens connections for as many small objects as there are; one alone takes what there is. */
+export async function warmForSmall(engine: Engine, keys: Iterable<string>): Promise<void> {
+  let first: string | null = null;
+  let count = 0;
+  for (const key of keys) {
+    first ??= key;
+    count++;
+  }
+  if (first !== null && count > 1) await warmUp(engine, { op: "head", key: first }, { count, size: "small" });
+}
