@@ -1,6 +1,7 @@
 import { isFault, toFault, type Fault } from "#protocol/fault.ts";
 import { readPut } from "#storage/answers.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
+import { isTurnOver, nextTurn } from "../engine/at-once.ts";
 import { callSummed } from "../engine/call-summed.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -90,6 +91,8 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
       if (plan.parts.length <= 1) await remember(fileIndex);
       const about = { key, identity, partBytes: plan.partBytes, abandon: abandon(key) };
       const { memory, nonce } = await journal.file(about);
+      // Of many that are done nothing has to be waited for.
+      while (memory.sentEtag !== null && isTurnOver()) await nextTurn();
       if (plan.parts.length === 0) await sendEmpty(engine, { key, nonce, signal: job.signal });
       const send: SendJob = {
         path,

@@ -1,10 +1,10 @@
-import { mkdir, open, readFile, rename, rm, type FileHandle } from "node:fs/promises";
+import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
-import { crc32Hex } from "#storage/crc32.ts";
 import { diskFault } from "./disk-fault.ts";
+import { lineOf, readLines, readRecord, type OnRecord } from "./journal-lines.ts";
 
 /**
  * An append-only file of JSON lines that survives kill -9 and power loss: `append` resolves when the line is on disk.
@@ -14,8 +14,10 @@ import { diskFault } from "./disk-fault.ts";
  * one follows the other they wait for each other a moment, so that thousands of small files do not cost as many.
  */
 export interface Journal<T> {
-  /** What the file held when it was opened, in order; once, because whoever read it knows better. */
+  /** What the file held when it was opened, in order; once, because whoever read it knows better. Nothing where `onRecord` was told of it. */
   takeRecords(): T[];
+  /** A record that lies there since the journal was opened; null when there is none. Faults: READ_FAILED. */
+  recordAt(at: number): T | null;
   /** Resolves when the record is on disk. Faults: NO_SPACE, WRITE_FAILED. */
   append(record: T): Promise<void>;
   /** As `append`, for many in one go. */
@@ -33,41 +35,14 @@ const SYNC_EVERY_MS = 20;
 /** Whose last time is remembered. */
 const MOST_FOLDERS = 4_096;
 
-const lineOf = (record: unknown): string => {
-  const json = JSON.stringify(record);
-  return `${crc32Hex(json)} ${json}\n`;
-};
-
-/** The valid records at the start of `bytes`, and where the first bad line begins. */
-function readLines<T>(bytes: Buffer, schema: z.ZodType<T>): { records: T[]; validBytes: number } {
-  const records: T[] = [];
-  let at = 0;
-  for (;;) {
-    const end = bytes.indexOf(10, at);
-    if (end < 0) break;
-    const json = readLine(bytes.subarray(at, end));
-    if (json === null) break;
-    // A whole line of a kind that this version does not know: not a torn tail, so what follows counts.
-    const parsed = schema.safeParse(json.value);
-    if (parsed.success) records.push(parsed.data);
-    at = end + 1;
-  }
-  return { records, validBytes: at };
-}
-
-function readLine(line: Buffer): { value: unknown } | null {
-  const json = line.subarray(9);
-  if (line.length < 10 || line[8] !== 32) return null;
-  if (line.subarray(0, 8).toString("latin1") !== crc32Hex(json)) return null;
-  return { value: JSON.parse(json.toString("utf8")) };
-}
-
 /**
  * Opens or creates the journal at `path`. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED.
  */
-export async function openJournal<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
+export async function openJournal<T>(path: string, schema: z.ZodType<T>, onRecord?: OnRecord<T>): Promise<Journal<T>> {
+  const records: T[] = [];
   try {
-    return await start(path, schema);
+    const keep = (record: T) => void records.push(record);
+    return { takeRecords: () => records.splice(0), ...(await start(path, schema, onRecord ?? keep)) };
   } catch (error) {
     throw diskFault(error, { op: "journal", subject: path, otherwise: "WRITE_FAILED" });
   }
@@ -75,29 +50,34 @@ export async function openJournal<T>(path: string, schema: z.ZodType<T>): Promis
 
 /** What a journal held by nobody says; empty when there is none. Faults: READ_FAILED. */
 export async function readJournal<T>(path: string, schema: z.ZodType<T>): Promise<readonly T[]> {
+  const records: T[] = [];
   try {
-    return readLines(await readBytes(path), schema).records;
+    const handle = await open(path, "r");
+    try {
+      await readLines(handle.fd, { schema, onRecord: (record) => void records.push(record) });
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
-    throw diskFault(error, { op: "journal", subject: path, otherwise: "READ_FAILED" });
+    const fault = diskFault(error, { op: "journal", subject: path, otherwise: "READ_FAILED" });
+    if (fault.context.detail !== "ENOENT") throw fault;
   }
+  return records;
 }
 
-const readBytes = (path: string): Promise<Buffer> =>
-  readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return Buffer.alloc(0);
-    throw error;
-  });
-
-async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>> {
+async function start<T>(
+  path: string,
+  schema: z.ZodType<T>,
+  onRecord: OnRecord<T>,
+): Promise<Omit<Journal<T>, "takeRecords">> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const bytes = await readBytes(path);
-  const { records, validBytes } = readLines(bytes, schema);
-  let handle: FileHandle = await open(path, "a", 0o600);
-  if (validBytes < bytes.length) {
+  let handle: FileHandle = await open(path, "a+", 0o600);
+  const { validBytes, bytes } = await readLines(handle.fd, { schema, onRecord });
+  if (validBytes < bytes) {
     await handle.truncate(validBytes);
     await handle.datasync();
   }
-  if (bytes.length === 0) await syncFolder(dirname(path));
+  if (bytes === 0) await syncFolder(dirname(path));
 
   let goodBytes = validBytes;
   let isTorn = false;
@@ -138,14 +118,20 @@ async function start<T>(path: string, schema: z.ZodType<T>): Promise<Journal<T>>
     if (!(await writeFresh(fresh, lines))) return;
     await rename(fresh, path);
     const old = handle;
-    handle = await open(path, "a", 0o600);
+    handle = await open(path, "a+", 0o600);
     await syncFolder(dirname(path));
     goodBytes = lines.length;
     isTorn = false;
     await old.close();
   };
   return {
-    takeRecords: () => records.splice(0),
+    recordAt: (at) => {
+      try {
+        return readRecord(handle.fd, { schema, at });
+      } catch (error) {
+        throw diskFault(error, { op: "journal", subject: path, otherwise: "READ_FAILED" });
+      }
+    },
     append: (record) => add(lineOf(record)),
     appendAll: (added) => add(added.map(lineOf).join("")),
     compact: async (kept) => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -68,6 +68,61 @@ test("a file that went in one request needs no line of its part", async () => {
   const after = await (await life()).file(file);
   expect(after.memory.sentEtag).toBe('"e"');
   expect(after.memory.parts.get(1)).toEqual({ etag: '"e"', crc32: "01020304" });
+});
+
+describe("of many files that were done an earlier life", () => {
+  const names = Array.from({ length: 3_000 }, (_, index) => `many/${index}`);
+  const sent = (key: string) => ({ etag: `"${key}"`, crc32: "01020304" });
+
+  async function lifeBefore(): Promise<SendJournal> {
+    const before = await life();
+    await before.ahead(names.map((key) => ({ ...file, key })));
+    for (const key of names) {
+      const { memory } = await before.file({ ...file, key });
+      // Not one after the other: each waits for the disk.
+      if (key !== "many/7") void memory.finish(`"${key}"`, "01020304");
+    }
+    await before.close();
+    return before;
+  }
+
+  test("remembers each, which file it was and what the store said", async () => {
+    const before = await lifeBefore();
+    const after = await life();
+    expect(after.unfinished()).toEqual([]);
+    for (const key of names) {
+      const [old, { memory, nonce }] = [await before.file({ ...file, key }), await after.file({ ...file, key })];
+      expect(nonce).toBe(old.nonce);
+      expect([memory.sentEtag, memory.parts.get(1) ?? null]).toEqual(
+        key === "many/7" ? [null, null] : [`"${key}"`, sent(key)],
+      );
+    }
+  });
+
+  test("one that was changed since begins from nothing, and so it is for the life after that", async () => {
+    await lifeBefore();
+    const changed = { ...file, key: "many/9", identity: { ...identity, mtimeNs: "5" } };
+    const { memory } = await (await life()).file(changed);
+    expect([memory.sentEtag, memory.parts.size]).toEqual([null, 0]);
+    const after = await life();
+    expect((await after.file(changed)).memory.sentEtag).toBeNull();
+    expect((await after.file({ ...file, key: "many/10" })).memory.sentEtag).toBe('"many/10"');
+  });
+
+  test("one that had to be sent again is known by what the store said last", async () => {
+    await lifeBefore();
+    const { memory } = await (await life()).file({ ...file, key: "many/9" });
+    await memory.finish('"again"', "0a0b0c0d");
+    const after = await (await life()).file({ ...file, key: "many/9" });
+    expect([after.memory.sentEtag, after.memory.parts.get(1)?.crc32]).toEqual(['"again"', "0a0b0c0d"]);
+  });
+
+  test("none is written down ahead once more", async () => {
+    await lifeBefore();
+    const { size } = await stat(join(folder, "j.jsonl"));
+    await (await life()).ahead(names.map((key) => ({ ...file, key })));
+    expect((await stat(join(folder, "j.jsonl"))).size).toBe(size);
+  });
 });
 
 describe("uploads that may have been begun without our hearing of it", () => {

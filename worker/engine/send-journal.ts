@@ -5,6 +5,7 @@ import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
+import { SentPlaces } from "./sent-places.ts";
 import type { BegunUpload, SendMemory, SentPart } from "./send-job.ts";
 
 /** What an upload remembers on disk: for each object its upload id, the acknowledged parts, and which file they were read from. */
@@ -85,16 +86,26 @@ const newFile = ({ key, identity, partBytes }: FileAbout): Line => ({
 
 /** Faults: NO_SPACE, WRITE_FAILED, READ_FAILED. */
 export async function openSendJournal(path: string): Promise<SendJournal> {
-  const journal = await openJournal(path, record);
   const files = new Map<string, Remembered>();
-  for (const line of journal.takeRecords()) apply(files, line);
+  const places = new SentPlaces();
+  const journal = await openJournal(path, record, sortOut(files, places));
+  /** Of an object that an earlier life was done with. */
+  const recall = (key: string): Remembered | undefined => {
+    const place = places.find(key);
+    if (place === null) return undefined;
+    const lines = [journal.recordAt(place.fileAt), journal.recordAt(place.sentAt)];
+    const found = new Map<string, Remembered>();
+    for (const line of lines) if (line?.key === key) apply(found, line);
+    return found.get(key);
+  };
   const write = async (line: Line) => {
     apply(files, line);
     await journal.append(line);
   };
   return {
     file: async ({ key, identity, partBytes, abandon }) => {
-      const known = files.get(key);
+      const known = files.get(key) ?? recall(key);
+      if (known !== undefined) files.set(key, known);
       const isKnown = known !== undefined && isSameFile(known.identity, identity) && known.partBytes === partBytes;
       if (!isKnown) {
         if (known !== undefined && known.uploadId !== null && known.sentEtag === null) await abandon?.(known.uploadId);
@@ -105,7 +116,7 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
       return { memory: new Memory(file, { key, wasKnown: isKnown, write }), nonce: file.nonce };
     },
     ahead: async (wanted) => {
-      const lines = wanted.filter(({ key }) => !files.has(key)).map(newFile);
+      const lines = wanted.filter(({ key }) => !files.has(key) && places.find(key) === null).map(newFile);
       if (lines.length > 0) await journal.appendAll(lines);
       for (const line of lines) apply(files, line);
     },
@@ -119,6 +130,25 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
       await journal.close();
       await rm(path, { force: true });
     },
+  };
+}
+
+/**
+ * Of objects that are done in one request nothing is held but where their lines lie, because there may be a million; of the others, what the
+ * lines say.
+ */
+function sortOut(files: Map<string, Remembered>, places: SentPlaces): (line: Line, at: number) => void {
+  const filesAt = new Map<string, number>();
+  return (line, at) => {
+    apply(files, line);
+    const { key } = line;
+    if (line.t === "file") filesAt.set(key, at);
+    if (line.t !== "sent" || line.crc32 === undefined) return;
+    if (!files.has(key)) places.sentAgain(key, at);
+    if (files.get(key)?.uploadId !== null) return;
+    const fileAt = filesAt.get(key);
+    if (fileAt !== undefined && places.put(key, { fileAt, sentAt: at })) files.delete(key);
+    filesAt.delete(key);
   };
 }
 
