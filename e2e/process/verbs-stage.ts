@@ -19,11 +19,11 @@ export let round = 0;
 export let at: string;
 export let here: string;
 
-/** Registers what has to happen before and after the tests of a file. */
-export function useVerbs(): void {
+/** Registers what has to happen before and after the tests of a file. `flags`: of the store. */
+export function useVerbs(flags: string[] = []): void {
   beforeAll(async () => {
     dir = mkdtempSync(join(tmpdir(), "tidemark-verbs-"));
-    store = await startStore({ dataDir: join(dir, "store"), control: "verbs-control-token" });
+    store = await startStore({ dataDir: join(dir, "store"), control: "verbs-control-token", flags });
   });
   beforeEach(() => {
     at = `s3://${store.bucket}/t${++round}`;
