@@ -12,6 +12,7 @@ import { systemClock } from "../engine/clock.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
 import { keepHeapSmall } from "../host/keep-heap-small.ts";
+import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { openMemory } from "../limits/learned.ts";
 import { readLimits } from "../limits/read-limits.ts";
@@ -31,8 +32,6 @@ export interface Bench {
 
 /** A store may copy gigabytes on its own before it says a word. */
 const LONGEST_COPY_MS = 5 * 60_000;
-/** Who asks for less memory than this means the rest of it too. */
-const LITTLE_BYTES = 64 * 1024 * 1024;
 
 export interface Bound {
   /** Empty where there is none yet (the list of buckets). */
@@ -90,7 +89,10 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   });
   const connections = config.count("concurrency");
   const memoryBytes = config.size("memory");
-  if (memoryBytes !== null && memoryBytes < LITTLE_BYTES) keepHeapSmall();
+  const isLittle = memoryBytes !== null && memoryBytes < LITTLE_BYTES;
+  // Who asks for little memory means the rest of it too.
+  if (isLittle) keepHeapSmall();
+  const stopWatch = isLittle ? keepWithin(memoryBytes) : () => {};
   const stallMs = config.durationMs("stall-after");
   const engine = createEngine({
     source,
@@ -126,6 +128,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
       await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
     },
     close: async () => {
+      stopWatch();
       throttle.close();
       await engine.close();
     },

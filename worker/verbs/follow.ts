@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import type { Engine } from "../engine/engine.ts";
 import type { Tally } from "../engine/tally.ts";
 import { tideLine, transferFacts, transferSentence } from "../sentence.ts";
+import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import type { Failure } from "./entries.ts";
 import { EXIT, shownName, type Verb } from "./verb.ts";
 
@@ -33,10 +34,12 @@ export async function follow(
   const { engine, from, to } = about;
   const startedAt = performance.now();
   const running: { tally: Tally | null; timer: NodeJS.Timeout | null } = { tally: null, timer: null };
+  let stopWatch = () => {};
   const moving = (tally: Tally) => ({ from, to, tally, bytesPerSecond: engine.meter.bytesPerSecond() });
   try {
     const tally = await work((started) => {
       running.tally = started;
+      stopWatch = watchMemory(engine, started);
       running.timer = watch(verb, started, () => moving(started));
     });
     if (running.timer !== null) clearInterval(running.timer);
@@ -52,8 +55,16 @@ export async function follow(
     throw error;
   } finally {
     if (running.timer !== null) clearInterval(running.timer);
+    stopWatch();
     terminal.close();
   }
+}
+
+/** With fewer files nothing comes near what may be taken, but where that is little. */
+const MANY = 4_096;
+
+function watchMemory({ memoryBytes }: Engine, { filesTotal }: Tally): () => void {
+  return filesTotal > MANY && memoryBytes >= LITTLE_BYTES ? keepWithin(memoryBytes) : () => {};
 }
 
 type Moving = Parameters<typeof transferSentence>[0];

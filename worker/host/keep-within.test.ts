@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { collectAll } from "./keep-heap-small.ts";
+import { keepWithin } from "./keep-within.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function memoryOf(residentBytes: number) {
+  const memory = { residentBytes, cleanUps: 0, at: 0 };
+  return {
+    memory,
+    means: {
+      residentBytes: () => memory.residentBytes,
+      cleanUp: () => {
+        memory.cleanUps++;
+        memory.at += 40;
+      },
+      now: () => memory.at,
+    },
+    pass: (ms: number) => {
+      memory.at += ms;
+      vi.advanceTimersByTime(ms);
+    },
+  };
+}
+
+test("nothing is cleaned up while there is room", () => {
+  const { memory, means, pass } = memoryOf(160e6);
+  const stop = keepWithin(100e6, means);
+  pass(1_000);
+  expect(memory.cleanUps).toBe(0);
+  memory.residentBytes = 165e6;
+  pass(50);
+  expect(memory.cleanUps).toBe(1);
+  stop();
+});
+
+test("where it is of no use it takes a quarter of the time, not all of it", () => {
+  const { memory, means, pass } = memoryOf(500e6);
+  const stop = keepWithin(100e6, means);
+  for (let tick = 0; tick < 100; tick++) pass(50);
+  expect(memory.cleanUps).toBeGreaterThan(20);
+  expect(memory.cleanUps * 40).toBeLessThan(memory.at / 3.5);
+  stop();
+  const before = memory.cleanUps;
+  pass(1_000);
+  expect(memory.cleanUps).toBe(before);
+});
+
+test("what is garbage is given back", () => {
+  let garbage: unknown[] | null = Array.from({ length: 400_000 }, (_, index) => ({ index, text: `${index}` }));
+  const { heapTotal } = process.memoryUsage();
+  expect(garbage.length).toBe(400_000);
+  garbage = null;
+  collectAll();
+  expect(process.memoryUsage().heapTotal).toBeLessThan(heapTotal - 10e6);
+});
