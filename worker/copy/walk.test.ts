@@ -48,6 +48,18 @@ test("a folder with very many names is told whole", async () => {
   expect(found.toSorted()).toEqual(names.toSorted());
 });
 
+test("what goes wrong where files are told of is no fault of a file", async () => {
+  const full = () => {
+    throw new Error("the list is full");
+  };
+  await expect(walkFolder(folder, full)).rejects.toThrow("the list is full");
+  await expect(walkFolder(join(folder, "many"), full)).rejects.toThrow("the list is full");
+});
+
+test("a folder that is gone is a fault", async () => {
+  await expect(walkFolder(join(folder, "gone"), () => undefined)).rejects.toMatchObject({ code: "READ_FAILED" });
+});
+
 test("numbers as large as a file system has them are told exactly", () => {
   const [most, least] = [2n ** 64n - 1n, -(2n ** 62n)];
   const stats = { dev: most, ino: most - 1n, size: 2n ** 52n, mtimeNs: least };

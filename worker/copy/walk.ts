@@ -47,37 +47,43 @@ export async function walkFolder(folder: string, onFile: (file: FoundFile) => vo
     if (relative === "") throw fault;
     leftOut.push({ relative, fault });
   };
-  const look = async (relative: string) => {
+  const statOf = async (relative: string) => {
+    const path = join(folder, relative);
     try {
-      const path = join(folder, relative);
-      const stats = await atOnce(
+      return await atOnce(
         () => statSync(path, { bigint: true }),
         () => stat(path, { bigint: true }),
       );
-      if (stats.isFile()) onFile(foundFile(folder, relative, stats));
     } catch (error) {
       failed(relative, error);
+      return null;
     }
   };
-  const enterAll = async (relative: string, entries: Dirent[]) => {
-    for (const entry of entries.sort((a, b) => (orderName(a) < orderName(b) ? -1 : 1))) {
-      const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
-      await (entry.isDirectory() ? enter(below) : look(below));
-    }
+  const look = async (relative: string) => {
+    const stats = await statOf(relative);
+    if (stats?.isFile() === true) onFile(foundFile(folder, relative, stats));
   };
-  const enter = async (relative: string) => {
+  async function* stretchesIn(relative: string): AsyncGenerator<Dirent[]> {
     let entries: Dirent[] = [];
     try {
       for await (const entry of await opendir(join(folder, relative), { bufferSize: 256 })) {
         entries.push(entry);
         if (entries.length < NAMES) continue;
-        await enterAll(relative, entries);
+        yield entries;
         entries = [];
       }
     } catch (error) {
       failed(relative, error);
     }
-    await enterAll(relative, entries);
+    yield entries;
+  }
+  const enter = async (relative: string) => {
+    for await (const entries of stretchesIn(relative)) {
+      for (const entry of entries.sort((a, b) => (orderName(a) < orderName(b) ? -1 : 1))) {
+        const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
+        await (entry.isDirectory() ? enter(below) : look(below));
+      }
+    }
   };
   await enter("");
   return leftOut;

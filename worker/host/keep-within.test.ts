@@ -5,7 +5,7 @@ import { keepWithin } from "./keep-within.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-function memoryOf(residentBytes: number) {
+function memoryOf(residentBytes: number | null) {
   const memory = { residentBytes, cleanUps: 0, at: 0 };
   return {
     memory,
@@ -32,6 +32,14 @@ test("nothing is cleaned up while there is room", () => {
   memory.residentBytes = 165e6;
   pass(50);
   expect(memory.cleanUps).toBe(1);
+  stop();
+});
+
+test("where it cannot be told nothing happens", () => {
+  const { memory, means, pass } = memoryOf(null);
+  const stop = keepWithin(0, means);
+  pass(1_000);
+  expect(memory.cleanUps).toBe(0);
   stop();
 });
 

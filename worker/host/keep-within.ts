@@ -12,13 +12,20 @@ const REST = 4;
 
 /** So that a test can be the memory. */
 export interface Memory {
-  residentBytes(): number;
+  /** Null where it cannot be told just now, as when no file can be opened any more. */
+  residentBytes(): number | null;
   cleanUp(): void;
   now(): number;
 }
 
 const own: Memory = {
-  residentBytes: () => process.memoryUsage.rss(),
+  residentBytes: () => {
+    try {
+      return process.memoryUsage.rss();
+    } catch {
+      return null;
+    }
+  },
   cleanUp: collectAll,
   now: () => performance.now(),
 };
@@ -32,7 +39,7 @@ export function keepWithin(bufferBytes: number, memory: Memory = own): () => voi
   let restsUntil = 0;
   const look = () => {
     const startedAt = memory.now();
-    if (startedAt < restsUntil || memory.residentBytes() < mostBytes - MARGIN_BYTES) return;
+    if (startedAt < restsUntil || (memory.residentBytes() ?? 0) < mostBytes - MARGIN_BYTES) return;
     memory.cleanUp();
     const endedAt = memory.now();
     restsUntil = endedAt + (REST - 1) * (endedAt - startedAt);

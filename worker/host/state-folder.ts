@@ -8,7 +8,7 @@ import { Fault } from "#protocol/fault.ts";
  * @throws Fault FOLDER_UNWRITABLE
  */
 export async function stateFolder(wished: string | null, home: string | null): Promise<string> {
-  const choices = choicesOf(wished, home);
+  const choices = stateChoices(wished, home);
   let reason: unknown = null;
   for (const choice of choices) {
     try {
@@ -24,7 +24,7 @@ export async function stateFolder(wished: string | null, home: string | null): P
 
 /** The one that would be taken, when it is there already; makes nothing. */
 export async function findStateFolder(wished: string | null, home: string | null): Promise<string | null> {
-  for (const choice of choicesOf(wished, home)) {
+  for (const choice of stateChoices(wished, home)) {
     if (await isUsable(choice)) return choice;
     // It would be made, and nothing is in it yet.
     if ((await isMissing(choice)) && (await isUsable(dirname(choice)))) return null;
@@ -32,7 +32,8 @@ export async function findStateFolder(wished: string | null, home: string | null
   return null;
 }
 
-const choicesOf = (wished: string | null, home: string | null): readonly string[] =>
+/** Where it may be, the one that is wanted most first. */
+export const stateChoices = (wished: string | null, home: string | null): readonly string[] =>
   wished !== null ? [resolve(wished)] : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
 
 const isUsable = (folder: string): Promise<boolean> =>

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
@@ -16,23 +16,30 @@ export interface ScratchFile {
   close(): void;
 }
 
-/** `folder` is made where only that is missing. */
-export function createScratchFile(folder: string): ScratchFile {
+/** In the first of these folders that takes it; each is made where only it and the one above it are missing. */
+export function createScratchFile(folders: readonly string[]): ScratchFile {
   let fd: number | null = null;
   let used = 0;
   let isRefused = false;
+  /** A full disk, mostly: what the command is about needs what is left of it more. */
+  const giveBack = () => {
+    try {
+      if (fd !== null) ftruncateSync(fd, used);
+    } catch {
+      // Then it is given back when the command ends.
+    }
+  };
   return {
     write: (bytes) => {
       if (isRefused) return null;
       try {
-        fd ??= openNameless(folder);
+        fd ??= openNameless(folders);
         for (let done = 0; done < bytes.length;) {
           done += writeSync(fd, bytes, done, bytes.length - done, used + done);
         }
       } catch {
-        // A full disk, mostly: what the command is about needs what is left of it more.
         isRefused = true;
-        if (fd !== null) ftruncateSync(fd, used);
+        giveBack();
         return null;
       }
       const at = used;
@@ -41,7 +48,7 @@ export function createScratchFile(folder: string): ScratchFile {
     },
     read: (at, length) => {
       const bytes = Buffer.allocUnsafe(length);
-      const about = { op: "read", subject: folder, otherwise: "READ_FAILED" } as const;
+      const about = { op: "read", subject: folders[0] ?? "", otherwise: "READ_FAILED" } as const;
       if (fd === null) throw new Fault("READ_FAILED", { ...about, detail: "its scratch file is closed" });
       try {
         for (let done = 0; done < length;) {
@@ -62,10 +69,29 @@ export function createScratchFile(folder: string): ScratchFile {
   };
 }
 
-function openNameless(folder: string): number {
-  if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
-  const path = join(folder, `.list-${randomUUID()}`);
+/** @throws what the last of the folders had against it */
+function openNameless(folders: readonly string[]): number {
+  let reason: unknown = new Fault("FOLDER_UNWRITABLE", { op: "start" });
+  for (const folder of folders) {
+    try {
+      for (const each of [dirname(folder), folder]) if (!existsSync(each)) mkdirSync(each, { mode: 0o700 });
+      return openOne(join(folder, `.list-${randomUUID()}`));
+    } catch (error) {
+      reason = error;
+    }
+  }
+  throw reason;
+}
+
+function openOne(path: string): number {
   const fd = openSync(path, "wx+", 0o600);
-  rmSync(path);
-  return fd;
+  try {
+    rmSync(path);
+    return fd;
+  } catch (error) {
+    // Where an open file cannot lose its name it is no place for this.
+    closeSync(fd);
+    rmSync(path, { force: true });
+    throw error;
+  }
 }

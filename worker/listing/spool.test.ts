@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -25,7 +25,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const LONG = 20_011;
 const row = (index: number): Row => ({ name: `\ud800 ${String(index).padStart(6, "0")} é\n`, size: index });
 const rows = (count: number) => Array.from({ length: count }, (_, index) => row(index));
-function spoolOf(all: readonly Row[], scratch = createScratchFile(folder)) {
+function spoolOf(all: readonly Row[], scratch = createScratchFile([folder])) {
   const spool = new Spool(form, scratch);
   for (const one of all) spool.add(one);
   return { spool, scratch };
@@ -52,13 +52,27 @@ test("a long list lies in a file without a name, and of it nothing is kept but w
 });
 
 test("where the disk takes nothing, all of it stays in memory", () => {
-  const { spool } = spoolOf(rows(LONG), createScratchFile("/proc/none"));
+  const { spool } = spoolOf(rows(LONG), createScratchFile(["/proc/none"]));
   expect([...spool]).toEqual(rows(LONG));
   expect(spool.at(7_777)).toEqual(row(7_777));
 });
 
+test("it lies in the first folder that takes it, which is made, and is the caller's alone", async () => {
+  const scratch = createScratchFile([
+    "/proc/none",
+    join(folder, "absent/below/that"),
+    join(folder, "made/copies"),
+    folder,
+  ]);
+  const { spool } = spoolOf(rows(LONG), scratch);
+  expect((await stat(join(folder, "made/copies"))).mode & 0o777).toBe(0o700);
+  await rm(join(folder, "made"), { recursive: true });
+  expect([...spool]).toEqual(rows(LONG));
+  scratch.close();
+});
+
 test("lists of one file do not get into each other's way", () => {
-  const scratch = createScratchFile(folder);
+  const scratch = createScratchFile([folder]);
   const [one, other] = [new Spool(form, scratch), new Spool(form, scratch)];
   for (const each of rows(9_000)) {
     one.add(each);

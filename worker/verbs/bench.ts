@@ -136,10 +136,13 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
 }
 
 /** The folder for what is remembered; null where there is none to be had, or nothing is to be left behind. */
-export async function findState({ config, home }: Verb): Promise<string | null> {
-  const keepsState = config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
-  return keepsState ? stateFolder(config.text("state"), home).catch(() => null) : null;
+async function findState(verb: Verb): Promise<string | null> {
+  return keepsState(verb) ? stateFolder(verb.config.text("state"), verb.home).catch(() => null) : null;
 }
+
+/** Not every verb has such a folder, and a plan leaves nothing behind. */
+export const keepsState = ({ config }: Verb): boolean =>
+  config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
 
 /** A round trip less than this is not worth a request that may be in vain. */
 const FAR_MS = 20;

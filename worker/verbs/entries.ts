@@ -65,8 +65,9 @@ function beginSide<E extends Entry>(about: SideAbout<E>) {
     add: (entry: E): boolean => {
       const isTaken = filter(entry);
       if (!isTaken && taken === null) {
-        taken = new Spool(form, scratch);
-        for (const before of all) taken.add(before);
+        const before = new Spool(form, scratch);
+        for (const one of all) before.add(one);
+        taken = before;
       }
       all.add(entry);
       if (all.length === MANY) keepHeapSmall();

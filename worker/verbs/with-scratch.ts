@@ -1,13 +1,14 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stateChoices } from "../host/state-folder.ts";
 import { createScratchFile, type ScratchFile } from "../listing/scratch-file.ts";
-import { findState } from "./bench.ts";
+import { keepsState } from "./bench.ts";
 import type { Verb } from "./verb.ts";
 
 /** Runs what makes lists of any length. They lie beside the journals, because a folder for what is temporary may be memory. */
 export async function withScratch<T>(verb: Verb, work: (scratch: ScratchFile) => Promise<T>): Promise<T> {
-  const state = await findState(verb);
-  const scratch = createScratchFile(state === null ? tmpdir() : join(state, "copies"));
+  const states = keepsState(verb) ? stateChoices(verb.config.text("state"), verb.home) : [];
+  const scratch = createScratchFile([...states.map((state) => join(state, "copies")), tmpdir()]);
   try {
     return await work(scratch);
   } finally {
