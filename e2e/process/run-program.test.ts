@@ -147,14 +147,18 @@ test("without a program or a folder it says what is missing", async () => {
 test("as the first process of a container it takes the ends of processes that nobody waits for", async () => {
   // Starts children that end after their parent did: what is not waited for then stays as a zombie.
   const script = `const { spawnSync } = require("child_process"), fs = require("fs");
-    for (let count = 0; count < 5; count++) spawnSync("sh", ["-c", "sleep 1 & exit 0"], { stdio: "ignore" });
+    for (let count = 0; count < 5; count++) spawnSync("sh", ["-c", "sleep 2 & exit 0"], { stdio: "ignore" });
     const states = () => fs.readdirSync("/proc").filter((name) => /^[0-9]+$/.test(name)).flatMap((pid) => {
       try { return [fs.readFileSync("/proc/" + pid + "/stat", "utf8")]; } catch { return []; }
     });
     const sleepers = () => states().filter((stat) => stat.includes("(sleep)"));
-    console.log("orphans " + sleepers().filter((stat) => / [SR] 1 /.test(stat)).length);
+    let [orphans, looksUntil] = [0, Date.now() + 20000];
     const look = () => {
-      if (sleepers().every((stat) => stat.includes(") Z "))) {
+      // Each is a shell still, for a moment, and a child of one.
+      const now = sleepers().filter((stat) => / [SRD] 1 /.test(stat)).length;
+      orphans = Math.max(orphans, now);
+      if (orphans > 0 && sleepers().every((stat) => stat.includes(") Z ")) || Date.now() > looksUntil) {
+        console.log("orphans " + orphans);
         setTimeout(() => { console.log("zombies " + sleepers().length); process.exit(0); }, 200);
       } else setTimeout(look, 20);
     };

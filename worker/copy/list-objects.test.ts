@@ -32,6 +32,17 @@ test("pages grow where the first one shall be short", async () => {
   expect(keys).toEqual(names);
 });
 
+test("no more pages are asked for than are wanted", async () => {
+  const asked = async () => (await store.count("ListObjectsV2")).reduce((sum, { succeeded }) => sum + succeeded, 0);
+  const before = await asked();
+  const keys: string[] = [];
+  for await (const { objects } of listPages(from(), { prefix: "p/", firstKeys: 10, mostPages: 2, signal })) {
+    keys.push(...keysOf(objects));
+  }
+  expect(keys).toEqual(names.slice(0, 30));
+  expect(await asked()).toBe(before + 2);
+});
+
 test("the next page is asked for before this one is looked at, and not the one after it", async () => {
   const asked = async () => (await store.count("ListObjectsV2")).reduce((sum, { succeeded }) => sum + succeeded, 0);
   const before = await asked();
@@ -53,7 +64,7 @@ test("the first names are shown before the whole list has come, and the list is 
     onPage: (objects) => void shown.push(...keysOf(objects)),
   });
   await expect.poll(() => peeked.length + shown.length).toBeGreaterThan(0);
-  expect([30, 60, 100]).toContain(peeked[0]?.length ?? shown.length);
+  expect([30, 56, 60, 100]).toContain(peeked[0]?.length ?? shown.length);
   await listed;
   expect(shown).toEqual(names);
 });

@@ -40,15 +40,15 @@ const OP = "ListObjectsV2";
 
 /**
  * `firstKeys`: how many keys the first page has; each page after it has twice as many, as a new connection carries twice as
- * much with each round trip.
+ * much with each round trip. `mostPages`: after so many it ends, though there may be more.
  * Faults: those of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED.
  */
 export async function* listPages(
   from: From,
-  about: { prefix: string; delimiter?: "/"; firstKeys?: number; signal: AbortSignal },
+  about: { prefix: string; delimiter?: "/"; firstKeys?: number; mostPages?: number; signal: AbortSignal },
 ): AsyncGenerator<ListedPage> {
   const { engine } = from;
-  const { signal, prefix, delimiter } = about;
+  const { signal, prefix, delimiter, mostPages = Infinity } = about;
   const subject = `${from.access.bucket}/${prefix}`;
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
@@ -82,7 +82,7 @@ export async function* listPages(
     if (next !== null && seen.has(next)) throw unexpected(subject, "a page that leads in a circle");
     if (next !== null) seen.add(next);
     // Before this one is looked at: the way is long, and on the connection that brought this one it is a wide one by now.
-    asked = next === null ? null : askFor(next);
+    asked = next === null || seen.size >= mostPages ? null : askFor(next);
     asked?.catch(() => undefined);
     yield page;
   }
@@ -111,9 +111,9 @@ export async function listEarly(
 ): Promise<void> {
   const failed = new AbortController();
   let isEnough = false;
-  const peek = async () => {
+  const peek = async (pages: { firstKeys: number; mostPages?: number }) => {
     const signal = AbortSignal.any([about.signal, failed.signal]);
-    for await (const { objects } of listPages(from, { ...about, signal, firstKeys: PEEKED_KEYS })) {
+    for await (const { objects } of listPages(from, { prefix: about.prefix, signal, ...pages })) {
       // A page that is still to come is let come: to end it would take a connection that is wanted in a moment.
       if (isEnough) return;
       about.onPeek(objects);
@@ -122,9 +122,10 @@ export async function listEarly(
   const pages = listPages(from, about);
   const first = pages.next();
   // What goes wrong there the list itself will tell.
-  void peek().catch(() => undefined);
+  void peek({ firstKeys: PEEKED_KEYS }).catch(() => undefined);
+  void peek({ firstKeys: MORE_PEEKED_KEYS, mostPages: 1 }).catch(() => undefined);
   // What it names is asked for in the moment that it is there.
-  const next = { count: PEEKED_KEYS, size: "small" } as const;
+  const next = { count: MORE_PEEKED_KEYS, size: "small" } as const;
   void warmUp(from.engine, { op: "head", key: about.prefix }, next).catch(() => undefined);
   try {
     for (let page = await first; page.done !== true; page = await pages.next()) {
@@ -139,6 +140,8 @@ export async function listEarly(
 
 /** Fit into the first packets of an answer. */
 const PEEKED_KEYS = 30;
+/** Fit where names are short; where they do not, that costs a request. */
+const MORE_PEEKED_KEYS = 56;
 /** What a page has when nobody says how many. */
 const MOST_KEYS = 1000;
 
