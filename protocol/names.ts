@@ -78,11 +78,14 @@ export const filePath = z
   .brand<"FilePath">();
 export type FilePath = z.infer<typeof filePath>;
 
+/** What a file system that folds case and accents takes for the same name. */
+export const foldName = (name: string): string => name.normalize("NFC").toLowerCase();
+
 /** Paths that would land on the same file on a case-insensitive or normalising disk. Returns the first such pair. */
 export function findCollision(paths: readonly string[]): [string, string] | null {
   const seen = new Map<string, string>();
   for (const path of paths) {
-    const folded = path.normalize("NFC").toLowerCase();
+    const folded = foldName(path);
     const earlier = seen.get(folded);
     if (earlier !== undefined) return [earlier, path];
     seen.set(folded, path);

@@ -167,8 +167,7 @@ function readPage(
   if (parsed === null || parsed.root !== "ListBucketResult") throw faultOfAnswer({ op: OP, subject, answer });
   const { element } = parsed;
   const decode = decoderOf(element, subject);
-  const contents = childrenOf(element, "Contents");
-  const objects = contents.map((row) => readObject(row, { subject, decode }));
+  const objects = childrenOf(element, "Contents").map((row) => readObject(row, { subject, decode }));
   const folders = childrenOf(element, "CommonPrefixes").map((row) => decode(textOf(row, "Prefix") ?? ""));
   for (const name of [...objects.map(({ key }) => key), ...folders]) {
     if (!name.startsWith(prefix)) throw unexpected(subject, "a key that lies under another prefix");
@@ -196,12 +195,12 @@ function readObject(row: XmlElement, about: { subject: string; decode: (text: st
   const key = textOf(row, "Key");
   const sizeBytes = integerOf(row, "Size");
   if (key === undefined || sizeBytes === undefined) throw unexpected(about.subject, "an object without key or size");
-  const etag = own(textOf(row, "ETag")?.trim() ?? "");
+  const etag = textOf(row, "ETag")?.trim() ?? "";
   const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
   return {
     key: own(about.decode(key)),
     sizeBytes,
-    etag: etag === "" ? null : quoteEtag(etag),
+    etag: etag === "" ? null : own(quoteEtag(etag)),
     modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
   };
 }

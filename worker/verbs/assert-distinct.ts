@@ -1,16 +1,13 @@
 import { crc32 } from "node:zlib";
 import { Fault } from "#protocol/fault.ts";
-import { findCollision } from "#protocol/names.ts";
+import { findCollision, foldName } from "#protocol/names.ts";
 import { placesOf, pickRows, type Rows } from "../listing/rows.ts";
 
 /** Fewer are compared at once. */
 const FEW = 4_096;
 
-/** As `findCollision` has it: what a file system that folds names takes for the same. */
-const fold = (name: string): string => name.normalize("NFC").toLowerCase();
-
-/** A name and the folders that it lies in. */
-function* withFolders(name: string): Generator<string> {
+/** The folders that a name lies in, the outermost first. */
+export function* foldersAbove(name: string): Generator<string> {
   for (let at = name.indexOf("/"); at >= 0; at = name.indexOf("/", at + 1)) yield name.slice(0, at);
 }
 
@@ -29,7 +26,7 @@ export function assertDistinct(names: Rows<string>): void {
 function suspectsOf(names: Rows<string>): Rows<string> {
   const sums = new Uint32Array(names.length);
   let index = 0;
-  for (const name of names) sums[index++] = crc32(fold(name));
+  for (const name of names) sums[index++] = crc32(foldName(name));
   sums.sort();
   const suspects = new Set<number>();
   for (let at = 1; at < sums.length; at++) {
@@ -38,19 +35,19 @@ function suspectsOf(names: Rows<string>): Rows<string> {
   }
   let before = "";
   for (const name of names) {
-    const folder = fold(name.slice(0, name.lastIndexOf("/") + 1));
+    const folder = foldName(name.slice(0, name.lastIndexOf("/") + 1));
     if (folder === before) continue;
     before = folder;
-    for (const one of withFolders(folder)) {
+    for (const one of foldersAbove(folder)) {
       const sum = crc32(one);
       if (has(sums, sum)) suspects.add(sum);
     }
   }
   if (suspects.size === 0) return [];
   const isSuspect = (name: string): boolean => {
-    const folded = fold(name);
+    const folded = foldName(name);
     if (suspects.has(crc32(folded))) return true;
-    for (const folder of withFolders(folded)) if (suspects.has(crc32(folder))) return true;
+    for (const folder of foldersAbove(folded)) if (suspects.has(crc32(folder))) return true;
     return false;
   };
   return pickRows(names, placesOf(names, isSuspect));

@@ -10,7 +10,7 @@ import type { EarlyRanges } from "../engine/early-ranges.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
 import { setDate } from "../restore/put-in-place.ts";
 import { createAskObject } from "./ask-object.ts";
-import { assertDistinct } from "./assert-distinct.ts";
+import { assertDistinct, foldersAbove } from "./assert-distinct.ts";
 import type { Bench } from "./bench.ts";
 import { copyObjects } from "./copy-within.ts";
 import { placeBelow, type Failure, type FileEntry, type ObjectEntry } from "./entries.ts";
@@ -100,11 +100,9 @@ function* foldersOf(entries: Iterable<ObjectEntry>): Generator<string> {
     const folder = dirname(relative);
     if (folder === "." || told.has(folder)) continue;
     if (told.size > MOST_FOLDERS) told.clear();
-    for (let at = folder.indexOf("/"); ; at = folder.indexOf("/", at + 1)) {
-      const one = at < 0 ? folder : folder.slice(0, at);
+    for (const one of foldersAbove(relative)) {
       if (!told.has(one)) yield one;
       told.add(one);
-      if (at < 0) break;
     }
   }
 }
