@@ -210,7 +210,7 @@ export const FLAGS = {
     commands: READING,
     value: "SIZE",
     default: "128MiB",
-    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; fewer connections when it does not suffice. From 48MiB on cp, sync and check stay within this and 80 MB altogether.",
+    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; fewer connections when it does not suffice. From 48MiB on cp of files, sync and check stay within this and 80 MB altogether.",
   },
   "retry-for": {
     kind: "duration",
