@@ -97,12 +97,16 @@ export function resolveConfig(input: {
 
 /** Reads every value once, so that a bad one is refused before anything starts. */
 function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
-  if (spec.kind === "size") config.size(name);
-  if (spec.kind === "duration" && config.durationMs(name) === 0 && spec.notZero !== undefined) {
+  const refuse = (detail: string) => {
     const setting = config.settings.find((one) => one.name === name);
     const subject = `${setting?.source ?? name} ${config.text(name) ?? ""}`;
-    throw new Fault("BAD_INPUT", { op: "usage", subject, detail: spec.notZero });
+    throw new Fault("BAD_INPUT", { op: "usage", subject, detail });
+  };
+  if (spec.kind === "size") {
+    const bytes = config.size(name);
+    if (spec.least !== undefined && bytes !== null && bytes < spec.least.bytes) refuse(spec.least.why);
   }
+  if (spec.kind === "duration" && config.durationMs(name) === 0 && spec.notZero !== undefined) refuse(spec.notZero);
   if (spec.words !== undefined)
     assertOneOf(
       spec.words,

@@ -40,6 +40,8 @@ export interface FlagSpec {
   words?: readonly string[];
   /** Why 0 is no value for it. */
   notZero?: string;
+  /** Of a size: the least it may be, and why. */
+  least?: { bytes: number; why: string };
   /** It asks for one thing on one command line, so no variable stands for it. */
   onlyFlag?: true;
   says: string;
@@ -210,7 +212,8 @@ export const FLAGS = {
     commands: READING,
     value: "SIZE",
     default: "128MiB",
-    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; fewer connections when it does not suffice. From 48MiB on cp of files, sync and check stay within this and 80 MB altogether.",
+    least: { bytes: 16e6, why: "at least 16M: the program itself needs more than less would save" },
+    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; at least 16M. The program stays within this and 80 MB altogether.",
   },
   "retry-for": {
     kind: "duration",

@@ -6,10 +6,12 @@ import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
 import { type Config, platformFacts, rawKeysWarning, resolveConfig, terminalWishes } from "./config.ts";
 import type { CommandName } from "./commands.ts";
-import { keepHeapSmall } from "./host/keep-heap-small.ts";
+import { freeCompilers } from "./host/keep-heap-small.ts";
+import { openInput } from "./host/read-input.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
+import { withinMemory, withinMemoryAlways } from "./verbs/within-memory.ts";
 import type { Verb } from "./verbs/verb.ts";
 
 /**
@@ -105,32 +107,34 @@ async function run(invocation: Invocation): Promise<number> {
       return showSettings({ topic, env: process.env, home: platformFacts(process.env).home, terminal });
     }
     case "agent":
-      keepHeapSmall();
       return runStoppable(invocation, terminal, async (verb) => {
         const { runAgent } = await import("./agent.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         warnOfEnvironment(verb);
-        await runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) });
+        await withinMemoryAlways(verb.config, () =>
+          runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) }),
+        );
         return 0;
       });
     case "run":
       reapAsFirst(process.env);
-      keepHeapSmall();
       return runStoppable(invocation, terminal, async (verb) => {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
         warnOfEnvironment(verb);
-        return runProgram({
-          ...verb,
-          goodbyeMs,
-          platform,
-          program: verb.operands,
-          env: process.env,
-          onSignal,
-          out: process.stdout,
-          err: process.stderr,
-        });
+        return withinMemoryAlways(verb.config, () =>
+          runProgram({
+            ...verb,
+            goodbyeMs,
+            platform,
+            program: verb.operands,
+            env: process.env,
+            onSignal,
+            out: process.stdout,
+            err: process.stderr,
+          }),
+        );
       });
     case "save":
       return runStoppable(invocation, terminal, async (verb) => {
@@ -147,7 +151,7 @@ async function run(invocation: Invocation): Promise<number> {
       return runStoppable(invocation, terminal, async (input) => {
         const perform = await verb();
         keepYoungSmall();
-        return perform(input);
+        return withinMemory(input.config, () => perform(input));
       });
     }
   }
@@ -214,7 +218,7 @@ async function runStoppable(
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {
     const { home } = platformFacts(process.env);
-    code = await work({ config, operands, terminal, signal, stopping, home, output, input: () => process.stdin });
+    code = await work({ config, operands, terminal, signal, stopping, home, output, input: () => openInput(0) });
   } catch (error) {
     if (stoppedBy() === null) throw error;
   }
@@ -281,6 +285,7 @@ function start(): void {
     streams.talk(`tidemark: ${sentenceOf(toFault(error).toData())}\n`);
     process.exit(FAULTS.INTERNAL.exit);
   });
+  process.on("exit", freeCompilers);
   // Should nothing be left to wait for before that, it is a mistake of ours and no success.
   process.exitCode = FAULTS.INTERNAL.exit;
   void end();

@@ -3,9 +3,11 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXIT_CODES } from "#protocol/exit-codes.ts";
+import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
+import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
 /** Each code of the table, from a command that ends with it. */
@@ -88,4 +90,13 @@ test("a full disk ends with 7", async () => {
 
 test("no code of the table is left out", () => {
   expect([...Object.keys(CASES).map(Number), 7].toSorted((a, b) => a - b)).toEqual(EXIT_CODES.map(({ code }) => code));
+});
+
+test("at its end garbage is collected, without which a thread that compiles could wait for that for good", () => {
+  const { status, stdout } = spawnSync(process.execPath, ["--trace-gc", join(ROOT, "worker/main.ts"), "version"], {
+    encoding: "utf8",
+  });
+  expect(status).toBe(0);
+  // Whatever was collected before its last word, this comes after it.
+  expect(stdout.slice(stdout.indexOf(PRODUCT_VERSION))).toMatch(/ms: Mark-Compact .* testing;/);
 });

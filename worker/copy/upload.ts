@@ -1,12 +1,11 @@
 import { isFault, toFault, type Fault } from "#protocol/fault.ts";
-import { readPut } from "#storage/answers.ts";
 import { planPartBytes, planParts, type PlanInput } from "#storage/plan.ts";
 import { isTurnOver, nextTurn } from "../engine/at-once.ts";
-import { callSummed } from "../engine/call-summed.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
 import type { FileIdentity } from "../engine/identity.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
+import { sendEmpty } from "../engine/send-empty.ts";
 import { openSendJournal } from "../engine/send-journal.ts";
 import type { LostCreate, SendJob } from "../engine/send-job.ts";
 import { abandonUpload, sendFile, sweepLost } from "../engine/send.ts";
@@ -163,21 +162,3 @@ function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>)
 }
 
 const GROUP = 256;
-
-/** A plain object may be empty; in a checkpoint an empty file has no object. */
-async function sendEmpty(engine: Engine, about: { key: string; nonce: string; signal: AbortSignal }): Promise<void> {
-  const { key, nonce, signal } = about;
-  const patience = createPatience(engine.retrier.clock);
-  const sums = { crc32: "00000000", md5: "d41d8cd98f00b204e9800998ecf8427e" };
-  await withRetry(engine.retrier, { signal, patience }, () =>
-    callSummed(
-      engine,
-      (checksum) => ({
-        operation: { op: "put", key, sizeBytes: 0, ...sums, checksum, nonce },
-        signal,
-        body: Buffer.alloc(0),
-      }),
-      ({ answer, subject }) => readPut(answer, subject),
-    ),
-  );
-}

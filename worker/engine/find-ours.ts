@@ -3,10 +3,10 @@ import type { Operation } from "#protocol/operations.ts";
 import { readHead } from "#storage/answers.ts";
 import { callStore, type Engine } from "./engine.ts";
 import { withRetry } from "./retry.ts";
-import { attempting, type SendJob } from "./send-job.ts";
+import { attempting, type SendRequests } from "./send-job.ts";
 
 /** ETag of the object when it is there, has our size and our nonce; null otherwise. Asks once. Faults: those of the store. */
-export async function findOurs(engine: Engine, job: SendJob): Promise<string | null> {
+export async function findOurs(engine: Engine, job: SendRequests): Promise<string | null> {
   const size = job.plan.parts.reduce((sum, part) => sum + part.length, 0);
   const operation: Operation = { op: "head", key: job.key };
   try {
@@ -19,11 +19,11 @@ export async function findOurs(engine: Engine, job: SendJob): Promise<string | n
 }
 
 /** The same, until there is an answer. Faults: those of the store, CANCELLED. */
-export const lookForOurs = (engine: Engine, job: SendJob): Promise<string | null> =>
+export const lookForOurs = (engine: Engine, job: SendRequests): Promise<string | null> =>
   withRetry(engine.retrier, attempting(job), () => findOurs(engine, job));
 
 /** ETag of the object that was just sent. Faults: SIZE_MISMATCH when it is not there as it was sent; those of the store. */
-export async function verifySent(engine: Engine, job: SendJob): Promise<string> {
+export async function verifySent(engine: Engine, job: SendRequests): Promise<string> {
   const etag = await lookForOurs(engine, job);
   if (etag !== null) return etag;
   const detail = "the store does not show the object that was sent";

@@ -19,6 +19,10 @@ export interface Gate {
   readonly held: number;
   readonly waiting: number;
   readonly waitingSmall: number;
+  /** More is to come although nobody waits: an input is still being read. Call what is returned when all has come. */
+  expectMore(): () => void;
+  /** All that is still to move holds a place already. */
+  readonly isEnding: boolean;
   /** Nothing but small files moves or waits. */
   readonly isAllSmall: boolean;
 }
@@ -46,6 +50,7 @@ export function createGate(initial: number): Gate {
   let lastWasSmall = false;
   let entered: () => void = () => undefined;
   const tooWide = new Set<() => void>();
+  let awaited = 0;
 
   const held = () => small.held + large.held;
   const hasRoom = (size: Wants["size"]): boolean =>
@@ -92,6 +97,17 @@ export function createGate(initial: number): Gate {
     },
     get waiting() {
       return small.waiting.size + large.waiting.size;
+    },
+    expectMore: () => {
+      let counts = 1;
+      awaited++;
+      return () => {
+        awaited -= counts;
+        counts = 0;
+      };
+    },
+    get isEnding() {
+      return awaited + small.waiting.size + large.waiting.size === 0;
     },
     onEntered: (listener) => {
       entered = listener;

@@ -162,7 +162,7 @@ export function createHedges(parts: {
     const now = clock.now();
     beginSlowAnew(now);
     const bytesPerSecond = rateOfLink(now);
-    if (gate.waiting > 0 || gate.held >= gate.width) return;
+    if (!gate.isEnding || gate.held >= gate.width) return;
     const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
     // Asked ahead: the answer takes round trips, and these are the last ones.
     if (seemsFree) room.isFree();

@@ -25,6 +25,9 @@ export interface SendJob {
   sweep?: (lost: LostCreate) => Promise<void>;
 }
 
+/** What the requests need to know of it, wherever its bytes come from. */
+export type SendRequests = Omit<SendJob, "identity" | "open">;
+
 /** A Create whose answer was lost began an upload that nobody knows the id of. */
 export interface LostCreate {
   key: string;

@@ -12,7 +12,7 @@ import type { UploadBody } from "./http/wire.ts";
 import type { Lane } from "./limiter.ts";
 import { isSummedFor, type PartSums } from "./read-part.ts";
 import { withRetry } from "./retry.ts";
-import { attempting, type SendJob } from "./send-job.ts";
+import { attempting, type SendJob, type SendRequests } from "./send-job.ts";
 import type { SendSource } from "./send-source.ts";
 
 /** One part of a file, or a whole small file, from the disk to the store. */
@@ -45,7 +45,7 @@ export interface SumsAhead {
 }
 
 /** Begins to sum, one part after the other: the first ones can go while the next are being read. */
-export function sumAhead(engine: Engine, job: SendJob, source: SendSource): SumsAhead {
+export function sumAhead(engine: Engine, job: SendRequests, source: SendSource): SumsAhead {
   const found = new Map<number, Promise<PartSums | null>>();
   let isStopped = false;
   const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
@@ -78,7 +78,7 @@ const SMALL_BYTES = 1024 * 1024;
  */
 export async function sendPart(
   engine: Engine,
-  job: SendJob,
+  job: SendRequests,
   about: PartToSend,
 ): Promise<Sent & { remembered: Promise<void> }> {
   const { part, source, ahead } = about;
@@ -189,7 +189,7 @@ interface PartAttempt extends Own {
   lane: Lane;
 }
 
-async function attemptPart(engine: Engine, job: SendJob, about: PartAttempt): Promise<Sent> {
+async function attemptPart(engine: Engine, job: SendRequests, about: PartAttempt): Promise<Sent> {
   const { part, signal } = about;
   const under: { flow: MeteredBody | null; sums: PartSums } = { flow: null, sums: { crc32: "" } };
   const make = async (checksum: StoreChecksum) => {
@@ -217,7 +217,7 @@ async function attemptPart(engine: Engine, job: SendJob, about: PartAttempt): Pr
 /** An object that is there already may be ours: an earlier try arrived although its answer did not. */
 export async function arrivedBefore(
   engine: Engine,
-  job: SendJob,
+  job: SendRequests,
   error: unknown,
 ): Promise<{ etag: string; isSure: boolean }> {
   if (!isFault(error) || error.code !== "ALREADY_EXISTS" || job.plan.parts.length > 1) throw error;
@@ -234,7 +234,7 @@ type MeteredBody = ReturnType<typeof meteredBody>;
  */
 function meteredBody(
   engine: Engine,
-  job: SendJob,
+  job: SendRequests,
   flow: Omit<PartAttempt, "summing"> & { crc32: string; checksum: StoreChecksum },
 ) {
   const { part, source, crc32, checksum, lane, signal, isHedge, onMoved } = flow;

@@ -14,7 +14,7 @@ import { openSendJournal, type SendJournal } from "./send-journal.ts";
 import type { SendJob } from "./send-job.ts";
 import { sendFile } from "./send.ts";
 import { systemClock } from "./clock.ts";
-import { openTrialStore, type TrialStore } from "./trial-store.ts";
+import { openTrialStore, TROUBLES_OF_UPLOADS, type TrialStore } from "./trial-store.ts";
 
 const MIB = 1024 * 1024;
 const content = randomBytes(23 * MIB + 321);
@@ -103,43 +103,8 @@ async function expectStored(engine: Engine, key: string, expected: Buffer) {
 }
 
 describe("one trouble each, and the object is still right", () => {
-  const troubles: [string, { op: string; action: Record<string, unknown> } & Record<string, unknown>][] = [
-    [
-      "a reset in the middle of a part",
-      { op: "UploadPart", times: 2, action: { kind: "reset", at: "request", afterBytes: 700_000 } },
-    ],
-    ["a part whose answer is lost", { op: "UploadPart", times: 2, action: { kind: "drop-response" } }],
-    [
-      "a part damaged on its way",
-      { op: "UploadPart", partNumber: 3, times: 1, action: { kind: "flip", side: "request", offset: 100_000 } },
-    ],
-    ["a part answered with a web page", { op: "UploadPart", times: 2, action: { kind: "html" } }],
-    ["a part answered without an ETag", { op: "UploadPart", times: 2, action: { kind: "no-etag" } }],
-    ["a throttled part", { op: "UploadPart", times: 3, action: { kind: "error", status: 503, code: "SlowDown" } }],
-    [
-      "a part that stops being read",
-      { op: "UploadPart", partNumber: 2, times: 1, action: { kind: "stall", side: "request", afterBytes: 300_000 } },
-    ],
-    [
-      "a Create that fails once",
-      { op: "CreateMultipartUpload", times: 1, action: { kind: "error", status: 500, code: "InternalError" } },
-    ],
-    ["a Complete whose answer is lost", { op: "CompleteMultipartUpload", times: 1, action: { kind: "drop-response" } }],
-    [
-      "a Complete with an error inside a 200",
-      { op: "CompleteMultipartUpload", times: 1, action: { kind: "error-in-200", ending: "newline", work: "skipped" } },
-    ],
-    [
-      "a Complete answered with a web page",
-      { op: "CompleteMultipartUpload", times: 1, action: { kind: "html", work: "skipped" } },
-    ],
-    [
-      "a Complete answered with nothing after it was done",
-      { op: "CompleteMultipartUpload", times: 1, action: { kind: "empty", work: "done" } },
-    ],
-    ["an upload the store forgot", { op: "UploadPart", partNumber: 4, times: 1, action: { kind: "lose-upload" } }],
-  ];
-  test.each(troubles)("%s", async (_, rule) => {
+  const forgotten = { op: "UploadPart", partNumber: 4, times: 1, action: { kind: "lose-upload" } };
+  test.each([...TROUBLES_OF_UPLOADS, ["an upload the store forgot", forgotten] as const])("%s", async (_, rule) => {
     const engine = store.engine({ idleMs: 1_000 });
     const key = freshKey();
     const { job } = await prepare({ key });

@@ -10,7 +10,7 @@ import { callStore, warmUp, type Engine } from "./engine.ts";
 import { findOurs, lookForOurs, verifySent } from "./find-ours.ts";
 import { MOST_LANES } from "./for-each.ts";
 import { withRetry } from "./retry.ts";
-import { attempting, type SendJob, type SentPart } from "./send-job.ts";
+import { attempting, type SendJob, type SendRequests, type SentPart } from "./send-job.ts";
 import { isDone, sendPart, sumAhead } from "./send-part.ts";
 import { sendSmall, smallPartOf, type SentSmall } from "./send-small.ts";
 import { openFileSource, type SendSource } from "./send-source.ts";
@@ -80,12 +80,12 @@ async function etagOfSmall(engine: Engine, job: SendJob, { etag, crc32, isSure }
   return verifySent(engine, job);
 }
 
-const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
+export const NOTHING_AHEAD = { of: () => Promise.resolve(null) };
 
-/** `crc32` of what has not been written down. */
-async function sendWhole(
+/** What is no more than one part, as one object. `crc32` of what has not been written down. */
+export async function sendWhole(
   engine: Engine,
-  job: SendJob,
+  job: SendRequests,
   { source, wasTried }: { source: SendSource; wasTried: boolean },
 ): Promise<{ etag: string; crc32: string | undefined }> {
   const part = job.plan.parts[0];
@@ -127,7 +127,7 @@ async function sendParts(engine: Engine, job: SendJob, source: SendSource): Prom
       assertRemembered();
       await source.assertUnchanged();
       await sweepLost(job);
-      const etag = await complete(engine, job);
+      const etag = await completeUpload(engine, job);
       // In their order: with the last one all of them are.
       await remembered;
       assertRemembered();
@@ -157,7 +157,7 @@ async function openAhead(engine: Engine, job: SendJob): Promise<void> {
 }
 
 /** Starts a new multipart upload and remembers it. */
-export async function beginUpload(engine: Engine, job: SendJob): Promise<void> {
+export async function beginUpload(engine: Engine, job: SendRequests): Promise<void> {
   const { key, nonce } = job;
   const { signal } = job.watch;
   const firstTryMs = Date.now();
@@ -209,7 +209,8 @@ async function ensureUpload(engine: Engine, job: SendJob): Promise<void> {
   }
 }
 
-async function complete(engine: Engine, job: SendJob): Promise<string> {
+/** Makes the parts one object, as often as it takes to know that it is there; returns its ETag. Faults: those of the store. */
+export async function completeUpload(engine: Engine, job: SendRequests): Promise<string> {
   const { uploadId, checksum: begunWith } = job.memory;
   if (uploadId === null) throw new Fault("NO_SUCH_UPLOAD", { op: "complete", subject: job.key });
   const parts = job.plan.parts.map((part) => {

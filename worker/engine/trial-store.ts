@@ -47,6 +47,43 @@ export const TROUBLES_OF_ANSWERS: Trouble[] = [
   ["another range than the one asked for", { kind: "wrong-content-range", shiftBytes: 1 }],
 ];
 
+/** What happens to an upload of 23 MiB in parts of 5 MiB, after which the object is to be right all the same. */
+export const TROUBLES_OF_UPLOADS: [name: string, rule: Parameters<TrialStore["arm"]>[0]][] = [
+  [
+    "a reset in the middle of a part",
+    { op: "UploadPart", times: 2, action: { kind: "reset", at: "request", afterBytes: 700_000 } },
+  ],
+  ["a part whose answer is lost", { op: "UploadPart", times: 2, action: { kind: "drop-response" } }],
+  [
+    "a part damaged on its way",
+    { op: "UploadPart", partNumber: 3, times: 1, action: { kind: "flip", side: "request", offset: 100_000 } },
+  ],
+  ["a part answered with a web page", { op: "UploadPart", times: 2, action: { kind: "html" } }],
+  ["a part answered without an ETag", { op: "UploadPart", times: 2, action: { kind: "no-etag" } }],
+  ["a throttled part", { op: "UploadPart", times: 3, action: { kind: "error", status: 503, code: "SlowDown" } }],
+  [
+    "a part that stops being read",
+    { op: "UploadPart", partNumber: 2, times: 1, action: { kind: "stall", side: "request", afterBytes: 300_000 } },
+  ],
+  [
+    "a Create that fails once",
+    { op: "CreateMultipartUpload", times: 1, action: { kind: "error", status: 500, code: "InternalError" } },
+  ],
+  ["a Complete whose answer is lost", { op: "CompleteMultipartUpload", times: 1, action: { kind: "drop-response" } }],
+  [
+    "a Complete with an error inside a 200",
+    { op: "CompleteMultipartUpload", times: 1, action: { kind: "error-in-200", ending: "newline", work: "skipped" } },
+  ],
+  [
+    "a Complete answered with a web page",
+    { op: "CompleteMultipartUpload", times: 1, action: { kind: "html", work: "skipped" } },
+  ],
+  [
+    "a Complete answered with nothing after it was done",
+    { op: "CompleteMultipartUpload", times: 1, action: { kind: "empty", work: "done" } },
+  ],
+];
+
 const counters = z.object({
   targets: z.array(
     z.object({

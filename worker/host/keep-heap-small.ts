@@ -1,5 +1,9 @@
+import { isSea } from "node:sea";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+
+/** Said in so many words: asked with nothing in its hand it looks through the young objects only. */
+const WHOLE = { type: "major", execution: "sync" };
 
 let isSmall = false;
 
@@ -12,13 +16,28 @@ export function keepHeapSmall(): void {
   isSmall = true;
   setFlagsFromString("--heap-growing-percent=20");
   // Until the first time that all garbage is collected the executable lets it grow to 64 MB, for commands that are over before.
-  collect();
+  collect(WHOLE);
 }
 
 /** All that can be collected, and every page that is empty by that given back to the system: some 40 ms for each 20 MB that are alive. */
-export const collectAll = (): void => collect({ type: "major", execution: "sync", flavor: "last-resort" });
+export const collectAll = (): void => collect({ ...WHOLE, flavor: "last-resort" });
 
-function collect(how?: Record<string, string>): void {
+/** Before the executable has let its heap grow that far, and in so short a time, nobody can be waiting for it to be collected. */
+const SHORT = { seconds: 1, bytes: 32e6 };
+
+/**
+ * For the last moment of a process. A thread of V8 that compiles may be waiting for garbage to be collected, which only the
+ * main thread does, while `process.exit` waits for that thread: it would hang for good, as one of forty downloads to stdout
+ * did (https://github.com/nodejs/node/issues/54918). 10 ms, which short commands of the executable are spared.
+ */
+export function freeCompilers(): void {
+  const { heapUsed, external } = process.memoryUsage();
+  const isShort = process.uptime() < SHORT.seconds && heapUsed + external < SHORT.bytes;
+  if (isShort && isSea() && !isSmall) return;
+  collect(WHOLE);
+}
+
+function collect(how: Record<string, string>): void {
   setFlagsFromString("--expose-gc");
   const collected: unknown = runInNewContext("globalThis.gc");
   if (typeof collected === "function") collected(how);

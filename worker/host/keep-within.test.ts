@@ -6,11 +6,15 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 function memoryOf(residentBytes: number | null) {
-  const memory = { residentBytes, cleanUps: 0, at: 0 };
+  const memory = { residentBytes, cleanUps: 0, at: 0, givenBack: 0, freesBytes: 0 };
   return {
     memory,
     means: {
       residentBytes: () => memory.residentBytes,
+      giveBack: () => {
+        memory.givenBack++;
+        if (memory.residentBytes !== null) memory.residentBytes -= memory.freesBytes;
+      },
       cleanUp: () => {
         memory.cleanUps++;
         memory.at += 40;
@@ -26,7 +30,7 @@ function memoryOf(residentBytes: number | null) {
 
 test("nothing is cleaned up while there is room", () => {
   const { memory, means, pass } = memoryOf(160e6);
-  const stop = keepWithin(100e6, means);
+  const stop = keepWithin(100e6, { memory: means });
   pass(1_000);
   expect(memory.cleanUps).toBe(0);
   memory.residentBytes = 165e6;
@@ -35,9 +39,24 @@ test("nothing is cleaned up while there is room", () => {
   stop();
 });
 
+test("where the pages of the program suffice, garbage is left alone", () => {
+  const { memory, means, pass } = memoryOf(165e6);
+  memory.freesBytes = 25e6;
+  const stop = keepWithin(100e6, { memory: means });
+  pass(50);
+  expect(memory).toMatchObject({ givenBack: 1, cleanUps: 0 });
+  memory.residentBytes = 170e6;
+  pass(50);
+  expect(memory).toMatchObject({ givenBack: 1, cleanUps: 1 });
+  memory.residentBytes = 170e6;
+  pass(500);
+  expect(memory).toMatchObject({ givenBack: 2, cleanUps: 1 });
+  stop();
+});
+
 test("where it cannot be told nothing happens", () => {
   const { memory, means, pass } = memoryOf(null);
-  const stop = keepWithin(0, means);
+  const stop = keepWithin(0, { memory: means });
   pass(1_000);
   expect(memory.cleanUps).toBe(0);
   stop();
@@ -45,7 +64,7 @@ test("where it cannot be told nothing happens", () => {
 
 test("where it is of no use it takes a quarter of the time, not all of it", () => {
   const { memory, means, pass } = memoryOf(500e6);
-  const stop = keepWithin(100e6, means);
+  const stop = keepWithin(100e6, { memory: means });
   for (let tick = 0; tick < 100; tick++) pass(50);
   expect(memory.cleanUps).toBeGreaterThan(20);
   expect(memory.cleanUps * 40).toBeLessThan(memory.at / 3.5);

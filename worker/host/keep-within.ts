@@ -1,3 +1,4 @@
+import { dropProgramPages } from "./drop-program-pages.ts";
 import { collectAll } from "./keep-heap-small.ts";
 
 /** What the program may take besides its memory for buffers. */
@@ -7,6 +8,8 @@ export const LITTLE_BYTES = 128 * 1024 * 1024;
 const LOOK_MS = 50;
 /** Memory grows by so much between two looks and while it is cleaned up. */
 const MARGIN_BYTES = 16e6;
+/** What is in use of the program comes back at once; what is not comes back seldom. */
+const GIVE_BACK_MS = 500;
 /** To clean up takes at most one part of this many of the time. */
 const REST = 4;
 
@@ -14,6 +17,8 @@ const REST = 4;
 export interface Memory {
   /** Null where it cannot be told just now, as when no file can be opened any more. */
   residentBytes(): number | null;
+  /** Costs next to nothing. */
+  giveBack(): void;
   cleanUp(): void;
   now(): number;
 }
@@ -26,25 +31,35 @@ const own: Memory = {
       return null;
     }
   },
+  giveBack: dropProgramPages,
   cleanUp: collectAll,
   now: () => performance.now(),
 };
 
 /**
- * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes: V8 lets three times of what is alive lie about, and
- * keeps the pages. All of it is collected, and the pages are given back, when that much is there; until then it costs nothing. Returns what ends it.
+ * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes, and what only the start
+ * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. When that much is there the program's
+ * own pages are given back, and where that does not suffice all garbage is collected; until then it costs nothing. Returns what ends it.
  */
-export function keepWithin(bufferBytes: number, memory: Memory = own): () => void {
+export function keepWithin(bufferBytes: number, how: { memory?: Memory; lookMs?: number } = {}): () => void {
+  const { memory = own, lookMs = LOOK_MS } = how;
   const mostBytes = bufferBytes + BESIDE_BYTES;
   let restsUntil = 0;
+  let givesBackFrom = 0;
+  const isNear = () => (memory.residentBytes() ?? 0) >= mostBytes - MARGIN_BYTES;
   const look = () => {
     const startedAt = memory.now();
-    if (startedAt < restsUntil || (memory.residentBytes() ?? 0) < mostBytes - MARGIN_BYTES) return;
+    if (startedAt < restsUntil || !isNear()) return;
+    if (startedAt >= givesBackFrom) {
+      memory.giveBack();
+      givesBackFrom = startedAt + GIVE_BACK_MS;
+      if (!isNear()) return;
+    }
     memory.cleanUp();
     const endedAt = memory.now();
     restsUntil = endedAt + (REST - 1) * (endedAt - startedAt);
   };
-  const timer = setInterval(look, LOOK_MS);
+  const timer = setInterval(look, lookMs);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -53,10 +53,9 @@ test("a second copy begins with what the first one found, to that bucket and in 
   expect(await widthOf(verbWith([], "http://127.0.0.1:10"))).toBe(before);
 });
 
-test("what was found is used within --memory and --concurrency", async () => {
+test("what was found is used within --concurrency", async () => {
   await copyAndFind(verbWith());
   expect(await widthOf(verbWith(["--concurrency", "3"]))).toBe(3);
-  expect(await widthOf(verbWith(["--memory", "1MiB"]))).toBeLessThan(16);
 });
 
 test.each([[["--limit-down", "1MB"]], [["--concurrency", "5"]], [["--household"]]])(

@@ -11,7 +11,6 @@ import type { Config } from "../config.ts";
 import { systemClock } from "../engine/clock.ts";
 import { createEngine, type Engine } from "../engine/engine.ts";
 import { createRetrier } from "../engine/retry.ts";
-import { keepHeapSmall } from "../host/keep-heap-small.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { openMemory } from "../limits/learned.ts";
@@ -40,6 +39,8 @@ export interface Bound {
   direction: "up" | "down" | "within";
   /** Left out: what is found out of link and store is kept for the next time. */
   memory?: "none";
+  /** What is resident is kept within the memory for buffers and 80 MB also where that memory is not little. */
+  isHeld?: boolean;
 }
 
 /** Runs `work` with the means to reach a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
@@ -89,10 +90,8 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   });
   const connections = config.count("concurrency");
   const memoryBytes = config.size("memory");
-  const isLittle = memoryBytes !== null && memoryBytes < LITTLE_BYTES;
-  // Who asks for little memory means the rest of it too.
-  if (isLittle) keepHeapSmall();
-  const stopWatch = isLittle ? keepWithin(memoryBytes) : () => {};
+  const isHeld = memoryBytes !== null && memoryBytes >= LITTLE_BYTES && about.isHeld === true;
+  const stopWatch = isHeld ? keepWithin(memoryBytes) : () => undefined;
   const stallMs = config.durationMs("stall-after");
   const engine = createEngine({
     source,
@@ -145,7 +144,7 @@ export const keepsState = ({ config }: Verb): boolean =>
   config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
 
 /** A round trip less than this is not worth a request that may be in vain. */
-const FAR_MS = 20;
+export const FAR_MS = 20;
 
 /**
  * Opens the connections for what is going to be fetched while the store is still asked for it. `onFar`: the store turned

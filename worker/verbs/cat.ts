@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
 import { readObjectSum } from "#storage/crc32.ts";
-import { withBench, type Bench } from "./bench.ts";
+import { FAR_MS, withBench, type Bench } from "./bench.ts";
 import { headObject, partBytesOf, type ObjectHead } from "./head.ts";
 import { createPartsDigest, createWholeDigest, type PartDigest } from "./part-digest.ts";
 import { piecesWithin, readPieces } from "./read-range.ts";
@@ -20,14 +20,17 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
   const { key } = from;
   if (key === "" || key.endsWith("/"))
     throw usage(`s3://${from.bucket}/${key}`, "it names no object; stdout takes one");
-  return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
+  return withBench(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (bench) => {
     const head = await headObject(bench, { key, signal });
     const offset = config.size("offset") ?? 0;
     if (offset > head.sizeBytes) {
       throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);
     }
     const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
-    const ahead = piecesWithin(config.size("memory") ?? 0, bench.engine.gate.width);
+    const { gate, wire } = bench.engine;
+    // Where answers take long, the next piece stands in line already when a connection is done with one.
+    const wanted = (wire.rttMs() ?? 0) >= FAR_MS ? 2 * gate.width : gate.width;
+    const ahead = piecesWithin(config.size("memory") ?? 0, wanted);
     const known = length === head.sizeBytes ? await expectedOf(bench, { head, key, signal }) : null;
     for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead, signal })) {
       known?.digest.add(piece);

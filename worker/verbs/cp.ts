@@ -18,6 +18,7 @@ import { readFilter, type Filter } from "./filter.ts";
 import { sayFailures } from "./follow.ts";
 import { findObject } from "./head.ts";
 import { copyEntries, fetchEntries, keysBelow, pathsBelow, sendEntries } from "./move.ts";
+import { sendStdin } from "./send-stdin.ts";
 import { shownName, shownPlace, twoPlaces, usage, type LocalPlace, type StorePlace, type Verb } from "./verb.ts";
 import { withScratch } from "./with-scratch.ts";
 
@@ -29,7 +30,7 @@ export async function copy(verb: Verb): Promise<number> {
   const { from, to } = twoPlaces(verb, "cp");
   if (from.kind === "local" && to.kind === "store") {
     return from.path === "-"
-      ? sendInput(verb, to)
+      ? sendStdin(verb, to)
       : withScratch(verb, (scratch) => upload(verb, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "local") {
@@ -41,12 +42,6 @@ export async function copy(verb: Verb): Promise<number> {
     return withScratch(verb, (scratch) => copyInside(verb, { ends: { from, to }, scratch }));
   }
   throw usage("cp", "both sides are local; at least one is s3://bucket/key");
-}
-
-async function sendInput(verb: Verb, to: StorePlace): Promise<number> {
-  // Only this verb needs the SDK, which takes longer to load than all the rest.
-  const { sendStdin } = await import("./send-stdin.ts");
-  return sendStdin(verb, to);
 }
 
 interface Copying<From, To> {

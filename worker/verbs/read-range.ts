@@ -1,6 +1,8 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import { checkRange } from "#storage/check-range.ts";
-import { callStore } from "../engine/engine.ts";
+import type { HttpAnswer } from "#storage/answers.ts";
+import { fetchRange } from "../engine/fetch-range.ts";
+import { pay } from "../engine/limiter.ts";
 import { createPins, type Pins } from "../engine/pins.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import type { Bench } from "./bench.ts";
@@ -17,17 +19,21 @@ export interface ObjectRange {
 
 /** One request fetches at most this. */
 const RANGE_BYTES = 4 * 1024 * 1024;
+/** On its way it passes through so much more. */
+const BUFFER_BYTES = 1024 * 1024;
 
 /**
- * The bytes of a range in pieces of `RANGE_BYTES`, in order. `ahead` of them are fetched while the last is used.
+ * The bytes of a range in pieces of `RANGE_BYTES`, in order. `ahead` of them are fetched while the last is used. Each is
+ * valid until the next is asked for: its memory is used again, because left to be collected it would be felt long after.
  * Faults: OBJECT_CHANGED, RANGE_IGNORED, those of the store, CANCELLED.
  */
 export async function* readPieces(
-  bench: Bench,
+  bench: Pick<Bench, "engine">,
   about: ObjectRange & { ahead: number },
 ): AsyncGenerator<Buffer, void, void> {
   const { offset, length, ahead } = about;
-  const under: Promise<Buffer>[] = [];
+  const under: { memory: Buffer; arrives: Promise<Buffer> }[] = [];
+  const unused: Buffer[] = [];
   const ended = new AbortController();
   const pins = createPins();
   const signal = AbortSignal.any([about.signal, ended.signal]);
@@ -35,49 +41,65 @@ export async function* readPieces(
     for (let at = 0; at < length || under.length > 0;) {
       while (at < length && under.length < Math.max(1, ahead)) {
         const size = Math.min(RANGE_BYTES, length - at);
-        const piece = readRange(bench, { ...about, offset: offset + at, length: size, signal, pins });
+        const memory = unused.pop() ?? Buffer.allocUnsafeSlow(Math.min(RANGE_BYTES, length));
+        const into = memory.subarray(0, size);
+        const arrives = readRange(bench, { ...about, offset: offset + at, signal, pins, into });
         // Whoever waits for it hears of it; until then it is not unheard.
-        piece.catch(() => undefined);
-        under.push(piece);
+        arrives.catch(() => undefined);
+        under.push({ memory, arrives });
         at += size;
       }
-      const next = await under.shift();
-      if (next !== undefined) yield next;
+      const next = under.shift();
+      if (next === undefined) break;
+      yield await next.arrives;
+      unused.push(next.memory);
     }
   } finally {
     ended.abort(new Fault("CANCELLED"));
-    await Promise.allSettled(under);
+    await Promise.allSettled(under.map(({ arrives }) => arrives));
   }
 }
 
-/** How many pieces may be held at a time under a memory budget. */
-export const piecesWithin = (memoryBytes: number, connections: number): number =>
-  Math.max(1, Math.min(connections, Math.floor(memoryBytes / RANGE_BYTES) - 1));
+/** How many of `wanted` pieces may be held at a time under a memory budget. */
+export const piecesWithin = (memoryBytes: number, wanted: number): number =>
+  Math.max(1, Math.min(wanted, Math.floor(memoryBytes / (RANGE_BYTES + BUFFER_BYTES))));
 
-async function readRange(bench: Bench, range: ObjectRange & { pins: Pins }): Promise<Buffer> {
-  const { engine } = bench;
-  const { key, offset, length, signal } = range;
+/** Fills `into` with the bytes from `offset` on; what came before a fault is not fetched again. */
+async function readRange(
+  { engine }: Pick<Bench, "engine">,
+  range: Omit<ObjectRange, "length"> & { pins: Pins; into: Buffer },
+): Promise<Buffer> {
+  const { key, into, signal } = range;
   const etag = engine.traits.trustEtag ? range.etag : null;
+  const operation = { op: "get", key, offset: range.offset, length: into.length, etag } as const;
   const patience = createPatience(engine.retrier.clock);
   const lane = engine.limiter.lane({ isOpen: true });
-  return withRetry(engine.retrier, { signal, patience }, async () => {
-    const bytes = await callStore(
-      engine,
-      { operation: { op: "get", key, offset, length, etag }, signal },
-      ({ status, headers, body }) => {
-        checkRange(status === 206 ? { status, headers } : { status, headers, body }, {
-          offset,
-          length,
-          etag,
-          subject: key,
-        });
-        if (etag === null) range.pins.check(range, headers);
-        if (body.length !== length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
-        return body;
-      },
-    );
-    engine.meter.add(length);
-    await lane.take(length, signal);
-    return bytes;
+  let received = 0;
+  await withRetry(engine.retrier, { signal, patience }, async () => {
+    const [offset, length] = [range.offset + received, into.length - received];
+    // The connection broke after its last byte.
+    if (length === 0) return;
+    try {
+      const sink = {
+        head: (answer: HttpAnswer) => {
+          checkRange(answer, { offset, length, etag, subject: key });
+          if (etag === null) range.pins.check(range, answer.headers);
+        },
+        bytes: (chunk: Buffer) => {
+          received += chunk.copy(into, received);
+          engine.meter.add(chunk.length);
+          patience.progressed();
+          return pay(lane, chunk.length, signal);
+        },
+      };
+      await fetchRange(engine, { operation, offset, length, signal, sink });
+    } catch (error) {
+      // Whose answer is longer than it says has not sent the range.
+      if (isFault(error) && error.code === "UNEXPECTED_ANSWER") received = 0;
+      throw error;
+    }
+    if (received < into.length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
   });
+  engine.signatures.forget(operation);
+  return into;
 }

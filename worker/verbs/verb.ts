@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import type { Input } from "../host/read-input.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { Config } from "../config.ts";
 import { parseAddress, type Address } from "../copy/address.ts";
@@ -14,7 +14,7 @@ export interface Verb {
   /** Bytes for stdout; resolves when there is room for more. */
   output(chunk: Buffer): Promise<void>;
   /** stdin. */
-  input(): Readable;
+  input(): Input;
 }
 
 export type StorePlace = Extract<Address, { kind: "store" }>;

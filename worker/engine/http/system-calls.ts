@@ -22,6 +22,11 @@ export interface SystemCalls {
   pace(socketFd: number, bytesPerSecond: number): boolean;
   /** Null: it cannot be told. */
   told(socketFd: number): Told | null;
+  /**
+   * Pages of a file that were mapped into this process and never written to: they leave its resident memory and come back, each
+   * from the file, when they are used again. What was written to would be lost. False: they stayed.
+   */
+  dropPages(pages: { address: number; bytes: number }): boolean;
 }
 
 /** What a TCP socket has seen. */
@@ -76,6 +81,8 @@ const SO_MAX_PACING_RATE = 47;
 const MSG_DONTWAIT = 0x40;
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
+/** From `sys/mman.h`. */
+const MADV_DONTNEED = 4;
 /** In `struct tcp_info`, which only ever grows at its end. */
 const INFO = { rttMicrosAt: 68, ackedAt: 120, leastRttMicrosAt: 148, leastBytes: 152 };
 
@@ -106,6 +113,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   const close = library.func("close", "int", ["int"]);
   const setsockopt = library.func("setsockopt", "int", ["int", "int", "int", "void *", "uint32"]);
   const getsockopt = library.func("getsockopt", "int", ["int", "int", "int", "void *", "void *"]);
+  const madvise = library.func("madvise", "int", ["uintptr_t", "size_t", "int"]);
   const at = Buffer.alloc(8);
   const rate = Buffer.alloc(8);
   const info = Buffer.alloc(INFO.leastBytes);
@@ -154,6 +162,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
       const came = recv(socketFd, into, into.length, MSG_DONTWAIT);
       return came >= 0 ? came : -koffi.errno();
     },
+    dropPages: ({ address, bytes }) => madvise(address, bytes, MADV_DONTNEED) === 0,
     watchRoom: () => watchFor(EPOLLOUT),
     watchInput: () => watchFor(EPOLLIN),
   };

@@ -1,0 +1,46 @@
+import { readFileSync, readlinkSync } from "node:fs";
+import { systemCalls } from "../engine/http/system-calls.ts";
+
+/** Of `/proc/self/smaps`: `55d0c8a00000-55d0c8d46000 r-xp 00000000 fe:00 1234   /usr/bin/tidemark`. */
+const MAPPING = /^([0-9a-f]+)-([0-9a-f]+) (\S{4}) \S+ \S+ \d+ +(\/.*)$/;
+const LEAST_BYTES = 1024 * 1024;
+
+/** A stretch of the memory of this process that shows a file as it is. */
+export interface CleanStretch {
+  address: number;
+  bytes: number;
+}
+
+/** Where `smaps` shows parts of `program` that were never written to. */
+export function cleanStretches(smaps: string, program: string): CleanStretch[] {
+  const found: CleanStretch[] = [];
+  let last: CleanStretch | null = null;
+  for (const line of smaps.split("\n")) {
+    if (/^[0-9a-f]+-/.test(line)) {
+      const [, from, to, rights, path] = MAPPING.exec(line) ?? [];
+      const isOurs = from !== undefined && to !== undefined && path === program && rights?.[1] === "-";
+      const address = isOurs ? Number.parseInt(from, 16) : 0;
+      last = isOurs ? { address, bytes: Number.parseInt(to, 16) - address } : null;
+    } else if (last !== null && /^Anonymous: +0 kB$/.test(line)) {
+      if (last.bytes >= LEAST_BYTES) found.push(last);
+      last = null;
+    }
+  }
+  return found;
+}
+
+/**
+ * A third of what a short command has resident is the program itself, most of it touched at the start only. All of that is
+ * given back here; what is in use comes back by itself, from where the system keeps the file in memory anyway. 1 to 2 ms. Does nothing where the
+ * system does not offer it.
+ */
+export function dropProgramPages(): void {
+  const calls = systemCalls();
+  if (calls === null) return;
+  try {
+    const program = readlinkSync("/proc/self/exe");
+    for (const stretch of cleanStretches(readFileSync("/proc/self/smaps", "latin1"), program)) calls.dropPages(stretch);
+  } catch {
+    // Not told where they are: they stay.
+  }
+}
