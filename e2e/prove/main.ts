@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
+import { agentMemory } from "./agent-memory.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
@@ -23,6 +24,7 @@ import { writePage } from "./write-page.ts";
 const MEASURES: readonly Measure[] = [
   goodput,
   memory,
+  agentMemory,
   slowLink,
   stopsInTime,
   probedLink,
