@@ -54,6 +54,20 @@ test("where the pages of the program suffice, garbage is left alone", () => {
   stop();
 });
 
+test("who has taken little is looked at seldom, and often again as soon as it is more", () => {
+  const { memory, means, pass } = memoryOf(50e6);
+  let looks = 0;
+  const counted = { ...means, now: () => (looks++, memory.at) };
+  const stop = keepWithin(100e6, { memory: counted, restMs: 250 });
+  for (let tick = 0; tick < 20; tick++) pass(50);
+  expect(looks).toBeLessThan(6);
+  memory.residentBytes = 130e6;
+  looks = 0;
+  for (let tick = 0; tick < 20; tick++) pass(50);
+  expect(looks).toBeGreaterThan(14);
+  stop();
+});
+
 test("where it cannot be told nothing happens", () => {
   const { memory, means, pass } = memoryOf(null);
   const stop = keepWithin(0, { memory: means });

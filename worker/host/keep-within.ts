@@ -13,6 +13,9 @@ const GIVE_BACK_MS = 500;
 /** To clean up takes at most one part of this many of the time. */
 const REST = 4;
 
+/** Below this share of what is allowed nothing is near, and who rests may rest. */
+const FAR_SHARE = 0.6;
+
 /** So that a test can be the memory. */
 export interface Memory {
   /** Null where it cannot be told just now, as when no file can be opened any more. */
@@ -39,14 +42,16 @@ const own: Memory = {
 /**
  * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes, and what only the start
  * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. When that much is there the program's
- * own pages are given back, and where that does not suffice all garbage is collected; until then it costs nothing. Returns what ends it.
+ * own pages are given back, and where that does not suffice all garbage is collected; until then it costs nothing. `restMs`: how often it is
+ * looked at while little is taken. Returns what ends it.
  */
-export function keepWithin(bufferBytes: number, how: { memory?: Memory; lookMs?: number } = {}): () => void {
-  const { memory = own, lookMs = LOOK_MS } = how;
+export function keepWithin(bufferBytes: number, how: { memory?: Memory; restMs?: number } = {}): () => void {
+  const { memory = own, restMs = LOOK_MS } = how;
   const mostBytes = bufferBytes + BESIDE_BYTES;
   let restsUntil = 0;
   let givesBackFrom = 0;
-  const isNear = () => (memory.residentBytes() ?? 0) >= mostBytes - MARGIN_BYTES;
+  const taken = () => memory.residentBytes() ?? 0;
+  const isNear = () => taken() >= mostBytes - MARGIN_BYTES;
   const look = () => {
     const startedAt = memory.now();
     if (startedAt < restsUntil || !isNear()) return;
@@ -59,7 +64,10 @@ export function keepWithin(bufferBytes: number, how: { memory?: Memory; lookMs?:
     const endedAt = memory.now();
     restsUntil = endedAt + (REST - 1) * (endedAt - startedAt);
   };
-  const timer = setInterval(look, lookMs);
-  timer.unref();
-  return () => clearInterval(timer);
+  const lookAgain = () => {
+    look();
+    timer = setTimeout(lookAgain, taken() < mostBytes * FAR_SHARE ? restMs : LOOK_MS).unref();
+  };
+  let timer = setTimeout(lookAgain, LOOK_MS).unref();
+  return () => clearTimeout(timer);
 }

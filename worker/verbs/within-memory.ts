@@ -16,7 +16,7 @@ export async function withinMemory<T>(config: Config, work: () => Promise<T>): P
 export async function withinMemoryAlways<T>(config: Config, work: () => Promise<T>): Promise<T> {
   keepHeapSmall();
   const memoryBytes = config.size("memory");
-  return memoryBytes === null ? work() : watched(keepWithin(memoryBytes, { lookMs: SELDOM_MS }), work);
+  return memoryBytes === null ? work() : watched(keepWithin(memoryBytes, { restMs: SELDOM_MS }), work);
 }
 
 /** Every wake-up counts where nothing else happens for hours. */
