@@ -8,8 +8,8 @@ export const LITTLE_BYTES = 128 * 1024 * 1024;
 const LOOK_MS = 50;
 /** Memory grows by so much between two looks and while it is cleaned up. */
 const MARGIN_BYTES = 16e6;
-/** What is in use of the program comes back at once; what is not comes back seldom. */
-const GIVE_BACK_MS = 500;
+/** What is in use of the program comes back at once; what is not comes back seldom. Far away it is done because what follows may come in a rush. */
+const GIVE_BACK_MS = { near: 500, far: 10_000 };
 /** To clean up takes at most one part of this many of the time. */
 const REST = 4;
 
@@ -41,25 +41,26 @@ const own: Memory = {
 
 /**
  * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes, and what only the start
- * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. When that much is there the program's
- * own pages are given back, and where that does not suffice all garbage is collected; until then it costs nothing. `restMs`: how often it is
+ * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. The program's own pages are given back
+ * on the way there, and where that does not suffice all garbage is collected; until then it costs nothing. `restMs`: how often it is
  * looked at while little is taken. Returns what ends it.
  */
 export function keepWithin(bufferBytes: number, how: { memory?: Memory; restMs?: number } = {}): () => void {
   const { memory = own, restMs = LOOK_MS } = how;
   const mostBytes = bufferBytes + BESIDE_BYTES;
   let restsUntil = 0;
-  let givesBackFrom = 0;
+  let gaveBackAt = -Infinity;
   const taken = () => memory.residentBytes() ?? 0;
-  const isNear = () => taken() >= mostBytes - MARGIN_BYTES;
   const look = () => {
     const startedAt = memory.now();
-    if (startedAt < restsUntil || !isNear()) return;
-    if (startedAt >= givesBackFrom) {
+    const bytes = taken();
+    const isNear = bytes >= mostBytes - MARGIN_BYTES;
+    if (bytes < mostBytes * FAR_SHARE || (isNear && startedAt < restsUntil)) return;
+    if (startedAt >= gaveBackAt + (isNear ? GIVE_BACK_MS.near : GIVE_BACK_MS.far)) {
       memory.giveBack();
-      givesBackFrom = startedAt + GIVE_BACK_MS;
-      if (!isNear()) return;
+      gaveBackAt = startedAt;
     }
+    if (!isNear || taken() < mostBytes - MARGIN_BYTES) return;
     memory.cleanUp();
     const endedAt = memory.now();
     restsUntil = endedAt + (REST - 1) * (endedAt - startedAt);
