@@ -20,7 +20,7 @@ export async function withinMemoryAlways<T>(config: Config, work: () => Promise<
 }
 
 /** Every wake-up counts where nothing else happens for hours. */
-const SELDOM_MS = 250;
+const SELDOM_MS = 100;
 
 async function watched<T>(stop: () => void, work: () => Promise<T>): Promise<T> {
   try {
