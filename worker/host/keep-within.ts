@@ -6,8 +6,8 @@ const BESIDE_BYTES = 80e6;
 /** With less memory for buffers than is usual it is always looked after. */
 export const LITTLE_BYTES = 128 * 1024 * 1024;
 const LOOK_MS = 50;
-/** Memory grows by so much between two looks and while it is cleaned up. */
-const MARGIN_BYTES = 16e6;
+/** Memory grows by so much between two looks and while it is cleaned up; who may have more does more at a time. */
+const MARGIN = { bytes: 16e6, share: 1 / 8 };
 /** What is in use of the program comes back at once; what is not comes back seldom. Far away it is done because what follows may come in a rush. */
 const GIVE_BACK_MS = { near: 500, far: 10_000 };
 /** To clean up takes at most one part of this many of the time. */
@@ -48,19 +48,20 @@ const own: Memory = {
 export function keepWithin(bufferBytes: number, how: { memory?: Memory; restMs?: number } = {}): () => void {
   const { memory = own, restMs = LOOK_MS } = how;
   const mostBytes = bufferBytes + BESIDE_BYTES;
+  const nearBytes = mostBytes - Math.max(MARGIN.bytes, mostBytes * MARGIN.share);
   let restsUntil = 0;
   let gaveBackAt = -Infinity;
   const taken = () => memory.residentBytes() ?? 0;
   const look = () => {
     const startedAt = memory.now();
     const bytes = taken();
-    const isNear = bytes >= mostBytes - MARGIN_BYTES;
+    const isNear = bytes >= nearBytes;
     if (bytes < mostBytes * FAR_SHARE || (isNear && startedAt < restsUntil)) return;
     if (startedAt >= gaveBackAt + (isNear ? GIVE_BACK_MS.near : GIVE_BACK_MS.far)) {
       memory.giveBack();
       gaveBackAt = startedAt;
     }
-    if (!isNear || taken() < mostBytes - MARGIN_BYTES) return;
+    if (!isNear || taken() < nearBytes) return;
     memory.cleanUp();
     const endedAt = memory.now();
     restsUntil = endedAt + (REST - 1) * (endedAt - startedAt);
