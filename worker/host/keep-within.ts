@@ -6,8 +6,10 @@ const BESIDE_BYTES = 80e6;
 /** With less memory for buffers than is usual it is always looked after. */
 export const LITTLE_BYTES = 128 * 1024 * 1024;
 const LOOK_MS = 50;
-/** Memory grows by so much between two looks and while it is cleaned up; who may have more does more at a time. */
-const MARGIN = { bytes: 16e6, share: 1 / 8 };
+/** Memory grows by so much between two looks and while it is cleaned up; in what runs for days in leaps, while a checkpoint is looked at. */
+const MARGIN_BYTES = { usual: 16e6, lasting: 26e6 };
+/** How often is looked while little is taken, by what runs for days: every wake-up counts where nothing else happens for hours. */
+const SELDOM_MS = 100;
 /** What is in use of the program comes back at once; what is not comes back seldom. Far away it is done because what follows may come in a rush. */
 const GIVE_BACK_MS = { near: 500, far: 10_000 };
 /** To clean up takes at most one part of this many of the time. */
@@ -42,13 +44,14 @@ const own: Memory = {
 /**
  * Keeps what the process has resident within its memory for buffers and 80 MB, as far as garbage goes, and what only the start
  * needed of the program: V8 lets three times of what is alive lie about, and keeps the pages. The program's own pages are given back
- * on the way there, and where that does not suffice all garbage is collected; until then it costs nothing. `restMs`: how often it is
- * looked at while little is taken. Returns what ends it.
+ * on the way there, and where that does not suffice all garbage is collected; until then it costs nothing. `isLasting`: of
+ * what runs for days. Returns what ends it.
  */
-export function keepWithin(bufferBytes: number, how: { memory?: Memory; restMs?: number } = {}): () => void {
-  const { memory = own, restMs = LOOK_MS } = how;
+export function keepWithin(bufferBytes: number, how: { memory?: Memory; isLasting?: boolean } = {}): () => void {
+  const { memory = own, isLasting = false } = how;
   const mostBytes = bufferBytes + BESIDE_BYTES;
-  const nearBytes = mostBytes - Math.max(MARGIN.bytes, mostBytes * MARGIN.share);
+  const nearBytes = mostBytes - MARGIN_BYTES[isLasting ? "lasting" : "usual"];
+  const restMs = isLasting ? SELDOM_MS : LOOK_MS;
   let restsUntil = 0;
   let gaveBackAt = -Infinity;
   const taken = () => memory.residentBytes() ?? 0;

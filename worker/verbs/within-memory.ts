@@ -16,11 +16,8 @@ export async function withinMemory<T>(config: Config, work: () => Promise<T>): P
 export async function withinMemoryAlways<T>(config: Config, work: () => Promise<T>): Promise<T> {
   keepHeapSmall();
   const memoryBytes = config.size("memory");
-  return memoryBytes === null ? work() : watched(keepWithin(memoryBytes, { restMs: SELDOM_MS }), work);
+  return memoryBytes === null ? work() : watched(keepWithin(memoryBytes, { isLasting: true }), work);
 }
-
-/** Every wake-up counts where nothing else happens for hours. */
-const SELDOM_MS = 100;
 
 async function watched<T>(stop: () => void, work: () => Promise<T>): Promise<T> {
   try {
