@@ -212,8 +212,8 @@ export const FLAGS = {
     commands: READING,
     value: "SIZE",
     default: "128MiB",
-    least: { bytes: 16e6, why: "at least 16M: the program itself needs more than less would save" },
-    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; at least 16M. The program stays within this and 80 MB altogether.",
+    least: { bytes: 32e6, why: "at least 32M: the program itself needs more than less would save" },
+    says: "Most memory for buffers, 64 KiB to 1 MiB per connection whatever the part size; at least 32M. The program stays within this and 80 MB altogether.",
   },
   "retry-for": {
     kind: "duration",

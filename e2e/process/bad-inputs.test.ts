@@ -55,7 +55,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["cp s3:// b", "the bucket is missing"],
   ["cp s3://bucket/key b", "AWS_ACCESS_KEY_ID"],
   ["cp --part-size 1X a s3://bucket/key", "--part-size 1X"],
-  ["cp --memory 8MiB a s3://bucket/key", "at least 16M: the program itself needs more"],
+  ["cp --memory 8MiB a s3://bucket/key", "at least 32M: the program itself needs more"],
   ["cp --concurrency 0 a s3://bucket/key", "1 to 256"],
   ["cp --limit-up quick a s3://bucket/key", "a limit looks like"],
   ["cp --household 99% a s3://bucket/key", "1% to 95%"],

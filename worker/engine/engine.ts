@@ -77,6 +77,8 @@ export interface EngineOptions {
 const DEFAULT_MEMORY_BYTES = 128 * 1024 * 1024;
 const BUFFER_BYTES = 1024 * 1024;
 const LEAST_BUFFER_BYTES = 64 * 1024;
+/** What a connection takes besides its buffer, most of it in what encrypts. */
+const CONNECTION_BYTES = 512 * 1024;
 /** More than parts may move at a time, so that a small file, a HEAD or a Complete never waits behind a part. */
 const SPARE_CONNECTIONS = 4;
 
@@ -97,7 +99,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { traits, idleMs, direction = "down" } = options;
   const memoryBytes = options.memoryBytes ?? DEFAULT_MEMORY_BYTES;
   // What memory does not suffice for with large buffers, it may with small ones; then there are fewer connections.
-  const fits = Math.max(1, Math.floor(memoryBytes / LEAST_BUFFER_BYTES) - SPARE_CONNECTIONS);
+  const fits = Math.max(1, Math.floor(memoryBytes / (LEAST_BUFFER_BYTES + CONNECTION_BYTES)) - SPARE_CONNECTIONS);
   const most = Math.min(options.connections ?? traits.mostConnections, fits);
   const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
   const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
