@@ -11,7 +11,7 @@ import { importNode } from "./single-file/import-node.ts";
 /**
  * Bundles the worker into one file that needs nothing but Node 22.19 or newer, `dist/tidemark.mjs`, and on Linux into one
  * executable that needs no Node either, `dist/tidemark`: the same text, with the Node that runs this around it. Node reads
- * and parses all of it at every start, so what only one rare command needs (the AWS SDK, for `cp -`) lies in it as
+ * and parses all of it at every start, so what only one rare command needs (the AWS SDK, for `doctor`) lies in it as
  * compressed text that is unpacked on first use, and texts that are never shown are left out.
  */
 

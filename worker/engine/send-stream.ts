@@ -78,6 +78,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
   try {
     throwIfAborted(signal);
     for await (const filled of fillParts(watched(stream, patience), { partBytes: stream.partBytes, lend })) {
+      throwIfAborted(signal);
       const { part } = filled;
       parts[part.partNumber - 1] = part;
       held.set(part.partNumber, filled);
@@ -104,6 +105,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
   } catch (error) {
     fail(error);
     await Promise.all(underWay);
+    if (!stream.signal.aborted) await sweepLost(job);
     await abandon(engine, job);
     throwIfAborted(stream.signal);
     throw faults[0];
@@ -157,11 +159,12 @@ async function* watched(stream: StreamToSend, patience: Patience): AsyncGenerato
   const { input, subject, onRead } = stream;
   try {
     for await (const chunk of input) {
-      const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk));
-      onRead(bytes.length);
+      onRead(chunk.length);
       patience.progressed();
-      yield bytes;
+      yield chunk;
     }
+    // However long it took until nothing more came, that was not the store.
+    patience.progressed();
   } catch (error) {
     throw isFault(error) ? error : diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });
   }

@@ -22,19 +22,24 @@ export function keepHeapSmall(): void {
 /** All that can be collected, and every page that is empty by that given back to the system: some 40 ms for each 20 MB that are alive. */
 export const collectAll = (): void => collect({ ...WHOLE, flavor: "last-resort" });
 
-/** Before the executable has let its heap grow that far, and in so short a time, nobody can be waiting for it to be collected. */
-const SHORT = { seconds: 1, bytes: 32e6 };
+/**
+ * Half of that is the program and what is not V8's: as long as no more was resident, V8 has not come to the limit that its
+ * heap begins with, and nobody can be waiting for it to be collected.
+ */
+const LITTLE_KIB = 127_000;
 
 /**
  * For the last moment of a process. A thread of V8 that compiles may be waiting for garbage to be collected, which only the
  * main thread does, while `process.exit` waits for that thread: it would hang for good, as one of forty downloads to stdout
- * did (https://github.com/nodejs/node/issues/54918). 10 ms, which short commands of the executable are spared.
+ * did (https://github.com/nodejs/node/issues/54918). 10 ms, which commands of the executable that took little memory are spared.
  */
 export function freeCompilers(): void {
-  const { heapUsed, external } = process.memoryUsage();
-  const isShort = process.uptime() < SHORT.seconds && heapUsed + external < SHORT.bytes;
-  if (isShort && isSea() && !isSmall) return;
-  collect(WHOLE);
+  try {
+    if (isSea() && !isSmall && process.resourceUsage().maxRSS < LITTLE_KIB) return;
+    collect(WHOLE);
+  } catch {
+    // What was done is done: nothing here is worth another exit code.
+  }
 }
 
 function collect(how: Record<string, string>): void {

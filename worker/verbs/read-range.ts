@@ -19,6 +19,8 @@ export interface ObjectRange {
 
 /** One request fetches at most this. */
 const RANGE_BYTES = 4 * 1024 * 1024;
+/** Of so little, most is a round trip. */
+const SMALL_BYTES = 1024 * 1024;
 /** On its way it passes through so much more. */
 const BUFFER_BYTES = 1024 * 1024;
 
@@ -75,7 +77,7 @@ async function readRange(
   const patience = createPatience(engine.retrier.clock);
   const lane = engine.limiter.lane({ isOpen: true });
   let received = 0;
-  await withRetry(engine.retrier, { signal, patience }, async () => {
+  const fetchRest = async () => {
     const [offset, length] = [range.offset + received, into.length - received];
     // The connection broke after its last byte.
     if (length === 0) return;
@@ -99,7 +101,9 @@ async function readRange(
       throw error;
     }
     if (received < into.length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
-  });
+  };
+  const size = into.length <= SMALL_BYTES ? "small" : "large";
+  await engine.gate.run({ signal, size }, () => withRetry(engine.retrier, { signal, patience }, fetchRest));
   engine.signatures.forget(operation);
   return into;
 }
