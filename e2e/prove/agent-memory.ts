@@ -7,13 +7,10 @@ import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeManyFiles } from "../stage/write-many-files.ts";
 import type { Measure } from "./measure.ts";
-import { watchResident } from "./watch-resident.ts";
+import { MOST_RESIDENT_BYTES, watchResident } from "./watch-resident.ts";
 
 const FILES = 20_000;
 const MODEL_BYTES = 1_000_000_000;
-/** What `--memory` is when nobody says it, and what the program may take besides. */
-const MOST_RESIDENT_BYTES = 128 * 1024 ** 2 + 80e6;
-
 const status = z.object({
   pending: z.number(),
   runs: z.array(z.object({ safeStep: z.number().nullable() })).default([]),

@@ -8,7 +8,7 @@ import { filesUnder } from "../faults/final-names.ts";
 import { openRig, storeKeys } from "../faults/rig.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import type { Measure } from "./measure.ts";
-import { watchResident } from "./watch-resident.ts";
+import { MOST_RESIDENT_BYTES, watchResident } from "./watch-resident.ts";
 
 const GIB = 1024 ** 3;
 const FILES = 200_000;
@@ -19,9 +19,6 @@ async function sumOf(path: string): Promise<string> {
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }
-
-/** What `--memory` is when nobody says it, and what the program may take besides. */
-const MOST_RESIDENT_BYTES = 128 * 1024 ** 2 + 80e6;
 
 const FOLDERS = 100;
 

@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 
+/** What `--memory` is when nobody says it, and what the program may take besides. */
+export const MOST_RESIDENT_BYTES = 128 * 1024 ** 2 + 80e6;
+
 const EVERY_MS = 50;
 
 /** Follows a process until it is told to stop, and then says the most bytes that it had resident; 0 where Linux does not tell. */

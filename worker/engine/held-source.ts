@@ -3,7 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import { sumToHex } from "#storage/combine-crc32.ts";
 import type { PlannedPart } from "#storage/plan.ts";
 import { nextTurn } from "./at-once.ts";
-import type { PartReader } from "./read-part.ts";
+import { summedReader } from "./read-part.ts";
 import type { SendSource } from "./send-source.ts";
 import { sumBytes } from "./sum-bytes.ts";
 
@@ -18,25 +18,10 @@ export function heldSource(subject: string, bytesOf: (part: PlannedPart) => Buff
       throw new Fault("INTERNAL", { op: "send", subject, detail: "a part was let go too early" });
     return bytes;
   };
-  const reader = (part: PlannedPart, crc32Hex: string | null): PartReader => {
-    let sum = 0;
-    return {
-      read: (into, at) => {
-        const bytes = held(part).subarray(at, at + into.length);
-        into.set(bytes);
-        if (crc32Hex === null) return bytes.length;
-        sum = sumBytes(into.subarray(0, bytes.length), at === 0 ? 0 : sum);
-        // As with a file: a store never gets the last bytes of a wrong part.
-        if (at + bytes.length === part.length && sum !== Number.parseInt(crc32Hex, 16)) {
-          throw new Fault("SOURCE_CHANGED", { op: "read", subject, detail: "its bytes changed in memory" });
-        }
-        return bytes.length;
-      },
-    };
-  };
   return {
     assertUnchanged: () => Promise.resolve(),
-    reader,
+    reader: (part, crc32Hex) =>
+      summedReader({ path: subject, length: part.length, crc32Hex }, (into, at) => void held(part).copy(into, 0, at)),
     placeOf: () => null,
     sum: async (part, checksum) => {
       const md5 = checksum === "md5" ? createHash("md5") : null;

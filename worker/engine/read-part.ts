@@ -69,22 +69,31 @@ export interface PartReader {
  * `crc32Hex` is what the bytes must add up to, or null where the store is told the sum and compares it itself: then
  * the bytes need not be summed a second time.
  */
-export function createPartReader(slice: PartSlice, crc32Hex: string | null): PartReader {
+export const createPartReader = (slice: PartSlice, crc32Hex: string | null): PartReader =>
+  summedReader({ path: slice.path, length: slice.length, crc32Hex }, (into, at) =>
+    readFully(slice, into, slice.offset + at),
+  );
+
+/** The same for bytes from anywhere: `fill` fills all of `into` with those at `at` of the part, in the manner of `atOnce`. */
+export function summedReader(
+  { path, length, crc32Hex }: { path: string; length: number; crc32Hex: string | null },
+  fill: (into: Buffer, at: number) => void | Promise<void>,
+): PartReader {
   let sum = 0;
   const took = (into: Buffer, at: number): number => {
     if (crc32Hex === null) return into.length;
     sum = sumBytes(into, at === 0 ? 0 : sum);
     // The last bytes are held back when the sum is wrong, so the store never gets a complete wrong part.
-    if (at + into.length === slice.length && sum !== Number.parseInt(crc32Hex, 16)) {
-      throw new Fault("SOURCE_CHANGED", { op: "read", subject: slice.path, detail: "its bytes changed" });
+    if (at + into.length === length && sum !== Number.parseInt(crc32Hex, 16)) {
+      throw new Fault("SOURCE_CHANGED", { op: "read", subject: path, detail: "its bytes changed" });
     }
     return into.length;
   };
   return {
     read: (whole, at) => {
-      const into = whole.subarray(0, Math.min(whole.length, slice.length - at));
-      const reading = readFully(slice, into, slice.offset + at);
-      return reading === undefined ? took(into, at) : reading.then(() => took(into, at));
+      const into = whole.subarray(0, Math.min(whole.length, length - at));
+      const filling = fill(into, at);
+      return filling === undefined ? took(into, at) : filling.then(() => took(into, at));
     },
   };
 }

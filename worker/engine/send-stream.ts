@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault } from "#protocol/fault.ts";
+import { abandonInTime } from "./abandon-in-time.ts";
 import { throwIfAborted } from "./clock.ts";
 import { diskFault } from "./disk-fault.ts";
 import { warmUp, type Engine } from "./engine.ts";
@@ -11,7 +12,7 @@ import { createPatience, type Patience } from "./retry.ts";
 import { sendEmpty } from "./send-empty.ts";
 import type { LostCreate, SendMemory, SendRequests, SentPart } from "./send-job.ts";
 import { sendPart } from "./send-part.ts";
-import { abandonUpload, beginUpload, completeUpload, NOTHING_AHEAD, sendWhole, sweepLost } from "./send.ts";
+import { beginUpload, completeUpload, NOTHING_AHEAD, sendWhole, sweepLost } from "./send.ts";
 
 /** An input of unknown length that can be read once only. */
 export interface StreamToSend {
@@ -31,8 +32,6 @@ export interface StreamToSend {
   signal: AbortSignal;
 }
 
-/** Nobody waits longer for a store to be told that nobody will go on with an upload. */
-const ABANDON_MS = 5_000;
 /** So much longer an upload that is being begun is waited for, because only who knows its id can end it. */
 const BEGIN_MS = 2_000;
 
@@ -106,7 +105,8 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
     fail(error);
     await Promise.all(underWay);
     if (!stream.signal.aborted) await sweepLost(job);
-    await abandon(engine, job);
+    const { uploadId } = job.memory;
+    if (uploadId !== null) await abandonInTime(engine, { key: job.key, uploadId });
     throwIfAborted(stream.signal);
     throw faults[0];
   } finally {
@@ -168,11 +168,4 @@ async function* watched(stream: StreamToSend, patience: Patience): AsyncGenerato
   } catch (error) {
     throw isFault(error) ? error : diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });
   }
-}
-
-/** Best effort: what is left of it only wastes space. */
-async function abandon(engine: Engine, { key, memory }: SendRequests): Promise<void> {
-  const { uploadId } = memory;
-  if (uploadId === null) return;
-  await abandonUpload(engine, { key, uploadId, signal: AbortSignal.timeout(ABANDON_MS) }).catch(() => undefined);
 }

@@ -1,12 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
-import { completeBody, readAbort, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
+import { completeBody, readComplete, readCreate, type HttpAnswer } from "#storage/answers.ts";
 import { quoteEtag } from "#storage/check-range.ts";
 import { faultOfAnswer } from "#storage/faults.ts";
 import { NONCE_HEADER } from "#storage/signing.ts";
 import { encodeKey } from "#storage/sigv4.ts";
 import { parseXml, textOf } from "#storage/xml.ts";
+import { abandonInTime } from "../engine/abandon-in-time.ts";
 import { callStore } from "../engine/engine.ts";
 import { createPatience, withRetry } from "../engine/retry.ts";
 import { createTally, type Tally } from "../engine/tally.ts";
@@ -148,7 +149,7 @@ async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: Co
     });
     await complete(bench, { key, uploadId, nonce, sizeBytes, parts, signal });
   } catch (error) {
-    await abandon(bench, { key, uploadId });
+    await abandonInTime(bench.engine, { key, uploadId });
     throw error;
   }
 }
@@ -182,18 +183,6 @@ async function complete(
     const lost = isFault(error) && error.code === "NO_SUCH_UPLOAD" ? await findObject(bench, { key, signal }) : null;
     if (lost?.nonce !== nonce || lost.sizeBytes !== sizeBytes) throw error;
   }
-}
-
-/** Waits this long for the store to forget an upload that is of no use. */
-const ABANDON_MS = 4_000;
-
-/** Tells the store to forget the parts. Best effort: the reason why it came to this is what counts. */
-export async function abandon(bench: Bench, about: { key: string; uploadId: string }): Promise<void> {
-  const { key, uploadId } = about;
-  const signal = AbortSignal.timeout(ABANDON_MS);
-  await callStore(bench.engine, { operation: { op: "abort", key, uploadId }, signal }, readAbort).catch(
-    () => undefined,
-  );
 }
 
 async function assertArrived(bench: Bench, about: { object: ObjectToCopy; signal: AbortSignal }): Promise<void> {
