@@ -95,3 +95,15 @@ test("who gives up while waiting leaves the line", async () => {
   await end("third");
   await Promise.all([first, third]);
 });
+
+test("while more is to come nothing is the last, however few wait", async () => {
+  const gate = createGate(2);
+  expect(gate.isEnding).toBe(true);
+  const [first, second] = [gate.expectMore(), gate.expectMore()];
+  first();
+  // Said twice it counts once.
+  first();
+  expect(gate.isEnding).toBe(false);
+  second();
+  expect(gate.isEnding).toBe(true);
+});
