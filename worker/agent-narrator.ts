@@ -243,17 +243,18 @@ export function createNarrator(terminal: Terminal): Narrator {
         const active = uploader.active;
         const bench = benches.up();
         if (active?.tally == null || bench === null) return;
+        const { tally } = active;
         const { bucket, prefix } = bench.store;
-        const moving = {
+        const moving = () => ({
           from: session.name,
           to: `${bucket}/${prefix}${active.capture.run}@${active.capture.step}`,
-          tally: active.tally,
+          tally,
           bytesPerSecond: bench.engine.meter.bytesPerSecond(),
-        };
-        terminal.draw([transferSentence(moving), tideLine(active.tally)], () => ({
-          type: "progress",
-          ...transferFacts(moving),
-        }));
+        });
+        terminal.draw(
+          () => [transferSentence(moving()), tideLine(tally)],
+          () => ({ type: "progress", ...transferFacts(moving()) }),
+        );
       }, TICK_MS);
       signal.addEventListener("abort", () => timer !== null && clearInterval(timer), { once: true });
     },

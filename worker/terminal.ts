@@ -6,8 +6,8 @@ export interface Terminal {
   readonly isLive: boolean;
   /** A milestone. */
   say(text: string, facts: { type: string } & Record<string, unknown>): void;
-  /** The present, as lines to draw. Forgotten as soon as the next one comes. */
-  draw(lines: readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
+  /** The present, as lines to draw. Forgotten as soon as the next one comes; not even made where nobody sees it. */
+  draw(lines: () => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
   /** What the command was asked for. */
   result(text: string, facts: Record<string, unknown>): void;
   /** Removes the progress block. */
@@ -57,8 +57,9 @@ export function createTerminal(
         return;
       }
       erase();
-      streams.talk(lines.map((line) => `${clip(line, streams.columns)}\n`).join(""));
-      drawn = lines.length;
+      const present = lines();
+      streams.talk(present.map((line) => `${clip(line, streams.columns)}\n`).join(""));
+      drawn = present.length;
     },
     result: (text, facts) => {
       erase();

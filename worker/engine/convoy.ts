@@ -1,4 +1,5 @@
 import { ABLE_SHARE, pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
+import type { Beats } from "./beats.ts";
 import type { Clock } from "./clock.ts";
 import type { PacedSocket, Told, Wire } from "./http/wire.ts";
 
@@ -34,11 +35,11 @@ const LEAST_RTT_MS = 10;
 /** In round trips, and within these bounds. */
 const REVIEW = { roundTrips: 2, leastMs: 100, mostMs: 250 };
 /** Once the rate is known and sockets keep to theirs by themselves. */
-const LEVEL_REVIEW = { roundTrips: 2, leastMs: 200, mostMs: 250 };
+const LEVEL_REVIEW = { roundTrips: 2, leastMs: 200, mostMs: 500 };
 const SETTLE = { roundTrips: 16, leastMs: 500, mostMs: 2_000 };
 const WINDOW = { roundTrips: 16, leastMs: 600, mostMs: 2_000 };
 /** Where sockets tell what has arrived, a little later than it did, but exactly. */
-const TOLD_WINDOW = { roundTrips: 5, leastMs: 250, mostMs: 800 };
+const TOLD_WINDOW = { roundTrips: 5, leastMs: 250, mostMs: 1_200 };
 /** Given at a time: small enough that what many take at once does not overflow the queue of a link. */
 const GRANT_BYTES = 32 * 1024;
 /**
@@ -87,12 +88,13 @@ interface Member {
 /** `isLast`: nothing waits for one of these parts to end. */
 export function createConvoy(parts: {
   clock: Pick<Clock, "now" | "random">;
+  beats: Pick<Beats, "after">;
   wire: Pick<Wire, "measureRtt" | "rttMs">;
   isLast(): boolean;
 }): Convoy {
-  const { clock, wire } = parts;
+  const { clock, beats, wire } = parts;
   const members = new Set<Member>();
-  let timer: NodeJS.Timeout | null = null;
+  let isTicking = false;
   let joinedAt = 0;
   let tickedAt = 0;
   let reviewedAt = 0;
@@ -178,7 +180,8 @@ export function createConvoy(parts: {
     let windowBytes = 0;
     let spanMs = 0;
     for (const one of members) {
-      one.seen = one.seen.filter(({ at }) => now - at <= windowMs);
+      // The last one at least, however late this look comes.
+      one.seen = one.seen.filter(({ at }, index, all) => now - at <= windowMs || index === all.length - 1);
       rate += rateOf(one, now);
       windowBytes += one.movedBytes - (one.seen[0]?.bytes ?? one.movedBytes);
       spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
@@ -216,10 +219,10 @@ export function createConvoy(parts: {
   };
   const tick = () => {
     const now = clock.now();
-    timer = null;
-    if (members.size === 0) return;
+    isTicking = members.size > 0;
+    if (!isTicking) return;
     const sinceReviewMs = now - reviewedAt;
-    const isToReview = sinceReviewMs >= within(reviewing(), wire.rttMs() ?? 0);
+    const isToReview = !isCounting() || sinceReviewMs >= within(reviewing(), wire.rttMs() ?? 0);
     if (isToReview) {
       reviewedAt = now;
       review(now, sinceReviewMs);
@@ -234,7 +237,7 @@ export function createConvoy(parts: {
   const reviewing = () => (link !== null && link.isPaced && link.phase === "level" ? LEVEL_REVIEW : REVIEW);
   const isCounting = () => isClose && [...members].some(({ socket }) => socket === null);
   const sleep = () => {
-    timer = setTimeout(tick, within(isCounting() ? TICK : reviewing(), wire.rttMs() ?? 0)).unref();
+    beats.after(within(isCounting() ? TICK : reviewing(), wire.rttMs() ?? 0), tick);
   };
   const give = (passedMs: number) => {
     let together = 0;
@@ -280,7 +283,8 @@ export function createConvoy(parts: {
       };
       members.add(me);
       joinedAt = clock.now();
-      if (timer === null) {
+      if (!isTicking) {
+        isTicking = true;
         tickedAt = joinedAt;
         reviewedAt = joinedAt;
         sleep();

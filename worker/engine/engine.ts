@@ -4,6 +4,7 @@ import type { ChecksumMemory } from "#protocol/store-checksum.ts";
 import type { Operation, SignedRequest, StoreTraits } from "#protocol/operations.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing.ts";
+import { createBeats, type Beats } from "./beats.ts";
 import { systemClock, type Clock } from "./clock.ts";
 import { createConvoy, type Convoy } from "./convoy.ts";
 import { createGate, type Gate, type Wants } from "./gate.ts";
@@ -25,6 +26,7 @@ import { createWire, type Exchange, type Sink, type Wire } from "./http/wire.ts"
  * the environment or from a hub.
  */
 export interface Engine {
+  beats: Beats;
   wire: Wire;
   gate: Gate;
   helm: Helm;
@@ -104,7 +106,9 @@ export function createEngine(options: EngineOptions): Engine {
   const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
   const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
   const first = Math.min(most, options.connections ?? options.firstConnections ?? traits.startConnections);
+  const beats = createBeats();
   const wire = createWire({
+    beats,
     connections: first + SPARE_CONNECTIONS,
     bufferBytes,
     restMs: traits.keepAliveMs,
@@ -116,11 +120,12 @@ export function createEngine(options: EngineOptions): Engine {
   const gate = createGate(first);
   const limiter = createLimiter(clock, options.limitBytesPerSecond);
   // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
-  const convoy = createConvoy({ clock, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
+  const convoy = createConvoy({ clock, beats, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
   const room = createLinkRoom({ clock, wire, isDriven: () => convoy.isDriving });
-  const hedges = createHedges({ clock, gate, meter, room });
+  const hedges = createHedges({ clock, beats, gate, meter, room });
   const helm = createHelm({
     clock,
+    beats,
     gate,
     meter,
     wire,
@@ -132,6 +137,7 @@ export function createEngine(options: EngineOptions): Engine {
   });
   gate.onEntered(helm.wake);
   return {
+    beats,
     wire,
     gate,
     helm,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Fault } from "#protocol/fault.ts";
+import { createBeats } from "./beats.ts";
 import { createGate } from "./gate.ts";
 import { createHedges, SHED, type Flight } from "./hedge.ts";
 
@@ -7,7 +8,7 @@ const clock = { now: () => performance.now(), sleep: () => Promise.resolve(), ra
 const { signal } = new AbortController();
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -20,7 +21,7 @@ function createTrial(
   const { mayRepeat = true, isSmall = false, isFull = false, mayShed = true } = options;
   const gate = createGate(options.width ?? 4);
   const meter = { totalBytes: 0 };
-  const hedges = createHedges({ clock, gate, meter, room: { isFree: () => !isFull } });
+  const hedges = createHedges({ clock, beats: createBeats(), gate, meter, room: { isFree: () => !isFull } });
   interface Try {
     name: string;
     isHedge: boolean;

@@ -1,5 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
+import type { Beats } from "./beats.ts";
 import type { Clock } from "./clock.ts";
+import { createFlightMemory } from "./flight-memory.ts";
 import type { Gate } from "./gate.ts";
 import type { LinkRoom } from "./link-room.ts";
 import type { Meter } from "./meter.ts";
@@ -71,10 +73,9 @@ const LATE_MS = 500;
 /** A small file is all of it gone in a moment: what is late then waits for a lost packet, and costs little to send again. */
 const SMALL_LATE_FACTOR = 2;
 const SMALL_LATE_MS = 100;
-/** From so many siblings on there is something to compare with. */
-const LEAST_LANDED = 3;
-const MOST_REMEMBERED = 32;
-const LOOK_EVERY_MS = 125;
+const LOOK_EVERY_MS = 250;
+/** While small files are on their way, and in the end. */
+const LOOK_OFTEN_MS = 125;
 /** Slow is: a third of the middle rate of those beside it, when both had time to show what they can. */
 const SLOW_SHARE = 0.35;
 const SHOWN_MS = 1_500;
@@ -83,8 +84,6 @@ const LEAST_BESIDE = 4;
 const ROOM_SHARE = 0.6;
 /** What a part begun now gets of the link, and how long it takes to get there. */
 const AGAIN_SHARE = 0.5;
-/** The rate of the link is that of the last second and a half. */
-const RATE_LOOKS = 12;
 /** Only the last few parts: while more are on their way, they fill the link by themselves soon. */
 const LAST_PARTS = 4;
 const AGAIN_MS = 800;
@@ -110,79 +109,68 @@ const BEGUN_ANEW = new Fault("CANCELLED", { detail: "it is begun anew on another
 
 export function createHedges(parts: {
   clock: Clock;
+  beats: Beats;
   gate: Gate;
   meter: Pick<Meter, "totalBytes">;
   room: LinkRoom;
 }): Hedges {
-  const { clock, gate, meter, room } = parts;
+  const { clock, beats, gate, room } = parts;
   const flying = new Set<Flying>();
-  /** Of those, how many may be shed. */
+  /** Of those, how many may be shed, and how many are small. */
   let mayShed = 0;
-  const landed: { lengthBytes: number; tookMs: number }[] = [];
-  let timer: NodeJS.Timeout | null = null;
+  let small = 0;
+  const memory = createFlightMemory(parts.meter);
+  let isWatching = false;
 
-  const hasLanded = (lengthBytes: number, tookMs: number) => {
-    if (landed.push({ lengthBytes, tookMs }) > MOST_REMEMBERED) landed.shift();
-  };
-  /** Milliseconds that a part of this length usually takes; null when too few are known. */
-  const usualMs = (lengthBytes: number): number | null => {
-    const alike = landed.filter((other) => other.lengthBytes === lengthBytes).map(({ tookMs }) => tookMs);
-    if (alike.length < LEAST_LANDED) return null;
-    return alike.sort((a, b) => a - b)[Math.floor(alike.length / 2)] ?? null;
-  };
-  let bestRate = 0;
-  let looks: { at: number; bytes: number }[] = [];
-  let looked = 0;
-  /** Over the last looks. The first ones only saw buffers fill, so they are no measure of the best. */
-  const rateOfLink = (now: number): number => {
-    looks = [...looks.slice(1 - RATE_LOOKS), { at: now, bytes: meter.totalBytes }];
-    const [first] = looks;
-    if (first === undefined || ++looked < 2 * RATE_LOOKS) return Infinity;
-    const rate = ((meter.totalBytes - first.bytes) * 1000) / (now - first.at);
-    bestRate = Math.max(bestRate, rate);
-    return rate;
-  };
   const beginSlowAnew = (now: number) => {
-    const shown = [...flying].filter((flight) => !flight.isHedged && now - flight.startedAt >= SHOWN_MS);
+    const hasShown = ({ isHedged, startedAt }: Flying) => !isHedged && now - startedAt >= SHOWN_MS;
+    const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
+    const candidates: Flying[] = [];
+    for (const one of flying) if (!one.wasBegunAnew && isEarly(one) && hasShown(one)) candidates.push(one);
+    // Most looks end here, and there are thousands of them.
+    if (candidates.length === 0) return;
+    const shown = [...flying].filter(hasShown);
     if (shown.length <= LEAST_BESIDE) return;
     const rateOf = ({ movedBytes, startedAt }: Flying) => movedBytes / (now - startedAt);
     const rates = shown.map(rateOf).sort((a, b) => a - b);
     const slow = (rates[Math.floor(rates.length / 2)] ?? 0) * SLOW_SHARE;
-    const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
-    const behind = shown.filter((flight) => isEarly(flight) && !flight.wasBegunAnew && rateOf(flight) < slow);
+    const behind = candidates.filter((flight) => rateOf(flight) < slow);
     if (behind.length === 0 || !room.isFree()) return;
     for (const flight of behind) flight.beginAnew();
   };
   const look = () => {
-    if (flying.size === 0) {
-      if (timer !== null) clearInterval(timer);
-      timer = null;
-      return;
-    }
+    isWatching = flying.size > 0;
+    if (!isWatching) return;
+    beats.after(small > 0 || flying.size <= LAST_PARTS ? LOOK_OFTEN_MS : LOOK_EVERY_MS, look);
     const now = clock.now();
     beginSlowAnew(now);
-    const bytesPerSecond = rateOfLink(now);
+    const bytesPerSecond = memory.rateOfLink(now);
     if (!gate.isEnding || gate.held >= gate.width) return;
-    const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < bestRate * ROOM_SHARE;
+    const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < memory.bestRate * ROOM_SHARE;
     // Asked ahead: the answer takes round trips, and these are the last ones.
     if (seemsFree) room.isFree();
     let latest: Flying | null = null;
     let spare = gate.width - gate.held;
+    // Nearly all are of one length.
+    let known: { lengthBytes: number; usual: number | null } = { lengthBytes: -1, usual: null };
     for (const flight of flying) {
-      if (flight.isHedged || !flight.mayRepeat()) continue;
+      if (flight.isHedged) continue;
+      const { lengthBytes } = flight;
       const ageMs = now - flight.startedAt;
-      const usual = usualMs(flight.lengthBytes);
+      if (known.lengthBytes !== lengthBytes) known = { lengthBytes, usual: memory.usualMs(lengthBytes) };
+      const { usual } = known;
       if (flight.isSmall) {
         if (usual === null || ageMs <= usual * SMALL_LATE_FACTOR + SMALL_LATE_MS || spare === 0) continue;
+        if (!flight.mayRepeat()) continue;
         spare--;
         flight.hedge();
         continue;
       }
       const isLate = usual !== null && ageMs > usual * LATE_FACTOR + LATE_MS;
-      const leftMs = ((flight.lengthBytes - flight.movedBytes) * ageMs) / Math.max(1, flight.movedBytes);
-      const againMs = AGAIN_MS + (flight.lengthBytes / (bestRate * AGAIN_SHARE)) * 1000;
+      const leftMs = ((lengthBytes - flight.movedBytes) * ageMs) / Math.max(1, flight.movedBytes);
+      const againMs = AGAIN_MS + (lengthBytes / (memory.bestRate * AGAIN_SHARE)) * 1000;
       if (!isLate && !(seemsFree && leftMs > againMs)) continue;
-      if (latest === null || flight.startedAt < latest.startedAt) latest = flight;
+      if ((latest === null || flight.startedAt < latest.startedAt) && flight.mayRepeat()) latest = flight;
     }
     if (latest !== null && room.isFree()) latest.hedge();
   };
@@ -190,12 +178,15 @@ export function createHedges(parts: {
   const enter = (flight: Flying) => {
     flying.add(flight);
     if (flight.mayShed) mayShed++;
+    if (flight.isSmall) small++;
+    if (isWatching) return;
+    isWatching = true;
+    beats.after(LOOK_OFTEN_MS, look);
   };
   const leave = (flight: Flying) => {
-    if (flying.delete(flight) && flight.mayShed) mayShed--;
-  };
-  const watch = () => {
-    timer ??= setInterval(look, LOOK_EVERY_MS).unref();
+    if (!flying.delete(flight)) return;
+    if (flight.mayShed) mayShed--;
+    if (flight.isSmall) small--;
   };
 
   return {
@@ -214,7 +205,6 @@ export function createHedges(parts: {
       for (const flight of byMoved.slice(0, Math.max(0, flying.size - width))) flight.shed();
     },
     follow: ({ lengthBytes, mayRepeat, hedge, shed }) => {
-      watch();
       const startedAt = clock.now();
       const me: Flying = {
         lengthBytes,
@@ -240,12 +230,11 @@ export function createHedges(parts: {
         },
         leave: (isThere) => {
           leave(me);
-          if (isThere) hasLanded(lengthBytes, clock.now() - startedAt);
+          if (isThere) memory.landed(lengthBytes, clock.now() - startedAt);
         },
       };
     },
     run: async <T>(flight: Flight<T>): Promise<T> => {
-      watch();
       const stops: AbortController[] = [];
       const running = new Set<Promise<void>>();
       const startedAt = clock.now();
@@ -257,7 +246,7 @@ export function createHedges(parts: {
         isWon = true;
         leave(me);
         for (const other of stops) if (other !== stop) other.abort(new Fault("CANCELLED"));
-        hasLanded(flight.lengthBytes, clock.now() - startedAt);
+        memory.landed(flight.lengthBytes, clock.now() - startedAt);
         // Nothing of the loser may still read from the file when the winner is reported.
         await Promise.allSettled(running);
         outcome.resolve(result);

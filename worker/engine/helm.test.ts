@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createBeats } from "./beats.ts";
 import { createGate, type Wants } from "./gate.ts";
 import { createHelm } from "./helm.ts";
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setImmediate", "performance"] });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -17,6 +18,7 @@ function createTrial(link: { rttMs: number | null; presentRttMs?: number; partBy
   const meter = { totalBytes: 0, add: () => undefined, bytesPerSecond: () => 0 };
   const helm = createHelm({
     clock: { now: () => performance.now() },
+    beats: createBeats(),
     gate,
     meter,
     wire: { rttMs: () => link.rttMs, measureRtt: () => Promise.resolve(link.presentRttMs ?? link.rttMs) },

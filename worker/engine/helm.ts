@@ -1,3 +1,4 @@
+import type { Beats } from "./beats.ts";
 import type { Clock } from "./clock.ts";
 import type { Gate, Wants } from "./gate.ts";
 import { govern, startGovernor, type GovernorLimits } from "./governor.ts";
@@ -31,6 +32,7 @@ const MOST_EMPTY_LOOKS = 20;
 
 export function createHelm(parts: {
   clock: Pick<Clock, "now">;
+  beats: Pick<Beats, "every">;
   gate: Gate;
   meter: Meter;
   wire: Pick<Wire, "rttMs" | "measureRtt">;
@@ -44,9 +46,9 @@ export function createHelm(parts: {
   /** Fewer may move than do: ends some of those that have moved least. */
   onTooMany(width: number): void;
 }): Helm {
-  const { clock, gate, meter, limits } = parts;
+  const { clock, beats, gate, meter, limits } = parts;
   let state = startGovernor(limits, clock.now());
-  let timer: NodeJS.Timeout | null = null;
+  let stopLooking: (() => void) | null = null;
   let everyMs = LOOK_EVERY_MS;
   let load = startLoad(clock.now());
   let emptyLooks = 0;
@@ -59,14 +61,14 @@ export function createHelm(parts: {
   let expected: { count: number; size: Wants["size"]; open(width: number): void } | null = null;
 
   const stop = () => {
-    if (timer !== null) clearInterval(timer);
-    timer = null;
+    stopLooking?.();
+    stopLooking = null;
   };
   const lookEvery = (ms: number) => {
-    if (timer !== null && ms === everyMs) return;
+    if (stopLooking !== null && ms === everyMs) return;
     stop();
     everyMs = ms;
-    timer = setInterval(look, ms).unref();
+    stopLooking = beats.every(ms, look);
   };
   const measure = () => {
     if (isMeasuring || presentRttMs !== null) return;
@@ -118,7 +120,7 @@ export function createHelm(parts: {
   };
   const wake = () => {
     emptyLooks = 0;
-    const isAwake = timer !== null;
+    const isAwake = stopLooking !== null;
     lookEvery(LOOK_EVERY_MS);
     if (isAwake) return;
     // Those that wait for the first places are in line in a moment.

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { createBell, type Bell } from "../engine/bell.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
 import type { Limiter } from "../engine/limiter.ts";
@@ -5,7 +6,7 @@ import type { Meter } from "../engine/meter.ts";
 import { HOUSEHOLD_START, rateOfHousehold, stepHousehold, type HouseholdState } from "./household.ts";
 import { probeRtt, type RttProbe } from "./rtt-probe.ts";
 import { rateAt, type Timetable, type WallClock } from "./schedule.ts";
-import { NOTHING_SET, readSetLimits, timetablesOf } from "./set-limits.ts";
+import { limitsFile, NOTHING_SET, readSetLimits, timetablesOf } from "./set-limits.ts";
 
 /**
  * Keeps the limiters of this process at the rate that holds now: of the timetable it was started with, or of what was
@@ -122,6 +123,15 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
 /** 0 is no limit. */
 const lesser = (one: number, other: number): number => (one === 0 || other === 0 ? one + other : Math.min(one, other));
 
+/** Asked here and now: nearly always nothing is set, and another thread would cost more than the rest of a look. */
+function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Looks for another content rather than for events: those are not to be had on every file system. */
 async function followFile(about: {
   state: string;
@@ -130,7 +140,8 @@ async function followFile(about: {
   onSet: Throttle["setLimits"];
 }): Promise<void> {
   const { state, clock, signal, onSet } = about;
-  const look = async () => JSON.stringify(await readSetLimits(state).catch(() => null));
+  const look = async () =>
+    JSON.stringify(isMissing(limitsFile(state)) ? NOTHING_SET : await readSetLimits(state).catch(() => null));
   let known = await look();
   while (!signal.aborted) {
     await clock.sleep(LOOK_MS, signal).catch(() => undefined);

@@ -33,16 +33,17 @@ export async function follow(
   const { terminal } = verb;
   const { engine, from, to } = about;
   const startedAt = performance.now();
-  const running: { tally: Tally | null; timer: NodeJS.Timeout | null } = { tally: null, timer: null };
+  const running: { tally: Tally | null } = { tally: null };
+  let stopTelling = () => {};
   let stopWatch = () => {};
   const moving = (tally: Tally) => ({ from, to, tally, bytesPerSecond: engine.meter.bytesPerSecond() });
   try {
     const tally = await work((started) => {
       running.tally = started;
       stopWatch = watchMemory(engine, started);
-      running.timer = watch(verb, started, () => moving(started));
+      stopTelling = tell(verb, { engine, tally: started, moving: () => moving(started) });
     });
-    if (running.timer !== null) clearInterval(running.timer);
+    stopTelling();
     const failed = sayFailures(verb, about.failures);
     sayDone(verb, { ...about, tally, tookMs: performance.now() - startedAt });
     const [first] = about.failures;
@@ -54,7 +55,7 @@ export async function follow(
     if (verb.signal.aborted && running.tally !== null) sayStopped(verb, moving(running.tally));
     throw error;
   } finally {
-    if (running.timer !== null) clearInterval(running.timer);
+    stopTelling();
     stopWatch();
     terminal.close();
   }
@@ -69,26 +70,24 @@ function watchMemory({ memoryBytes }: Engine, { filesTotal }: Tally): () => void
 
 type Moving = Parameters<typeof transferSentence>[0];
 
-function watch({ terminal }: Verb, tally: Tally, moving: () => Moving): NodeJS.Timeout {
+function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving: () => Moving }): () => void {
+  const { engine, tally, moving } = about;
   const { from, to } = moving();
   const files = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
   const began = `${from} -> ${to}: ${files}${formatBytes(tally.bytesTotal)}`;
   if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
   let quarters = 0;
-  return setInterval(
-    () => {
-      terminal.draw([transferSentence(moving()), tideLine(tally)], () => ({
-        type: "progress",
-        ...transferFacts(moving()),
-      }));
-      const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
-      if (now > quarters && now < 4 && !terminal.isLive) {
-        terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
-      }
-      quarters = now;
-    },
-    terminal.isLive ? TICK_MS : UNSEEN_TICK_MS,
-  );
+  return engine.beats.every(terminal.isLive ? TICK_MS : UNSEEN_TICK_MS, () => {
+    terminal.draw(
+      () => [transferSentence(moving()), tideLine(tally)],
+      () => ({ type: "progress", ...transferFacts(moving()) }),
+    );
+    const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
+    if (now > quarters && now < 4 && !terminal.isLive) {
+      terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
+    }
+    quarters = now;
+  });
 }
 
 function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {

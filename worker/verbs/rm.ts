@@ -95,11 +95,14 @@ const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
       onDeleted: (deleted) => {
         count += deleted.length;
         bytes += bytesOf(deleted);
-        terminal.draw([`${formatCount(count)} of ${formatCount(objects.length)} deleted`], () => ({
-          type: "progress",
-          deleted: count,
-          of: objects.length,
-        }));
+        terminal.draw(
+          () => [`${formatCount(count)} of ${formatCount(objects.length)} deleted`],
+          () => ({
+            type: "progress",
+            deleted: count,
+            of: objects.length,
+          }),
+        );
       },
     });
     const failed = sayFailures(verb, failures);

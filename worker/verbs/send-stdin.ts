@@ -111,14 +111,16 @@ function send(verb: Verb, sending: { bench: Bench; to: StorePlace; plan: InputPl
   const place = shownPlace(to);
   let [readBytes, movedBytes] = [0, 0];
   const draw = () => {
-    const bytesPerSecond = meter.bytesPerSecond();
-    terminal.draw([`stdin -> ${place}, ${formatBytes(movedBytes)}, ${formatRate(bytesPerSecond, "bytes")}`], () => ({
-      type: "progress",
-      from: "-",
-      to: place,
-      bytesDone: movedBytes,
-      bytesPerSecond: Math.round(bytesPerSecond),
-    }));
+    terminal.draw(
+      () => [`stdin -> ${place}, ${formatBytes(movedBytes)}, ${formatRate(meter.bytesPerSecond(), "bytes")}`],
+      () => ({
+        type: "progress",
+        from: "-",
+        to: place,
+        bytesDone: movedBytes,
+        bytesPerSecond: Math.round(meter.bytesPerSecond()),
+      }),
+    );
   };
   return sendStream(bench.engine, {
     subject: "stdin",

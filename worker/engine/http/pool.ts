@@ -1,4 +1,5 @@
 import type { Fault } from "#protocol/fault.ts";
+import type { Beats } from "../beats.ts";
 import { Connection } from "./connection.ts";
 import type { Origin } from "./open-socket.ts";
 import type { Shared } from "./task.ts";
@@ -28,15 +29,20 @@ export interface Wanted {
   fail(fault: Fault): void;
 }
 
-export function createPool(input: { connections: number; shared: Shared; checkMs: number }): Pool {
-  const { shared, checkMs } = input;
+export function createPool(input: {
+  connections: number;
+  shared: Shared;
+  beats: Pick<Beats, "every">;
+  checkMs: number;
+}): Pool {
+  const { shared, beats, checkMs } = input;
   let most = input.connections;
   const all = new Set<Connection>();
   /** The one used last is at the end. */
   const idle: Connection[] = [];
   const line: Wanted[] = [];
   let checkedAt = 0;
-  let timer: NodeJS.Timeout | null = null;
+  let stopChecking: (() => void) | null = null;
   let isServing = false;
   let isToServe = false;
 
@@ -44,10 +50,9 @@ export function createPool(input: { connections: number; shared: Shared; checkMs
   const connectingTo = (origin: Origin) => [...all].filter((one) => one.isConnecting && isOf(origin)(one)).length;
   const open = (origin: Origin) => {
     all.add(new Connection(origin, shared, owner));
-    if (timer !== null) return;
+    if (stopChecking !== null) return;
     checkedAt = shared.now();
-    timer = setInterval(check, checkMs);
-    timer.unref();
+    stopChecking = beats.every(checkMs, check);
   };
   const takeIdle = (origin: Origin): Connection | null => {
     for (let at = idle.length - 1; at >= 0; at--) {
@@ -118,9 +123,9 @@ export function createPool(input: { connections: number; shared: Shared; checkMs
         if (waiting > connectingTo(connection.origin)) line.splice(first, 1)[0]?.fail(fault);
       }
       serve();
-      if (all.size > 0 || timer === null) return;
-      clearInterval(timer);
-      timer = null;
+      if (all.size > 0) return;
+      stopChecking?.();
+      stopChecking = null;
     },
   };
   const check = () => {

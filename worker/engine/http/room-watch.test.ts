@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createBeats } from "../beats.ts";
 import { createRoomWatch } from "./room-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
@@ -29,7 +30,7 @@ function rooms() {
 }
 
 /** A link of such round trips. */
-const at = (rttMs: number | null) => ({ rttMs: () => rttMs, now: () => performance.now() });
+const at = (rttMs: number | null) => ({ beats: createBeats(), rttMs: () => rttMs, now: () => performance.now() });
 
 test("each is told once, when it has room, at a tick that follows the round trip", () => {
   const kernel = rooms();
@@ -89,6 +90,24 @@ function fillAgainAndAgain(
     vi.advanceTimersByTime(2 * drainMs);
   };
 }
+
+test.each([
+  ["once a round trip where it has room sooner", 60, 90],
+  ["only when it usually has room again where that takes longer", 230, 250],
+  ["but not for long", 2_000, 400],
+])("one that is paced is looked for %s", (_, drainMs, tickMs) => {
+  const kernel = rooms();
+  const watch = createRoomWatch(kernel, at(90));
+  watch.paced(3, true);
+  const end = fillAgainAndAgain(watch, kernel, drainMs);
+  vi.advanceTimersByTime(4_000);
+  const before = kernel.looks();
+  vi.advanceTimersByTime(4_000);
+  const perLook = 4_000 / (kernel.looks() - before);
+  expect(perLook).toBeGreaterThan(tickMs * 0.85);
+  expect(perLook).toBeLessThan(tickMs * 1.3);
+  end();
+});
 
 test.each([
   ["as often as before where it is soon", 30, 10],

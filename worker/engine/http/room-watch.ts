@@ -1,3 +1,4 @@
+import type { Beats } from "../beats.ts";
 import type { SocketWatch } from "./system-calls.ts";
 
 /**
@@ -24,25 +25,28 @@ export interface RoomWatch {
  * until it had room, which is longer where losses hold it back. A look that comes late makes that time longer: so of it a third.
  */
 const TICK = { roundTrips: 1 / 3, ofDraining: 1 / 3, leastMs: 2, mostMs: 50 };
-/** One that is held back holds more, and takes more at a time for it. */
-const PACED_TICK: typeof TICK = { roundTrips: 1, ofDraining: 0, leastMs: 2, mostMs: 150 };
+/** One that is held back holds more, and takes more at a time for it: when it has room it holds as much as is gone by then, twice. */
+const PACED_TICK: typeof TICK = { roundTrips: 1, ofDraining: 1, leastMs: 2, mostMs: 400 };
 
 interface Waiting {
   goOn(): void;
   since: number;
 }
 
-export function createRoomWatch(rooms: SocketWatch, about: { rttMs(): number | null; now(): number }): RoomWatch {
+export function createRoomWatch(
+  rooms: SocketWatch,
+  about: { beats: Pick<Beats, "after">; rttMs(): number | null; now(): number },
+): RoomWatch {
   const waiting = new Map<number, Waiting>();
   const paced = new Set<number>();
   /** How long each took, the last time, until it had room. */
   const drainMs = new Map<number, number>();
-  let timer: NodeJS.Timeout | null = null;
+  let forgetTick: (() => void) | null = null;
   let tickMs = 0;
   let isTicking = false;
   let isClosed = false;
   const tick = () => {
-    timer = null;
+    forgetTick = null;
     isTicking = true;
     try {
       const nowMs = about.now();
@@ -70,11 +74,11 @@ export function createRoomWatch(rooms: SocketWatch, about: { rttMs(): number | n
   };
   const startAfter = (ms: number) => {
     tickMs = ms;
-    timer = setTimeout(tick, ms);
+    forgetTick = about.beats.after(ms, tick);
   };
   const stop = () => {
-    if (timer !== null) clearTimeout(timer);
-    timer = null;
+    forgetTick?.();
+    forgetTick = null;
   };
   return {
     add: (socketFd) => {
@@ -88,7 +92,7 @@ export function createRoomWatch(rooms: SocketWatch, about: { rttMs(): number | n
       waiting.set(socketFd, { goOn, since: about.now() });
       if (isTicking) return true;
       const wishedMs = wishOf(socketFd, about.rttMs() ?? 0);
-      if (timer !== null && wishedMs >= tickMs) return true;
+      if (forgetTick !== null && wishedMs >= tickMs) return true;
       stop();
       startAfter(wishedMs);
       return true;

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createTickReader } from "./read-at-ticks.ts";
 import { directSocketOf, type DirectSocket } from "./move-directly.ts";
+import { createBeats } from "../beats.ts";
 import { createInputWatch } from "./input-watch.ts";
 import { createRoomWatch } from "./room-watch.ts";
 import { systemCalls } from "./system-calls.ts";
@@ -46,7 +47,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
   let clockMs = 0;
   const straight = {
     calls,
-    rooms: createRoomWatch(rooms, { rttMs: () => 6, now: () => performance.now() }),
+    rooms: createRoomWatch(rooms, { beats: createBeats(), rttMs: () => 6, now: () => performance.now() }),
     inputs: createInputWatch(inputs, () => (clockMs += 2)),
     ticks: createTickReader(inputs, { tickMs: () => 1, now: () => clockMs }),
   };

@@ -1,6 +1,7 @@
 import { Fault } from "#protocol/fault.ts";
 import type { HttpAnswer } from "#storage/answers.ts";
 import { diskSense, type DiskSense } from "../at-once.ts";
+import { createBeats, type Beats } from "../beats.ts";
 import { reasonOf } from "../clock.ts";
 import { createBuffers, type Buffers } from "./buffers.ts";
 import type { Exchange, Sink } from "./exchange.ts";
@@ -66,6 +67,7 @@ export interface WireOptions {
   ca?: string;
   /** A round trip was measured. */
   onRoundTrip?: () => void;
+  beats?: Beats;
   buffers?: Buffers;
   pace?: Pace;
   /** Null: as on a system that has none. */
@@ -87,7 +89,7 @@ const MOST_CHECK_MS = 500;
 
 function openStraight(
   calls: SystemCalls | null,
-  { trips, pace, now }: { trips: Trips; pace: Pace; now: () => number },
+  { beats, trips, pace, now }: { beats: Beats; trips: Trips; pace: Pace; now: () => number },
 ): Straight | null {
   const rooms = calls?.watchRoom() ?? null;
   const inputs = calls?.watchInput() ?? null;
@@ -98,7 +100,7 @@ function openStraight(
   }
   return {
     calls,
-    rooms: createRoomWatch(rooms, { rttMs: trips.leastMs, now }),
+    rooms: createRoomWatch(rooms, { beats, rttMs: trips.leastMs, now }),
     inputs: createInputWatch(inputs, now),
     ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
   };
@@ -107,6 +109,7 @@ function openStraight(
 export function createWire(options: WireOptions): Wire {
   const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
   const pace = options.pace ?? PACE;
+  const beats = options.beats ?? createBeats();
   const trips = createTrips(now, options.onRoundTrip);
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
@@ -115,12 +118,13 @@ export function createWire(options: WireOptions): Wire {
     if (straight === undefined && isClosed) return null;
     if (straight === undefined) {
       const calls = options.calls === undefined ? systemCalls() : options.calls;
-      straight = openStraight(calls, { trips, pace, now });
+      straight = openStraight(calls, { beats, trips, pace, now });
     }
     return straight;
   };
   const pool = createPool({
     connections,
+    beats,
     checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
     shared: {
       buffers,
