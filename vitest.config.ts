@@ -39,8 +39,8 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 20_000 } },
-          // Three at a time: most of a test is waiting for programs to start and to end.
-          maxWorkers: 3,
+          // Four at a time: a third of a test is waiting for programs to start and to end.
+          maxWorkers: 4,
         },
       },
       {

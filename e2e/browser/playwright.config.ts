@@ -4,13 +4,13 @@ import { findChromium } from "../gate/install-chromium.ts";
 const ci = process.env.CI !== undefined;
 
 /**
- * Numbered stories, two at a time: much of a story is waiting. Where nobody is there to tell it again (CI) a story that
+ * Numbered stories, three at a time: half of a story is waiting. Where nobody is there to tell it again (CI) a story that
  * failed is told once more, and the gate names each that needed it, with the reason: those are mended, not lived with.
  */
 export default defineConfig({
   testDir: ".",
   outputDir: "../../test-results",
-  workers: 2,
+  workers: 3,
   retries: ci ? 1 : 0,
   forbidOnly: ci,
   timeout: 90_000,
