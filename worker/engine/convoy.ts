@@ -1,5 +1,4 @@
 import { ABLE_SHARE, pacesFor, startLinkRate, steer, type LinkRate } from "./abreast.ts";
-import type { Beats } from "./beats.ts";
 import type { Clock } from "./clock.ts";
 import type { PacedSocket, Told, Wire } from "./http/wire.ts";
 
@@ -88,13 +87,12 @@ interface Member {
 /** `isLast`: nothing waits for one of these parts to end. */
 export function createConvoy(parts: {
   clock: Pick<Clock, "now" | "random">;
-  beats: Pick<Beats, "after">;
   wire: Pick<Wire, "measureRtt" | "rttMs">;
   isLast(): boolean;
 }): Convoy {
-  const { clock, beats, wire } = parts;
+  const { clock, wire } = parts;
   const members = new Set<Member>();
-  let isTicking = false;
+  let timer: NodeJS.Timeout | null = null;
   let joinedAt = 0;
   let tickedAt = 0;
   let reviewedAt = 0;
@@ -180,8 +178,7 @@ export function createConvoy(parts: {
     let windowBytes = 0;
     let spanMs = 0;
     for (const one of members) {
-      // The last one at least, however late this look comes.
-      one.seen = one.seen.filter(({ at }, index, all) => now - at <= windowMs || index === all.length - 1);
+      one.seen = one.seen.filter(({ at }) => now - at <= windowMs);
       rate += rateOf(one, now);
       windowBytes += one.movedBytes - (one.seen[0]?.bytes ?? one.movedBytes);
       spanMs = Math.max(spanMs, now - (one.seen[0]?.at ?? now));
@@ -219,10 +216,10 @@ export function createConvoy(parts: {
   };
   const tick = () => {
     const now = clock.now();
-    isTicking = members.size > 0;
-    if (!isTicking) return;
+    timer = null;
+    if (members.size === 0) return;
     const sinceReviewMs = now - reviewedAt;
-    const isToReview = !isCounting() || sinceReviewMs >= within(reviewing(), wire.rttMs() ?? 0);
+    const isToReview = sinceReviewMs >= within(reviewing(), wire.rttMs() ?? 0);
     if (isToReview) {
       reviewedAt = now;
       review(now, sinceReviewMs);
@@ -237,7 +234,7 @@ export function createConvoy(parts: {
   const reviewing = () => (link !== null && link.isPaced && link.phase === "level" ? LEVEL_REVIEW : REVIEW);
   const isCounting = () => isClose && [...members].some(({ socket }) => socket === null);
   const sleep = () => {
-    beats.after(within(isCounting() ? TICK : reviewing(), wire.rttMs() ?? 0), tick);
+    timer = setTimeout(tick, within(isCounting() ? TICK : reviewing(), wire.rttMs() ?? 0)).unref();
   };
   const give = (passedMs: number) => {
     let together = 0;
@@ -283,8 +280,7 @@ export function createConvoy(parts: {
       };
       members.add(me);
       joinedAt = clock.now();
-      if (!isTicking) {
-        isTicking = true;
+      if (timer === null) {
         tickedAt = joinedAt;
         reviewedAt = joinedAt;
         sleep();

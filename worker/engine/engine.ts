@@ -120,7 +120,7 @@ export function createEngine(options: EngineOptions): Engine {
   const gate = createGate(first);
   const limiter = createLimiter(clock, options.limitBytesPerSecond);
   // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
-  const convoy = createConvoy({ clock, beats, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
+  const convoy = createConvoy({ clock, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
   const room = createLinkRoom({ clock, wire, isDriven: () => convoy.isDriving });
   const hedges = createHedges({ clock, beats, gate, meter, room });
   const helm = createHelm({

@@ -74,7 +74,7 @@ const LATE_MS = 500;
 const SMALL_LATE_FACTOR = 2;
 const SMALL_LATE_MS = 100;
 const LOOK_EVERY_MS = 250;
-/** While small files are on their way, and in the end. */
+/** While small files are on their way, or parts that may be begun anew, and in the end. */
 const LOOK_OFTEN_MS = 125;
 /** Slow is: a third of the middle rate of those beside it, when both had time to show what they can. */
 const SLOW_SHARE = 0.35;
@@ -122,28 +122,29 @@ export function createHedges(parts: {
   const memory = createFlightMemory(parts.meter);
   let isWatching = false;
 
-  const beginSlowAnew = (now: number) => {
+  /** Whether any may be begun anew, now or later. */
+  const beginSlowAnew = (now: number): boolean => {
     const hasShown = ({ isHedged, startedAt }: Flying) => !isHedged && now - startedAt >= SHOWN_MS;
     const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
-    const candidates: Flying[] = [];
-    for (const one of flying) if (!one.wasBegunAnew && isEarly(one) && hasShown(one)) candidates.push(one);
+    const early: Flying[] = [];
+    for (const one of flying) if (!one.wasBegunAnew && isEarly(one)) early.push(one);
     // Most looks end here, and there are thousands of them.
-    if (candidates.length === 0) return;
+    if (early.length === 0) return false;
     const shown = [...flying].filter(hasShown);
-    if (shown.length <= LEAST_BESIDE) return;
+    if (shown.length <= LEAST_BESIDE) return true;
     const rateOf = ({ movedBytes, startedAt }: Flying) => movedBytes / (now - startedAt);
     const rates = shown.map(rateOf).sort((a, b) => a - b);
     const slow = (rates[Math.floor(rates.length / 2)] ?? 0) * SLOW_SHARE;
-    const behind = candidates.filter((flight) => rateOf(flight) < slow);
-    if (behind.length === 0 || !room.isFree()) return;
-    for (const flight of behind) flight.beginAnew();
+    const behind = early.filter((flight) => hasShown(flight) && rateOf(flight) < slow);
+    if (behind.length > 0 && room.isFree()) for (const flight of behind) flight.beginAnew();
+    return true;
   };
   const look = () => {
     isWatching = flying.size > 0;
     if (!isWatching) return;
-    beats.after(small > 0 || flying.size <= LAST_PARTS ? LOOK_OFTEN_MS : LOOK_EVERY_MS, look);
     const now = clock.now();
-    beginSlowAnew(now);
+    const isOften = beginSlowAnew(now) || small > 0 || flying.size <= LAST_PARTS;
+    beats.after(isOften ? LOOK_OFTEN_MS : LOOK_EVERY_MS, look);
     const bytesPerSecond = memory.rateOfLink(now);
     if (!gate.isEnding || gate.held >= gate.width) return;
     const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < memory.bestRate * ROOM_SHARE;
