@@ -281,3 +281,28 @@ test("a small file that somebody else sends is told to go again when it is late,
   expect(told.slice(1)).toEqual(["waiting shed"]);
   expect(gate.held).toBe(0);
 });
+
+test("parts are looked at half as often once none of them may be begun anew any more", async () => {
+  const { meter, fly, tries } = createTrial({ width: 6 });
+  let looks = 0;
+  Object.defineProperty(meter, "totalBytes", {
+    get: () => {
+      looks++;
+      return 0;
+    },
+  });
+  // Looks come at beats.
+  await vi.advanceTimersByTimeAsync(1_000 - (performance.now() % 1_000));
+  const flown = Array.from({ length: 6 }, (_, index) => fly(`part ${index}`));
+  const looksOfASecond = async () => {
+    const before = looks;
+    await vi.advanceTimersByTimeAsync(1_000);
+    return looks - before;
+  };
+  expect(await looksOfASecond()).toBe(8);
+  for (const one of tries) one.onMoved(50);
+  await vi.advanceTimersByTimeAsync(250);
+  expect(await looksOfASecond()).toBe(4);
+  for (const one of tries) one.end("landed");
+  await Promise.all(flown);
+});
