@@ -91,6 +91,14 @@ function fillAgainAndAgain(
   };
 }
 
+/** How often is looked, once it is known how long one takes. */
+function msPerLook(kernel: ReturnType<typeof rooms>): number {
+  vi.advanceTimersByTime(4_000);
+  const before = kernel.looks();
+  vi.advanceTimersByTime(4_000);
+  return 4_000 / (kernel.looks() - before);
+}
+
 test.each([
   ["once a round trip where it has room sooner", 60, 90],
   ["only when it usually has room again where that takes longer", 230, 250],
@@ -99,14 +107,10 @@ test.each([
   const kernel = rooms();
   const watch = createRoomWatch(kernel, at(90));
   watch.paced(3, true);
-  const end = fillAgainAndAgain(watch, kernel, drainMs);
-  vi.advanceTimersByTime(4_000);
-  const before = kernel.looks();
-  vi.advanceTimersByTime(4_000);
-  const perLook = 4_000 / (kernel.looks() - before);
-  expect(perLook).toBeGreaterThan(tickMs * 0.85);
-  expect(perLook).toBeLessThan(tickMs * 1.3);
-  end();
+  fillAgainAndAgain(watch, kernel, drainMs);
+  const everyMs = msPerLook(kernel);
+  expect(everyMs).toBeGreaterThan(tickMs * 0.85);
+  expect(everyMs).toBeLessThan(tickMs * 1.3);
 });
 
 test.each([
@@ -117,12 +121,9 @@ test.each([
   const kernel = rooms();
   const watch = createRoomWatch(kernel, at(30));
   fillAgainAndAgain(watch, kernel, drainMs);
-  vi.advanceTimersByTime(4_000);
-  const before = kernel.looks();
-  vi.advanceTimersByTime(4_000);
-  const looks = kernel.looks() - before;
-  expect(4_000 / looks).toBeGreaterThan(tickMs * 0.7);
-  expect(4_000 / looks).toBeLessThan(tickMs * 1.4);
+  const everyMs = msPerLook(kernel);
+  expect(everyMs).toBeGreaterThan(tickMs * 0.7);
+  expect(everyMs).toBeLessThan(tickMs * 1.4);
 });
 
 test("one that has just begun is not looked for less often because another takes long", () => {
