@@ -25,6 +25,14 @@ export const CHECKPOINT_MOVES: Readonly<Record<CheckpointState, readonly Checkpo
 
 export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean => CHECKPOINT_MOVES[from].includes(to);
 
+/**
+ * What a set of files is, other than a checkpoint to go on from. `final-model`: the weights that a program left in its output
+ * folder itself (`trainer.save_model()`), without an optimizer. It is kept and restored like a checkpoint, and is never the
+ * newest one of its run.
+ */
+export const checkpointRole = z.enum(["final-model"]);
+export type CheckpointRole = z.infer<typeof checkpointRole>;
+
 /** CRC32 (ISO-HDLC, as zlib) as eight lower-case hex digits. */
 export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
@@ -97,6 +105,8 @@ export const manifest = z
     attempt: attemptId,
     node: z.object({ id, name: nodeName }),
     framework: z.string().max(64).nullable(),
+    /** Absent of a checkpoint. */
+    role: checkpointRole.optional(),
     metrics: z.record(z.string().max(64), z.number()),
     /** When the program finished writing it, by the node's clock. */
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
@@ -156,6 +166,8 @@ export const epochClaim = z.object({
   parent: z.object({ epoch: anyEpoch, step }).nullable(),
   node: z.object({ id, name: nodeName }),
   claimedAt: z.number().int(),
+  /** A person chose the parent: what is newer than it was abandoned. */
+  isChosen: z.literal(true).optional(),
 });
 export type EpochClaim = z.infer<typeof epochClaim>;
 

@@ -133,6 +133,11 @@ export const FAULTS = {
     says: "The checkpoint is not finished.",
     next: "It is taken when its program has written the rest; one whose program was killed in the middle never is.",
   }),
+  NO_CHECKPOINT: row("never", 409, {
+    exit: 1,
+    says: "This is not a checkpoint, so it is not kept safe.",
+    next: "Where it is one, name it with --pattern, or save it with `tidemark save`.",
+  }),
   READ_FAILED: row("never", 500, {
     exit: 1,
     says: "The file could not be read.",

@@ -105,14 +105,29 @@ export type HelloAnswer =
     }
   | { accepted: false; reason: "worker-too-old" | "worker-too-new"; hubProtocol: number };
 
-export const claimEpochInput = z.object({ run: runName });
+/** Where a person has a run start: a step, or its beginning. */
+export const claimFrom = z.union([step, z.literal("beginning")]);
+export type ClaimFrom = z.infer<typeof claimFrom>;
+
+/**
+ * `from`: a new epoch starts there, and what is newer is abandoned: it stays in the bucket and is not the newest any more. The
+ * same `from` as the last one that was asked for changes nothing.
+ */
+export const claimEpochInput = z.object({ run: runName, from: claimFrom.optional() });
+/** The answer to `findCheckpoint`. */
+export type FoundCheckpoint = z.infer<typeof checkpointRef> & { capturedAt: number; isBefore?: true };
 export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEpoch: anyEpoch, step });
 export interface ClaimAnswer {
   epoch: number;
   parent: { epoch: number; step: number } | null;
   /** The newest complete checkpoint of the run, or null when the run truly has none. */
   newest: (z.infer<typeof checkpointRef> & { capturedAt: number }) | null;
+  /** The answer to `from`; absent without one, and from a hub that does not know it. `isNew`: the epoch was opened for it. */
+  from?: { isNew: boolean };
 }
 
-/** Looks for a complete checkpoint of a run that the node writes: the newest, or that of one step. */
-export const findCheckpointInput = z.object({ run: runName, step: step.optional() });
+/**
+ * Looks for a complete checkpoint of a run that the node writes: the newest, that of one step, or the one before a step. The
+ * answer to `before` says `isBefore`: a hub that does not know it answers with the newest.
+ */
+export const findCheckpointInput = z.object({ run: runName, step: step.optional(), before: step.optional() });

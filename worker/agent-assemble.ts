@@ -78,6 +78,8 @@ export interface Agent {
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
   prepared: Set<string>;
+  /** When this worker began to watch each run, epoch ms. */
+  watchedSince: ReadonlyMap<string, number>;
   /** Runs are put in place before a program goes on: until then nothing in their folders is known to be of the present epoch. */
   preparesRuns: boolean;
   /** What the program beside this worker said last; null without one. */
@@ -142,6 +144,8 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     return store === null ? benches.up() : benches.at(store).up;
   };
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
+  const watchedSince = new Map<string, number>();
+  for (const { run } of options.watches) watchedSince.set(run, await ledger.runStartedAt(run));
   const stepRecords = openStepRecords(join(state, "steps"));
   const ends = createEnds();
   const rateBefore = () => {
@@ -201,6 +205,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
     signal,
     beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    replaced: { isStored: ledger.isStored, onKept: narrator.keptReplaced },
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
     onStart: narrator.restoreStarted,
@@ -211,7 +216,8 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
       );
       if (about.state === "done" && isWatched) {
         // Training goes on from here: what would be lost is what comes after.
-        const point = { step: restored.step, at: wallNow(), sizeBytes: about.tally?.bytesTotal ?? 0 };
+        const { tally, writerEpoch: epoch } = about;
+        const point = { step: restored.step, at: wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
         ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
       }
     },
@@ -273,6 +279,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     state,
     epochsBefore,
     prepared: new Set(),
+    watchedSince,
     preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),
@@ -305,5 +312,7 @@ async function defaultBudget(state: string, captures: readonly Capture[]): Promi
 /** A restored folder is the bucket's own content; the watcher must not take it for news. */
 async function rememberRestored(ledger: Ledger, staging: string, target: string): Promise<void> {
   const look = await lookAt({ path: staging, kind: "folder" });
-  if (look !== null) await ledger.remember(target, look.fingerprint);
+  if (look === null) return;
+  await ledger.remember(target, look.fingerprint);
+  await ledger.noteStored(target, look.fingerprint);
 }

@@ -42,6 +42,7 @@ export function capturingOf(
   return {
     ...takingOf(agent),
     watch,
+    watchedSince: agent.watchedSince.get(watch.run) ?? 0,
     settleMs: options.settleMs,
     outbox,
     signal,

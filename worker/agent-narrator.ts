@@ -27,6 +27,14 @@ export interface Narrator {
   passedOver(candidate: Candidate): void;
   refused(candidate: Candidate, fault: Fault): void;
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
+  /** A restore replaced something that is not in the bucket byte for byte, and kept it. */
+  keptReplaced(place: string): void;
+  /** Checkpoints above the chosen one, and nothing shows that this run wrote them. */
+  leftInPlace(about: { run: string; folder: string; names: readonly string[] }): void;
+  /** `--from` was obeyed at an earlier start. */
+  chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
+  /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
+  failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
   /** What an interruption cost. */
@@ -191,9 +199,32 @@ export function createNarrator(terminal: Terminal): Narrator {
       const why = {
         torn: "it was not finished",
         doubtful: "nothing says whether it was finished",
-        whole: "another machine has taken the run over since",
+        whole: "the run does not go on from it",
       }[state];
       terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
+    },
+    keptReplaced: (place) =>
+      terminal.say(
+        `Kept what was there before the restore as ${place}: it is not in the bucket. Remove it when you do not need it.`,
+        { type: "kept-replaced", place },
+      ),
+    leftInPlace: ({ run, folder, names }) =>
+      terminal.say(
+        `Left ${names.join(", ")} in ${folder}: nothing shows that ${run} wrote ${names.length === 1 ? "it" : "them"}. A program that takes the highest number goes on from there.`,
+        { type: "left-in-place", run, folder, names },
+      ),
+    chosenBefore: ({ run, from, step }) => {
+      const chosen = from === "beginning" ? "from its beginning" : `from step ${formatCount(from)}`;
+      const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
+      terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
+    },
+    failedAtOnce: ({ run, step, code, ranMs, before }) => {
+      const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;
+      const way =
+        before === null
+          ? "There is no complete step before it; `--from none` starts from the beginning."
+          : `The complete step before it is ${formatCount(before)}: start it with --from ${before} to go on from there.`;
+      terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
     },
     resuming: ({ run, step, path }) => {
       const text =

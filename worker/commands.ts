@@ -21,7 +21,7 @@ export const COMMANDS = {
   run: {
     usage: "tidemark run --hub URL --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
     says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
-    more: "What the program must not go on from (half-written checkpoints, those of a run that another machine has taken over) is set aside before. It finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
+    more: "Checkpoints that this run wrote and the program must not go on from (half-written ones, those of a run that another machine has taken over) are moved aside before and kept; `tidemark status` lists them. Nothing else in the folder is moved or removed. With --from it starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },
   save: {
     operands: "files",
@@ -32,7 +32,7 @@ export const COMMANDS = {
   restore: {
     usage: "tidemark restore RUN[@STEP] DIR",
     says: "Put the newest complete checkpoint of a run (or that of one step) at DIR, verified, all of it or nothing.",
-    more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
+    more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
   },
   status: {
     usage: "tidemark status",

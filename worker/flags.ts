@@ -2,6 +2,7 @@ import type { CommandName } from "./commands.ts";
 import { IDENTITY_FLAGS } from "./link/flags.ts";
 import { LIMIT_FLAGS } from "./limits/flags.ts";
 import { RESTORE_FLAGS } from "./restore/flags.ts";
+import { RUN_FLAGS } from "./run/flags.ts";
 import { PROBE_FLAGS } from "./probe/flags.ts";
 import { BENCH_FLAGS } from "./bench/flags.ts";
 
@@ -152,14 +153,7 @@ export const FLAGS = {
     notZero: "0 would leave no time to say what is not safe",
     says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
   },
-  restart: {
-    kind: "text",
-    commands: ["run"],
-    value: "POLICY",
-    default: "no",
-    words: ["no", "on-failure", "on-failure:5"],
-    says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
-  },
+  ...RUN_FLAGS,
   label: {
     kind: "list",
     commands: [...WORKING],

@@ -14,6 +14,8 @@ import { hearCaller } from "../nodes/hear-caller.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { homesOf } from "../homes/homes-of.ts";
+import { abandonNewer } from "./abandon-newer.ts";
+import { chooseStart } from "./choose-start.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
@@ -95,6 +97,8 @@ interface Claim {
   parent: Parent;
   /** When the parent was captured, epoch ms. */
   goesOnAt: number | null;
+  /** A person chose the parent. */
+  isChosen: boolean;
 }
 
 /** What became of a claim in one home. */
@@ -116,7 +120,7 @@ async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Pr
 }
 
 /** Writes the claim of this number. Returns the homes that have one of somebody else; none: it is ours. */
-async function claimInBucket({ hub, run, node, parent }: Claim, epoch: number): Promise<OpenStore[]> {
+async function claimInBucket({ hub, run, node, parent, isChosen }: Claim, epoch: number): Promise<OpenStore[]> {
   const homes = (await homesOf(hub.db, run))?.profileIds ?? [node.profileId];
   const stores: OpenStore[] = [];
   for (const profileId of homes) stores.push(await hub.stores.open(profileId));
@@ -128,11 +132,13 @@ async function claimInBucket({ hub, run, node, parent }: Claim, epoch: number): 
     parent,
     node: { id: node.id, name: nodeName.parse(node.name) },
     claimedAt: hub.now(),
+    ...(isChosen && { isChosen: true }),
   });
   return written.flatMap(({ store, isOurs }) => (isOurs ? [] : [store]));
 }
 
-async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, epoch: number): Promise<Epoch> {
+async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
+  const { hub, run, node, last, parent, goesOnAt, isChosen } = claim;
   const now = hub.now();
   const { row, event, lost } = await hub.db.$transaction(async (tx) => {
     const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
@@ -148,17 +154,21 @@ async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, ep
         parentStep: parent === null ? null : BigInt(parent.step),
         nodeId: node.id,
         claimedAt: new Date(now),
+        isChosen,
       },
     });
+    if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
-      last === null
+      // What a person goes back behind on purpose was not lost.
+      last === null || isChosen
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
     // Its predecessors can no longer be committed.
     await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
     const from = parent === null ? "from the start" : `from step ${parent.step}`;
-    const text = last === null ? `began ${run}` : `took over ${run} ${from} (epoch ${epoch})`;
+    const verb = isChosen ? "starts" : "took over";
+    const text = last === null ? `began ${run}` : `${verb} ${run} ${from} (epoch ${epoch})`;
     const line = { at: now, kind: "epoch-claimed" as const, work: "moving" as const, node, run };
     const event = await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) });
     return { row, event, lost };
@@ -172,34 +182,75 @@ async function recordClaim({ hub, run, node, last, parent, goesOnAt }: Claim, ep
   return row;
 }
 
-/** @throws Fault NODE_REVOKED, CONFLICT, and the faults of the store */
+/**
+ * `from` in the input: where a person has the run start. The epoch that it opens is the run's line from then on; the same value
+ * again goes on with that line, so that a container which is started again with the same command does not lose its work.
+ * @throws Fault NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step), and the faults of the store
+ */
 export async function claimEpoch(
   { hub, caller }: Context & { caller: NodeCaller },
   input: z.infer<typeof claimEpochInput>,
 ): Promise<ClaimAnswer> {
   const node = await hearCaller({ hub, caller });
-  const { run } = input;
+  const { run, from } = input;
   return hub.locks.run(`run ${run}`, async () => {
-    let highestSeen = await openRun(hub, run, node);
-    const before = await currentEpoch(hub.db, run);
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const last = await currentEpoch(hub.db, run);
-      const newest = await newestComplete(hub.db, run);
-      const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
-      const goesOnAt = newest?.capturedAt.getTime() ?? null;
-      const claim = { hub, run, node, last, parent, goesOnAt };
-      if (last !== null && last.nodeId === node.id && last.epoch >= highestSeen) {
-        if (last.epoch === before?.epoch) return answerOf(last, newest);
-        if (goesOnFrom(last, parent))
-          return answerOf(await recordClaim({ ...claim, last: before }, last.epoch), newest);
-      }
-      const epoch = Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
-      const taken = await claimInBucket(claim, epoch);
-      if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
-      highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
-    }
-    throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+    const highestSeen = await openRun(hub, run, node);
+    if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
+    const chosen = await chooseStart(hub.db, run, from);
+    if (chosen === "as it is")
+      return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
+    return { ...(await claimChosen({ hub, run, node }, { highestSeen, chosen })), from: { isNew: true } };
   });
+}
+
+interface Claimant {
+  hub: Hub;
+  run: RunName;
+  node: LiveNode;
+}
+
+/** Opens an epoch that starts where a person chose; null: at the beginning. */
+async function claimChosen(
+  { hub, run, node }: Claimant,
+  at: { highestSeen: number; chosen: Newest },
+): Promise<ClaimAnswer> {
+  const { chosen } = at;
+  let { highestSeen } = at;
+  const parent = chosen === null ? null : { epoch: chosen.writerEpoch, step: Number(chosen.step) };
+  const goesOnAt = chosen?.capturedAt.getTime() ?? null;
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = await currentEpoch(hub.db, run);
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: true };
+    const epoch = nextEpoch(last, highestSeen);
+    const taken = await claimInBucket(claim, epoch);
+    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), chosen);
+    highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
+  }
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
+}
+
+const nextEpoch = (last: Epoch | null, highestSeen: number): number =>
+  Math.max((last?.epoch ?? 0) + 1, highestSeen === 0 ? 1 : highestSeen + ABOVE_LOST_HISTORY);
+
+async function claimNewest({ hub, run, node }: Claimant, seen: number): Promise<ClaimAnswer> {
+  let highestSeen = seen;
+  const before = await currentEpoch(hub.db, run);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const last = await currentEpoch(hub.db, run);
+    const newest = await newestComplete(hub.db, run);
+    const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
+    const goesOnAt = newest?.capturedAt.getTime() ?? null;
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: false };
+    if (last !== null && last.nodeId === node.id && last.epoch >= highestSeen) {
+      if (last.epoch === before?.epoch) return answerOf(last, newest);
+      if (goesOnFrom(last, parent)) return answerOf(await recordClaim({ ...claim, last: before }, last.epoch), newest);
+    }
+    const epoch = nextEpoch(last, highestSeen);
+    const taken = await claimInBucket(claim, epoch);
+    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
+    highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
+  }
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
 }
 
 /** Whether an epoch that was claimed before begins, or has come, where its node would go on now. */

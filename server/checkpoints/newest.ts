@@ -4,15 +4,19 @@ import type { Transaction } from "#prisma/open.ts";
 const MOST_ASKED = 500;
 const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
 
+/** A run may go on from it: it has the state of a training program, and nobody had the run start before it. */
+const RESUMABLE = { role: null, abandonedAt: null };
+
 async function newestOf(tx: Pick<Transaction, "checkpoint">, which: { run: string; step?: bigint }) {
   const find = (where: { damagedAt?: null }) =>
-    tx.checkpoint.findFirst({ where: { ...which, state: "complete", ...where }, orderBy: NEWEST });
+    tx.checkpoint.findFirst({ where: { ...which, state: "complete", ...RESUMABLE, ...where }, orderBy: NEWEST });
   return (await find({ damagedAt: null })) ?? (await find({}));
 }
 
 /**
- * The newest complete checkpoint of a run: highest epoch, then highest step; null when it truly has none. One that is known
- * to be damaged is passed over for the one before it, unless there is no other.
+ * Returns the newest complete checkpoint of a run: highest epoch, then highest step; null when it truly has none. One that is
+ * known to be damaged is passed over for the one before it, unless there is no other. Final models and what a person
+ * abandoned do not count.
  */
 export const newestComplete = (tx: Pick<Transaction, "checkpoint">, run: string) => newestOf(tx, { run });
 
@@ -21,8 +25,10 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
   const found = await db.$queryRaw<{ id: string | null }[]>`
     SELECT COALESCE(
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete' AND c."damagedAt" IS NULL
+          AND c."role" IS NULL AND c."abandonedAt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1),
       (SELECT c."id" FROM "Checkpoint" c WHERE c."run" = r."name" AND c."state" = 'complete'
+          AND c."role" IS NULL AND c."abandonedAt" IS NULL
         ORDER BY c."writerEpoch" DESC, c."step" DESC, c."committedAt" DESC LIMIT 1)) AS "id"
     FROM "Run" r`;
   const ids = found.flatMap(({ id }) => id ?? []);
@@ -36,9 +42,22 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
   return new Map(rows.map((row) => [row.run, row]));
 }
 
-/** The same among those of one step: several epochs may have one. */
-export const newestOfStep = (tx: Pick<Transaction, "checkpoint">, run: string, step: number) =>
-  newestOf(tx, { run, step: BigInt(step) });
+/**
+ * Returns the newest complete checkpoint of one step, which several epochs may have; of those that a person abandoned where
+ * there is no other.
+ */
+export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
+  const which = { run, step: BigInt(step) };
+  const abandoned = () =>
+    tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null }, orderBy: NEWEST });
+  return (await newestOf(tx, which)) ?? (await abandoned());
+}
+
+/** Returns the complete checkpoint before the newest of a step; null where there is none. */
+export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {
+  const of = await newestOfStep(tx, run, step);
+  return of === null ? null : completeBefore(tx, of);
+}
 
 /** The newest of those that are complete, older than this one, and not known to be damaged. */
 export const completeBefore = (
@@ -50,6 +69,7 @@ export const completeBefore = (
       run,
       state: "complete",
       damagedAt: null,
+      ...RESUMABLE,
       OR: [{ writerEpoch: { lt: writerEpoch } }, { writerEpoch, step: { lt: step } }],
     },
     orderBy: NEWEST,

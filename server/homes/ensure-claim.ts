@@ -30,6 +30,7 @@ export async function ensureClaim(
     parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
     node: { id: row.nodeId, name: nodeName.parse(row.node.name) },
     claimedAt: row.claimedAt.getTime(),
+    ...(row.isChosen && { isChosen: true }),
   };
   const key = epochClaimKey(store.prefix, at);
   try {

@@ -11,7 +11,8 @@ type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch
 /** All that decides what of a run may go, as the database has it now. */
 export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
   const rows = await db.checkpoint.findMany({
-    where: { run, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
+    // Final models are few, and no rule removes them.
+    where: { run, role: null, ...WRITTEN_BY_NODES, state: { in: ["complete", "uploading"] } },
   });
   const copies = await db.checkpointCopy.findMany({
     where: { run, state: "complete", damagedAt: null },

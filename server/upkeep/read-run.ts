@@ -4,6 +4,7 @@ import type { HistoryFound } from "#protocol/upkeep.ts";
 import { listObjects, type ListedObject } from "#storage/listing.ts";
 import { getObjectText } from "#storage/objects.ts";
 import type { Database } from "#prisma/open.ts";
+import { abandonAgain } from "../checkpoints/abandon-newer.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import type { HistoryKind, HistoryScope } from "./history-kind.ts";
 import { isHomeOf } from "../homes/homes-of.ts";
@@ -130,6 +131,7 @@ export async function readRun(
   const first = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "asc" } });
   const beganAt = known?.createdAt ?? first?.claimedAt ?? createdAt;
   const highestSeen = Math.max(highest, last?.epoch ?? 0, known?.highestSeen ?? 0);
+  await db.$transaction((tx) => abandonAgain(tx, run));
   await db.$transaction([
     // Their epochs were over before this record knew it.
     db.checkpoint.updateMany({

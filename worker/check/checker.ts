@@ -154,6 +154,7 @@ async function doCheck(
     signal: until,
     onStart,
     beforePlaced: async () => undefined,
+    replaced: {},
     onDamage: (report) => {
       turn.damage ??= report;
     },
@@ -173,6 +174,6 @@ async function clear(parts: CheckerParts, command: CheckCommand): Promise<void> 
   if (command.kind === "copy") return clearCopy(copyPlaces(parts, command));
   if (command.kind === "verify")
     return rm(verifyJournalOf({ journals, transferId: command.transferId }), { force: true });
-  await clearRestore({ command: drilledAs(parts, command), journals });
+  await clearRestore({ command: drilledAs(parts, command), journals, replaced: {} });
   await rm(scratchOf(parts, command), { recursive: true, force: true });
 }

@@ -30,6 +30,7 @@ async function told(
   const parts = {
     preparesRuns,
     options: { watches: [{ run, folder, takes: () => true }] },
+    watchedSince: new Map([[run, 0]]),
     runs: { get: () => undefined },
     training: { of: () => point, note: (_: string, one: TrainedPoint) => (point = one) },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },

@@ -3,7 +3,7 @@ import type { Agent } from "../agent-assemble.ts";
 import { readLocalCheckpoints } from "../run/local-checkpoints.ts";
 import { beginningOf, resumedAt, tellLoss, type Point } from "./report-loss.ts";
 
-type Parts = Pick<Agent, "options" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator">;
+type Parts = Pick<Agent, "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator">;
 
 /**
  * A program begins, and `step` is the first that it says: what the interruption before it cost is told, once. It went on from
@@ -36,14 +36,17 @@ export async function beginAgain(agent: Parts, { run, step }: { run: RunName; st
 }
 
 /** What a program could go on from: what is safe, and what lies here whole. */
-async function readKept({ options, ledger, runs }: Parts, run: RunName): Promise<{ kept: Point[]; safeStep: number }> {
+async function readKept({ options, ledger, runs, watchedSince }: Parts, run: RunName): Promise<{ kept: Point[]; safeStep: number }> {
   const newest = runs.get(run)?.claim?.newest ?? null;
   const safe = [ledger.safe(run), newest === null ? null : { step: newest.step, at: newest.capturedAt }].filter(
     (one) => one !== null,
   );
   const here: Point[] = [];
   for (const watch of options.watches.filter((one) => one.run === run)) {
-    for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, ledger.knows)) {
+    for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, {
+      knows: ledger.knows,
+      watchedSince: watchedSince.get(run) ?? 0,
+    })) {
       if (state !== "torn") here.push({ step, at });
     }
   }

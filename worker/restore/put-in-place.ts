@@ -3,10 +3,13 @@ import { basename, dirname, join } from "node:path";
 import { setFileDate } from "../engine/at-once.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
+import { lookAt } from "../upload/look.ts";
+import { keepAs } from "./set-aside.ts";
 
 /**
  * The last step of a restore. Everything is complete and on disk in the staging folder; one rename makes it visible. A
- * folder that was there before is set aside first and comes back when the rename fails.
+ * folder that was there before is moved away first and comes back when the rename fails. Afterwards it is removed only when
+ * its content is in the bucket byte for byte; anything else stays beside the new folder, under a name of `set-aside.ts`.
  */
 
 export interface Places {
@@ -18,6 +21,14 @@ export interface Places {
   parts: string;
 }
 
+/** What becomes of a folder that a restore replaces. */
+export interface Replaced {
+  /** This content of this path is in the bucket byte for byte. Left out: nothing is. */
+  isStored?(path: string, fingerprint: string): boolean;
+  /** It was kept, under this path. */
+  onKept?(place: string): void;
+}
+
 /** Names beside the target, on the same disk, hidden, and the same after a restart. */
 export function placesOf(target: string, transferId: string): Places {
   const beside = (word: string) => join(dirname(target), `.${basename(target)}.${word}-${transferId.slice(0, 12)}`);
@@ -25,12 +36,12 @@ export function placesOf(target: string, transferId: string): Places {
 }
 
 /** Faults: WRITE_FAILED, NO_SPACE. */
-export async function putInPlace(places: Places): Promise<void> {
+export async function putInPlace(places: Places, replaced: Replaced): Promise<void> {
   const { target, staging, aside } = places;
   const parent = dirname(target);
   try {
     await syncTree(staging);
-    const hadOld = await moveAway(target, aside);
+    const hadOld = await moveAway(places, replaced);
     try {
       await rename(staging, target);
     } catch (error) {
@@ -38,24 +49,38 @@ export async function putInPlace(places: Places): Promise<void> {
       throw error;
     }
     await syncFolder(parent);
-    await rm(aside, { recursive: true, force: true });
+    if (hadOld) await settleOld(places, replaced);
   } catch (error) {
     throw diskFault(error, { op: "restore", subject: target, otherwise: "WRITE_FAILED" });
   }
 }
 
 /** Undoes what an interrupted `putInPlace` left: the old folder goes back when the new one did not arrive. */
-export async function mendPlaces({ target, aside }: Places): Promise<void> {
+export async function mendPlaces(places: Places, replaced: Replaced): Promise<void> {
+  const { target, aside } = places;
   if (!(await exists(aside))) return;
-  if (await exists(target)) await rm(aside, { recursive: true, force: true });
+  if (await exists(target)) await settleOld(places, replaced);
   else await rename(aside, target);
 }
 
 /** Removes what a cancelled or failed restore left. The target is not touched. */
-export async function clearPlaces(places: Places): Promise<void> {
-  await mendPlaces(places);
+export async function clearPlaces(places: Places, replaced: Replaced): Promise<void> {
+  await mendPlaces(places, replaced);
   await rm(places.staging, { recursive: true, force: true });
   await rm(places.parts, { recursive: true, force: true });
+}
+
+/** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
+async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
+  const kind = (await lstat(aside)).isDirectory() ? "folder" : "file";
+  // What cannot be looked at is not known to be stored.
+  const look = kind === "file" ? null : await lookAt({ path: aside, kind }).catch(() => null);
+  if (look !== null && isStored?.(target, look.fingerprint) === true) {
+    await rm(aside, { recursive: true, force: true });
+    return;
+  }
+  const place = await keepAs(aside, target);
+  onKept?.(place);
 }
 
 /** Gives a file the date it had. A disk that keeps no dates has the file all the same. */
@@ -63,9 +88,9 @@ export async function setDate(path: string, mtimeMs: number): Promise<void> {
   await setFileDate(path, mtimeMs / 1000).catch(() => undefined);
 }
 
-async function moveAway(target: string, aside: string): Promise<boolean> {
+async function moveAway({ target, aside, ...rest }: Places, replaced: Replaced): Promise<boolean> {
   if (!(await exists(target))) return false;
-  await rm(aside, { recursive: true, force: true });
+  if (await exists(aside)) await settleOld({ target, aside, ...rest }, replaced);
   await rename(target, aside);
   return true;
 }

@@ -108,6 +108,7 @@ function restoreJob(manifest: Manifest, change: Partial<RestoreJob> = {}): Resto
     signal: new AbortController().signal,
     onStart: () => undefined,
     beforePlaced: async () => undefined,
+    replaced: {},
     ...change,
   };
 }

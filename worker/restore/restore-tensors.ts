@@ -111,7 +111,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     if (signal.aborted) throw new Fault("CANCELLED");
     await rm(places.parts, { recursive: true, force: true });
     await job.beforePlaced(staging, target);
-    await putInPlace(places);
+    await putInPlace(places, job.replaced);
   } catch (error) {
     await memory.close();
     throw error;

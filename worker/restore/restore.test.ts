@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
@@ -8,6 +8,7 @@ import { Fault } from "#protocol/fault.ts";
 import { filePath } from "#protocol/names.ts";
 import { openTrialStore, type TrialStore } from "../engine/trial-store.ts";
 import { createFakeHub } from "../link/fake-hub.ts";
+import { lookAt } from "../upload/look.ts";
 import { mendPlaces, placesOf } from "./put-in-place.ts";
 import { clearRestore, restore, type RestoreJob } from "./restore.ts";
 import { manifestOf, restoreJobOf, STAGED_DATE_MS, stopOnceSure, storeFile } from "./stage-stored.ts";
@@ -86,7 +87,43 @@ test("an existing folder stays as it is until the new one is verified, and stays
 
   await restore(store.engine(), jobOf());
   expect(await below(target)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
+  // Nothing says that it is in the bucket.
+  expect(await below(join(folder, "out", ".set-aside-checkpoint-500"))).toEqual(["old.txt"]);
+});
+
+test("an existing folder is removed only when its content is in the bucket, and is kept otherwise", async () => {
+  const stored = new Map<string, string>();
+  const kept: string[] = [];
+  const replaced = {
+    isStored: (path: string, fingerprint: string) => stored.get(path) === fingerprint,
+    onKept: (place: string) => void kept.push(place),
+  };
+  const remember = async (staging: string, final: string) => {
+    const look = await lookAt({ path: staging, kind: "folder" });
+    stored.set(final, look?.fingerprint ?? "");
+  };
+  await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
+  await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
   expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
+  expect(kept).toEqual([]);
+
+  await writeFile(join(target, "notes.txt"), "written since");
+  await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
+  await rm(join(target, "empty.txt"));
+  await restore(store.engine(), jobOf({ replaced, beforePlaced: remember }));
+  const places = [".set-aside-checkpoint-500", ".set-aside-checkpoint-500.again-2"];
+  expect(kept).toEqual(places.map((name) => join(folder, "out", name)));
+  expect(await readFile(join(folder, "out", ".set-aside-checkpoint-500", "notes.txt"), "utf8")).toBe("written since");
+  expect((await readdir(join(folder, "out"))).toSorted()).toEqual([...places, "checkpoint-500"]);
+});
+
+test("killed after the second rename, what was replaced is kept at the next start", async () => {
+  const places = placesOf(target, "transfer-id-1");
+  await mkdir(places.aside, { recursive: true });
+  await writeFile(join(places.aside, "old.txt"), "old");
+  await mkdir(target);
+  await mendPlaces(places, {});
+  expect((await readdir(join(folder, "out"))).toSorted()).toEqual([".set-aside-checkpoint-500", "checkpoint-500"]);
 });
 
 test("killed between the two renames the old folder is back even before the hub is", async () => {
@@ -103,19 +140,19 @@ test("killed between the two renames the old folder is back even before the hub 
   expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
 });
 
-test("a dangling link under the final name gives way to the folder", async () => {
+test("a dangling link under the final name gives way to the folder, and is kept", async () => {
   await mkdir(join(folder, "out"));
   await symlink(join(folder, "nowhere"), target);
   await restore(store.engine(), jobOf());
   expect(await below(target)).toEqual(["deep", "deep/model.safetensors", "empty.txt"]);
-  expect(await readdir(join(folder, "out"))).toEqual(["checkpoint-500"]);
+  expect(await readlink(join(folder, "out", ".set-aside-checkpoint-500"))).toBe(join(folder, "nowhere"));
 });
 
 test("killed between the two renames the old folder comes back", async () => {
   const places = placesOf(target, "transfer-id-1");
   await mkdir(places.aside, { recursive: true });
   await writeFile(join(places.aside, "old.txt"), "old");
-  await mendPlaces(places);
+  await mendPlaces(places, {});
   expect(await below(join(folder, "out"))).toEqual(["checkpoint-500", "checkpoint-500/old.txt"]);
 });
 

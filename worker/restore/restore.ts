@@ -17,7 +17,7 @@ import type { Hub } from "../link/hub.ts";
 import { assertFree } from "./assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
-import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate } from "./put-in-place.ts";
+import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate, type Replaced } from "./put-in-place.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./restore-tensors.ts";
@@ -45,6 +45,10 @@ export interface RestoreJob {
   onStart(tally: Tally): void;
   /** Before the folder gets its name: it must not be captured as something new. */
   beforePlaced(staging: string, target: string): Promise<void>;
+  /** What becomes of a folder of that name. */
+  replaced: Replaced;
+  /** Of which epoch the checkpoint is. */
+  onOrigin?(writerEpoch: number): void;
   /** Before anything is written. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
   /** The bytes in the store are not those that were committed. */
@@ -63,13 +67,14 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   const target = readTarget(command.targetPath);
   const places = placesOf(target, command.transferId);
   // Before anything that may have to wait: a kill between the two renames left the old folder under another name.
-  await mendPlaces(places);
+  await mendPlaces(places, job.replaced);
   await job.mayPlace?.(target);
   const { manifest: whole, key } = await unlock(
     engine,
     job,
     job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
   );
+  job.onOrigin?.(whole.writerEpoch);
   if (command.tensors != null) {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
@@ -121,7 +126,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
     await job.beforePlaced(staging, target);
-    await putInPlace(places);
+    await putInPlace(places, job.replaced);
   } catch (error) {
     await memory.close();
     throw error;
@@ -141,8 +146,8 @@ async function bothEnd(...works: Promise<void>[]): Promise<void> {
 }
 
 /** Removes staging folder and journal of a restore that will not go on. */
-export async function clearRestore(job: Pick<RestoreJob, "journals" | "command">): Promise<void> {
-  await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId));
+export async function clearRestore(job: Pick<RestoreJob, "journals" | "command" | "replaced">): Promise<void> {
+  await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId), job.replaced);
   await rm(journalOf(job), { force: true });
 }
 

@@ -57,6 +57,7 @@ async function restoreThat(given: Manifest) {
     engine: () => engine,
     signal: stop.signal,
     beforePlaced: async () => undefined,
+    replaced: {},
     onStart: () => undefined,
     onEnd: () => undefined,
   });

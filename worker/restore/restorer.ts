@@ -11,6 +11,7 @@ import type { Outbox } from "../link/outbox.ts";
 import { restoreFromCopies, type ReadParts } from "../homes/read-copies.ts";
 import { createTurns, type Turns } from "../moving/take-turns.ts";
 import { tellEnd, type ReadFrom } from "../moving/tell-end.ts";
+import type { Replaced } from "./put-in-place.ts";
 import { clearRestore, restore, type RestoreCommand, type RestoreJob } from "./restore.ts";
 
 /** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
@@ -40,24 +41,34 @@ export interface RestorerParts {
   copies?: ReadParts;
   signal: AbortSignal;
   beforePlaced(staging: string, target: string): Promise<void>;
+  replaced: Replaced;
   /** Where the hub may have something put. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
   /** What the hub asked for waits. */
   isHeld?(run: string): boolean;
   onStart(command: RestoreCommand): void;
-  onEnd(command: RestoreCommand, about: { state: TransferState; fault: Fault | null; tally: Tally | null }): void;
+  onEnd(command: RestoreCommand, about: RestoreEnd): void;
+}
+
+export interface RestoreEnd {
+  state: TransferState;
+  fault: Fault | null;
+  tally: Tally | null;
+  /** Writer epoch of the checkpoint; null when its manifest was not read. */
+  writerEpoch: number | null;
 }
 
 type RestoreTaken = Taken & { command: RestoreCommand };
 const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
 
 export function createRestorer(parts: RestorerParts): Restorer {
-  const { memory, clock, signal, hub, journals, beforePlaced, mayPlace } = parts;
+  const { memory, clock, signal, hub, journals, beforePlaced, replaced, mayPlace } = parts;
   /** Who waits for the end of a restore, by the id of its command. */
   const waiting = new Map<string, (end: { to: TransferState; fault: Fault | null }) => void>();
   const restores = () => memory.restores().filter(isRestore);
   /** Which copy was read, by the id of the command, until its end is told. */
   const read = new Map<string, ReadFrom>();
+  const origins = new Map<string, number>();
   const turns = createTurns<RestoreTaken>({
     memory,
     clock,
@@ -77,6 +88,8 @@ export function createRestorer(parts: RestorerParts): Restorer {
           turn.tally = started;
         },
         beforePlaced,
+        replaced,
+        onOrigin: (writerEpoch) => void origins.set(command.id, writerEpoch),
         onDamage: (report) => {
           turn.damage ??= report;
         },
@@ -86,11 +99,12 @@ export function createRestorer(parts: RestorerParts): Restorer {
       else read.set(command.id, await restoreFromCopies(engine, parts.copies, job));
       return null;
     },
-    clear: ({ command }) => clearRestore({ command, journals }),
+    clear: ({ command }) => clearRestore({ command, journals, replaced }),
     end: async (item, how) => {
       const { to, fault, tally } = how;
       await memory.setState(item.command.id, to, fault?.toData() ?? null);
-      parts.onEnd(item.command, { state: to, fault, tally });
+      parts.onEnd(item.command, { state: to, fault, tally, writerEpoch: origins.get(item.command.id) ?? null });
+      origins.delete(item.command.id);
       await tellEnd(parts, item, { ...how, from: read.get(item.command.id) ?? null });
       read.delete(item.command.id);
       waiting.get(item.command.id)?.({ to, fault });

@@ -96,6 +96,7 @@ export const restoreJobOf = (
   signal: new AbortController().signal,
   onStart: () => undefined,
   beforePlaced: async () => undefined,
+  replaced: {},
 });
 
 /** Looks at a restore as it moves, and stops it once so many bytes are sure. */

@@ -1,98 +1,151 @@
 import { describe, expect, test } from "vitest";
-import { chooseResume, type LocalCheckpoint } from "./choose-resume.ts";
+import { chooseResume, type LocalCheckpoint, type ResumeInput } from "./choose-resume.ts";
 
 const newest = { checkpointId: "safe-500", step: 500, capturedAt: 7_000 };
-const at = (step: number, state: LocalCheckpoint["state"] = "whole", isKnown = false): LocalCheckpoint => ({
+const at = (step: number, about: Partial<LocalCheckpoint> = {}): LocalCheckpoint => ({
   path: `/work/checkpoint-${step}`,
   step,
-  state,
-  isKnown,
+  state: "whole",
+  content: "framework",
+  writtenAt: 8_000,
+  isKnown: false,
+  ...about,
 });
+const known = { isKnown: true };
+const torn = { state: "torn" } as const;
+const doubtful = { state: "doubtful" } as const;
+
+const choose = (about: Partial<ResumeInput>) =>
+  chooseResume({
+    newest,
+    isSameEpoch: true,
+    isFirstStart: false,
+    since: 7_500,
+    wish: { kind: "newest" },
+    local: [],
+    ...about,
+  });
 
 describe("on a new machine", () => {
   test("the newest safe one is restored", () => {
-    const { from, setAside } = chooseResume({ newest, isSameEpoch: false, isFirstStart: false, local: [] });
+    const { from, setAside, left } = choose({ isSameEpoch: false });
     expect(from).toEqual({ kind: "restore", ...newest });
-    expect(setAside).toEqual([]);
+    expect([...setAside, ...left]).toEqual([]);
   });
 
   test("with none anywhere it starts from the beginning", () => {
-    expect(chooseResume({ newest: null, isSameEpoch: true, isFirstStart: false, local: [] }).from).toEqual({
-      kind: "start",
-    });
+    expect(choose({ newest: null }).from).toEqual({ kind: "start" });
   });
 });
 
 describe("on the machine that wrote last", () => {
   test("a newer whole one on the disk wins", () => {
-    const local = [at(500, "whole", true), at(600)];
-    const { from, setAside } = chooseResume({ newest, isSameEpoch: true, isFirstStart: false, local });
+    const { from, setAside } = choose({ local: [at(500, known), at(600)] });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-600", step: 600 });
     expect(setAside).toEqual([]);
   });
 
   test("a torn one is never taken, and does not stay where the program would take it", () => {
-    const local = [at(500, "whole", true), at(600, "torn")];
-    const { from, setAside } = chooseResume({ newest, isSameEpoch: true, isFirstStart: false, local });
+    const { from, setAside } = choose({ local: [at(500, known), at(600, torn)] });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
-    expect(setAside).toEqual([at(600, "torn")]);
+    expect(setAside).toEqual([at(600, torn)]);
   });
 
   test("older ones on the disk do not win over what is safe", () => {
-    const { from } = chooseResume({ newest, isSameEpoch: true, isFirstStart: false, local: [at(400)] });
-    expect(from).toEqual({ kind: "restore", ...newest });
+    expect(choose({ local: [at(400)] }).from).toEqual({ kind: "restore", ...newest });
   });
 
   test("nothing safe yet: what lies there is gone on from", () => {
-    const { from } = chooseResume({
-      newest: null,
-      isSameEpoch: false,
-      isFirstStart: false,
-      local: [at(100), at(200, "torn")],
-    });
+    const { from } = choose({ newest: null, isSameEpoch: false, local: [at(100), at(200, torn)] });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-100", step: 100 });
   });
 
   test("nothing safe and only a torn one: it starts from the beginning, without it", () => {
-    const { from, setAside } = chooseResume({
-      newest: null,
-      isSameEpoch: true,
-      isFirstStart: false,
-      local: [at(0, "torn")],
-    });
+    const { from, setAside } = choose({ newest: null, local: [at(0, torn)] });
     expect(from).toEqual({ kind: "start" });
-    expect(setAside).toEqual([at(0, "torn")]);
+    expect(setAside).toEqual([at(0, torn)]);
   });
 });
 
 describe("where a format does not say whether it is finished", () => {
   test("the newest is set aside, as its program may have been killed in the middle", () => {
-    const local = [at(400), at(500, "doubtful")];
-    const { from, setAside } = chooseResume({ newest: null, isSameEpoch: true, isFirstStart: false, local });
+    const { from, setAside } = choose({ newest: null, local: [at(400), at(500, doubtful)] });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-400", step: 400 });
-    expect(setAside).toEqual([at(500, "doubtful")]);
+    expect(setAside).toEqual([at(500, doubtful)]);
   });
 
   test("but one from before Tidemark is gone on from when nothing is safe yet", () => {
-    const local = [at(400), at(500, "doubtful")];
-    const { from, setAside } = chooseResume({ newest: null, isSameEpoch: false, isFirstStart: true, local });
+    const about = { isSameEpoch: false, isFirstStart: true, local: [at(400), at(500, doubtful)] };
+    const { from, setAside } = choose({ ...about, newest: null });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
     expect(setAside).toEqual([]);
-    expect(chooseResume({ newest, isSameEpoch: false, isFirstStart: true, local }).from.kind).toBe("restore");
+    expect(choose(about).from.kind).toBe("restore");
   });
 });
 
 describe("after another machine took the run over", () => {
   test("what was written here before counts no more, however high its step", () => {
-    const { from, setAside } = chooseResume({ newest, isSameEpoch: false, isFirstStart: false, local: [at(900)] });
+    const { from, setAside } = choose({ isSameEpoch: false, local: [at(900)] });
     expect(from).toEqual({ kind: "restore", ...newest });
     expect(setAside).toEqual([at(900)]);
   });
 
   test("but what is the very same as the safe one need not be fetched again", () => {
-    const local = [at(500, "whole", true), at(900)];
-    const { from, setAside } = chooseResume({ newest, isSameEpoch: false, isFirstStart: false, local });
+    const { from, setAside } = choose({ isSameEpoch: false, local: [at(500, known), at(900)] });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
     expect(setAside).toEqual([at(900)]);
+  });
+});
+
+describe("what this run did not write stays where it is", () => {
+  test.each<[string, Partial<LocalCheckpoint>]>([
+    ["a folder in an unknown format", { content: "opaque" }],
+    ["a folder in a format that holds data as well", { content: "container" }],
+    ["a torn checkpoint from before this run was watched", { ...torn, writtenAt: 7_000 }],
+    ["a whole checkpoint from before this run was watched", { writtenAt: 7_000 }],
+    ["an empty folder from before this run was watched", { ...torn, content: "empty", writtenAt: 7_000 }],
+  ])("%s", (_, about) => {
+    const { from, setAside, left } = choose({ isSameEpoch: false, local: [at(900, about)] });
+    expect(from.kind).toBe("restore");
+    expect(setAside).toEqual([]);
+    expect(left).toEqual([at(900, about)]);
+  });
+
+  test("what was captured or restored here may be moved whatever its format and age", () => {
+    const old = at(900, { ...known, content: "opaque", writtenAt: 1 });
+    expect(choose({ isSameEpoch: false, local: [old] }).setAside).toEqual([old]);
+  });
+
+  test("an empty folder that its program had just made may be moved", () => {
+    const begun = at(900, { ...torn, content: "empty" });
+    expect(choose({ local: [at(500, known), begun] }).setAside).toEqual([begun]);
+  });
+});
+
+describe("where a person chooses", () => {
+  const local = [at(500, known), at(600), at(700, known)];
+
+  test("the bucket's newest is gone on from, and newer ones on this disk are moved away", () => {
+    const { from, setAside } = choose({ wish: { kind: "bucket" }, local });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
+    expect(setAside).toEqual([at(600), at(700, known)]);
+  });
+
+  test("the beginning leaves nothing of the run in sight", () => {
+    const { from, setAside, left } = choose({
+      wish: { kind: "beginning" },
+      newest: null,
+      local: [...local, at(800, { content: "opaque" })],
+    });
+    expect(from).toEqual({ kind: "start" });
+    expect(setAside).toEqual(local);
+    expect(left).toEqual([at(800, { content: "opaque" })]);
+  });
+
+  test("a step that is not on this disk is fetched", () => {
+    const chosen = { ...newest, step: 300 };
+    const { from, setAside } = choose({ wish: { kind: "bucket" }, newest: chosen, local });
+    expect(from).toEqual({ kind: "restore", ...chosen });
+    expect(setAside).toEqual(local);
   });
 });

@@ -1,8 +1,10 @@
+import { isKnownFormat, type ContentEvidence } from "#protocol/checkpoint-evidence.ts";
+
 /**
- * Where training goes on from, of what the bucket has and what lies on this disk. Highest epoch first, then highest step:
- * what this node wrote in the present epoch counts like what is safe; what it wrote before another node took the run over
- * does not, however high its step is. Training programs take the checkpoint with the highest number by themselves, so
- * everything above the chosen one that must not be taken is set aside.
+ * Decides where training goes on from: a checkpoint in the bucket or one on this disk. Highest epoch first, then highest
+ * step: what this node wrote in the present epoch counts like what is safe; what it wrote before another node took the run
+ * over does not, however high its step is. Training programs take the checkpoint with the highest number by themselves, so
+ * what lies above the chosen one is moved out of their sight. Only what this run wrote is ever moved; the rest is named.
  *
  * Pure.
  */
@@ -11,9 +13,15 @@ export interface LocalCheckpoint {
   step: number;
   /** `torn`: its program did not finish it. `doubtful`: nothing says whether it did. */
   state: "whole" | "doubtful" | "torn";
-  /** The same as what the bucket has of this step: it was captured or restored here. */
+  content: ContentEvidence;
+  /** When its newest file was written, epoch ms. */
+  writtenAt: number;
+  /** It was captured or restored here, and has not changed since. */
   isKnown: boolean;
 }
+
+/** A person's choice (`--from`), where it differs from the newest: a step, the bucket's newest, or the beginning. */
+export type ResumeWish = { kind: "newest" } | { kind: "bucket" } | { kind: "beginning" };
 
 export interface ResumeInput {
   /** Newest complete checkpoint in the bucket; null: there is none, and that is certain. */
@@ -22,6 +30,9 @@ export interface ResumeInput {
   isSameEpoch: boolean;
   /** This run was never written from here before: what lies here is from before Tidemark. */
   isFirstStart: boolean;
+  /** When this worker began to watch the run, or its newest safe checkpoint was written, if that is later. Epoch ms. */
+  since: number;
+  wish: ResumeWish;
   local: readonly LocalCheckpoint[];
 }
 
@@ -29,28 +40,51 @@ export interface Resume {
   from:
     | { kind: "local"; path: string; step: number }
     | { kind: "restore"; checkpointId: string; step: number; capturedAt: number }
-    /** There is none anywhere. */
+    /** There is none anywhere, or none is wanted. */
     | { kind: "start" };
   setAside: LocalCheckpoint[];
+  /** Above the chosen one, and nothing shows that this run wrote them: they stay where they are. */
+  left: LocalCheckpoint[];
 }
 
 const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
   all.reduce<LocalCheckpoint | null>((found, one) => (found === null || one.step > found.step ? one : found), null);
 
-export function chooseResume({ newest, isSameEpoch, isFirstStart, local }: ResumeInput): Resume {
-  const isTrusted = (one: LocalCheckpoint): boolean =>
-    one.state === "whole" &&
-    (newest === null || isSameEpoch ? one.step >= (newest?.step ?? 0) : one.isKnown && one.step === newest.step);
+/**
+ * Returns whether a checkpoint may be moved: it was captured or restored here; or it is in a known format (or an empty folder
+ * that its program had just made) and was written since the run was watched and since its last safe step.
+ */
+function isOfThisRun({ isKnown, content, writtenAt }: LocalCheckpoint, since: number): boolean {
+  if (isKnown) return true;
+  return (isKnownFormat(content) || content === "empty") && writtenAt >= since;
+}
+
+export function chooseResume(input: ResumeInput): Resume {
+  const { local, since } = input;
+  const from = chooseFrom(input);
+  const above = local.filter(({ step }) => step > (from.kind === "start" ? -1 : from.step));
+  // A torn one of the same step lies where the restored one will lie; the restore keeps it beside its own.
+  return {
+    from,
+    setAside: above.filter((one) => isOfThisRun(one, since)),
+    left: above.filter((one) => !isOfThisRun(one, since)),
+  };
+}
+
+function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeInput): Resume["from"] {
+  if (wish.kind === "beginning") return { kind: "start" };
+  const isTrusted = (one: LocalCheckpoint): boolean => {
+    if (one.state !== "whole") return false;
+    if (newest === null) return wish.kind === "newest";
+    // What is the very same as the one in the bucket need not be fetched again.
+    const isThatOne = one.isKnown && one.step === newest.step;
+    return wish.kind === "newest" && isSameEpoch ? one.step >= newest.step : isThatOne;
+  };
   // From before Tidemark: without us the program would have gone on from it.
-  const isBelieved = (one: LocalCheckpoint): boolean => newest === null && isFirstStart && one.state === "doubtful";
+  const isBelieved = (one: LocalCheckpoint): boolean =>
+    wish.kind === "newest" && newest === null && isFirstStart && one.state === "doubtful";
   const best = highest(local.filter((one) => isTrusted(one) || isBelieved(one)));
-  const from: Resume["from"] =
-    best !== null
-      ? { kind: "local", path: best.path, step: best.step }
-      : newest !== null
-        ? { kind: "restore", checkpointId: newest.checkpointId, step: newest.step, capturedAt: newest.capturedAt }
-        : { kind: "start" };
-  const above = from.kind === "start" ? -1 : from.step;
-  // A torn one of the same step lies where the restored one will lie; it is replaced there.
-  return { from, setAside: local.filter(({ step }) => step > above) };
+  if (best !== null) return { kind: "local", path: best.path, step: best.step };
+  if (newest === null) return { kind: "start" };
+  return { kind: "restore", checkpointId: newest.checkpointId, step: newest.step, capturedAt: newest.capturedAt };
 }

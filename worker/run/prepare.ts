@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { ClaimAnswer } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
@@ -11,50 +11,72 @@ import { restoreNewest } from "../restore/restore-newest.ts";
 import { findCandidates } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import type { Watch } from "../upload/watch.ts";
-import { chooseResume, type Resume } from "./choose-resume.ts";
 import { reportLoss } from "../loss/report-loss.ts";
-import { readLocalCheckpoints, removeAside, setAside, writtenAt } from "./local-checkpoints.ts";
+import { removeStoredAside, setAside } from "../restore/set-aside.ts";
+import { chooseResume, type Resume } from "./choose-resume.ts";
+import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
+import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
 
 /** Where a run goes on from; null: from its start. */
 export interface ResumePoint {
-  run: string;
+  run: RunName;
   path: string;
   step: number;
 }
 
 /**
- * Puts the newest complete checkpoint of every watched run in place, and takes out of the way what the program must not go
- * on from. A hub that is away is waited for: that nobody answers does not mean that there is nothing.
- * Faults: EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, those of a restore, CANCELLED.
+ * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose, and moves out of the way
+ * what this run wrote and the program must not go on from. A hub that is away is waited for: that nobody answers does not
+ * mean that there is nothing.
+ * Faults: EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED.
  */
-export async function prepareRuns(agent: Agent): Promise<ResumePoint[]> {
+export async function prepareRuns(agent: Agent, startFrom: StartFrom): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
   for (const watch of agent.options.watches) {
-    const point = await prepareRun(agent, watch);
+    const point = await prepareRun(agent, watch, startFrom);
     if (point !== null) points.push(point);
   }
   return points;
 }
 
-async function prepareRun(agent: Agent, watch: Watch): Promise<ResumePoint | null> {
-  const { ledger, narrator, epochsBefore, prepared } = agent;
+async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {
+  const { ledger, narrator, epochsBefore, prepared, watchedSince } = agent;
   const { run, folder } = watch;
   // After a restart of the program in this life, what was written here since is of the present epoch too.
   const isAgain = prepared.has(run);
+  const chosen: StartFrom = isAgain ? { kind: "newest" } : startFrom;
+  const safeBefore = ledger.safe(run);
   for (let tries = 0; ; tries++) {
-    const { claim, isOld } = await claimPatiently(agent, { run, isAgain });
+    const { claim, isOld } = await claimPatiently(agent, { run, isAgain, chosen });
     const { newest } = claim;
     const isSameEpoch = epochsBefore.get(run) === claim.epoch || isAgain;
     const isFirstStart = epochsBefore.get(run) === null && !isAgain;
-    const local = await readLocalCheckpoints(watch, ledger.knows);
-    const { from, setAside: unwanted } = chooseResume({ newest, isSameEpoch, isFirstStart, local });
+    const since = watchedSince.get(run) ?? 0;
+    const local = await readLocalCheckpoints(watch, { knows: ledger.knows, watchedSince: since });
+    const {
+      from,
+      setAside: unwanted,
+      left,
+    } = chooseResume({
+      newest,
+      isSameEpoch,
+      isFirstStart,
+      since: Math.max(since, safeBefore?.at ?? 0),
+      wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
+      local,
+    });
     // What has to be fetched only the hub can say.
     if (isOld && from.kind !== "local") {
       await systemClock.sleep(200 + jitter(systemClock, tries), agent.signal);
       continue;
     }
-    await removeAside(folder, newest?.step ?? null);
-    for (const one of unwanted) narrator.setAside({ ...one, place: await setAside(one) });
+    await removeStoredAside(folder, ledger.isStored);
+    for (const one of unwanted) {
+      const place = await setAside(one.path, { isTorn: one.state === "torn" });
+      narrator.setAside({ ...one, place });
+    }
+    if (claim.from !== undefined) await ledger.noteChosen(run, claim.epoch);
+    if (left.length > 0) narrator.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
     prepared.add(run);
     const point = await reach(agent, { watch, from });
     // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
@@ -116,12 +138,12 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
  */
 async function claimPatiently(
   { runs, narrator, signal }: Agent,
-  { run, isAgain }: { run: string; isAgain: boolean },
+  { run, isAgain, chosen }: { run: string; isAgain: boolean; chosen: StartFrom },
 ): Promise<{ claim: ClaimAnswer; isOld: boolean }> {
   for (let tries = 0; ; tries++) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "run", subject: run });
     try {
-      return { claim: await runs.askAnew(run), isOld: false };
+      return { claim: await claimFrom({ runs, narrator }, run, chosen), isOld: false };
     } catch (error) {
       const fault = toFault(error, { op: "claimEpoch", subject: run });
       if (isFatal(fault) || !isFault(error) || fault.retry === "never") throw fault;

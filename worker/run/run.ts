@@ -4,10 +4,12 @@ import { programEnvironment, type Environment } from "../config.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { systemClock } from "../engine/clock.ts";
 import { usage } from "../verbs/verb.ts";
+import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createLogTail } from "./log-tail.ts";
 import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
+import { readStartFrom, type StartFrom } from "./start-from.ts";
 
 /**
  * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
@@ -29,6 +31,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  const startFrom = readStartFrom(command.config.text("from"), command.config.list("watch").length);
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const running: { program: Program | null } = { program: null };
@@ -43,6 +46,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     const end = await keepRunning(agent, {
       policy,
       life,
+      startFrom,
       start: (points) => {
         const tail = createLogTail();
         agent.logTail = tail.text;
@@ -77,17 +81,18 @@ function saysItGoesOn({ options, training }: Agent): void {
 /** Null when there was no time to start it, or it goes on when the time is over. */
 async function keepRunning(
   agent: Agent,
-  about: { policy: RestartPolicy; life: Life; start(points: readonly ResumePoint[]): Program },
+  about: { policy: RestartPolicy; life: Life; startFrom: StartFrom; start(points: readonly ResumePoint[]): Program },
 ): Promise<ProgramEnd | null> {
-  const { policy, life } = about;
+  const { policy, life, startFrom } = about;
   let failures = { count: 0 };
   for (;;) {
-    const ready = prepareRuns(agent);
+    const ready = prepareRuns(agent, startFrom);
     // What is restored half when it is asked to stop is gone on with at the next start.
     ready.catch(() => undefined);
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
     if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
     const startedAt = performance.now();
+    const startedWall = Date.now();
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
     const { ended } = about.start(points);
     const outOfTime = aborted(agent.signal).then(() => (life.askedByHub.aborted ? ended : null));
@@ -96,6 +101,8 @@ async function keepRunning(
     saysItGoesOn(agent);
     const ranMs = performance.now() - startedAt;
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
+    if (end.code !== 0 && !life.stopping.aborted)
+      await offerBefore(agent, points, { code: exitCodeOf(end), ranMs, startedAt: startedWall });
     const again = restartAfter(policy, { end, ranMs, failures });
     if (again === null || life.stopping.aborted) return end;
     ({ failures } = again);

@@ -66,7 +66,7 @@ test("before its first checkpoint the whole training of a program that runs is a
 
 test("a program that goes on from a safe checkpoint of hours ago has lost nothing of the hours between", async () => {
   const writtenAt = Date.now() - 5 * HOUR;
-  await ledger.noteSafe(name, { step: 400, at: writtenAt, sizeBytes: 1 });
+  await ledger.noteSafe(name, { step: 400, at: writtenAt, sizeBytes: 1, epoch: 1 });
   run.seen = { step: 400, at: writtenAt };
   await start({ step: 400, at: writtenAt }, { step: 400, capturedAt: writtenAt });
   const startedAt = Date.now();
@@ -77,13 +77,13 @@ test("a program that goes on from a safe checkpoint of hours ago has lost nothin
   run.seen = { step: 440, at: startedAt + 21 * MIN };
   risk = await riskAt(startedAt + 22 * MIN);
   expect({ minutes: Math.round(risk.lossMs / MIN), steps: risk.steps }).toEqual({ minutes: 22, steps: 40 });
-  await ledger.noteSafe(name, { step: 440, at: startedAt + 21 * MIN, sizeBytes: 1 });
+  await ledger.noteSafe(name, { step: 440, at: startedAt + 21 * MIN, sizeBytes: 1, epoch: 1 });
   expect(Math.round((await riskAt(startedAt + 22 * MIN)).lossMs / MIN)).toBe(1);
 });
 
 test("what was trained before the stop and is not safe is at risk beside what was trained since", async () => {
   const safeAt = Date.now() - 5 * HOUR;
-  await ledger.noteSafe(name, { step: 400, at: safeAt, sizeBytes: 1 });
+  await ledger.noteSafe(name, { step: 400, at: safeAt, sizeBytes: 1, epoch: 1 });
   await start({ step: 500, at: safeAt + 30 * MIN }, { step: 400, capturedAt: safeAt });
   const startedAt = Date.now();
   training.goesOn(name, startedAt + 10 * MIN);

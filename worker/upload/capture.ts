@@ -42,6 +42,8 @@ export const capture = z.object({
   /** When the program finished writing it, epoch ms. */
   capturedAt: z.number(),
   sourcePath: z.string(),
+  /** Of the source when it was captured; absent in captures of older workers. */
+  fingerprint: z.string().optional(),
   folder: z.string(),
   sizeBytes: byteCount,
   files: z.array(capturedFile),

@@ -41,6 +41,7 @@ async function write(step: number, file = "model.safetensors"): Promise<void> {
 function capturing(about: Partial<Capturing> = {}): Capturing {
   return {
     watch: { folder: watched, run, takes: null },
+    watchedSince: 0,
     settleMs: 10,
     ledger,
     runs: createRuns([run], { hub: createFakeHub({}), onOver: () => undefined }),

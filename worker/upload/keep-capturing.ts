@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Fault } from "#protocol/fault.ts";
+import { Fault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
@@ -8,12 +8,15 @@ import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
+import { createRecogniser } from "./recognise.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
 export interface Capturing extends TakeParts {
   watch: Watch;
+  /** When this worker began to watch the run, epoch ms. */
+  watchedSince: number;
   settleMs: number;
   outbox: Outbox;
   signal: AbortSignal;
@@ -38,6 +41,8 @@ export type ProgramOver = "done" | "crashed";
 /** A refusal for one of these is for good; the others (a full disk) are looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
+/** What is no checkpoint may become one while it is written: before this long without a change nothing is said of it. */
+const QUIET_MS = 60_000;
 /** Of these it does not matter what exactly was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
@@ -116,11 +121,21 @@ function watchingOf(capturing: Capturing): WatchingHere {
   return {
     watch,
     settler,
+    recogniser: createRecogniser({
+      isNamed: watch.takes !== null,
+      watchedSince: capturing.watchedSince,
+      knows: (path, fingerprint) => ledger.knows(path, fingerprint),
+    }),
     clock,
     signal: until,
     rests: createRests(clock.now),
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
+    onOther: async (candidate, { look, why }) => {
+      if (wallNow() - look.touchedMs < QUIET_MS) return;
+      const detail = `${why} (${namesOf(look)})`;
+      await refuse(candidate, { look, fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }) });
+    },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
@@ -141,6 +156,15 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (taken !== null) capturing.onCaptured(taken);
     },
   };
+}
+
+const MOST_NAMES = 3;
+
+/** The first names in it, for the sentence. */
+function namesOf({ files }: Look): string {
+  const names = files.slice(0, MOST_NAMES).map(({ relative }) => relative);
+  const more = files.length - names.length;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /**

@@ -93,10 +93,43 @@ test("what was safe stays known after the capture is dropped", async () => {
   await before.close();
   const after = await open();
   expect(after.all()).toEqual([]);
-  expect(after.safe("llama")).toEqual({ step: 100, at: 100, sizeBytes: 10 });
+  expect(after.safe("llama")).toMatchObject({ step: 100, at: 100, sizeBytes: 10 });
   expect(after.knows("/train/checkpoint-100", "print")).toBe(true);
   expect(after.knows("/train/checkpoint-100", "written again")).toBe(false);
   await after.close();
+});
+
+test("exactly the content that became safe is known to be in the bucket, also after the capture is dropped", async () => {
+  const before = await open();
+  await before.add(captureOf(100, { fingerprint: "print" }), "print");
+  expect(before.isStored("/train/checkpoint-100", "print")).toBe(false);
+  await before.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await before.move("checkpoint-100", "done", { by: "node", at: 2 });
+  await before.drop("checkpoint-100");
+  await before.noteStored("/train/restored", "of the bucket");
+  await before.close();
+  const after = await open();
+  expect(after.isStored("/train/checkpoint-100", "print")).toBe(true);
+  expect(after.isStored("/train/checkpoint-100", "written again")).toBe(false);
+  expect(after.isStored("/train/restored", "of the bucket")).toBe(true);
+  await after.close();
+});
+
+test("the newest safe one is that of the highest epoch, then of the highest step, as for the hub", async () => {
+  const ledger = await open();
+  const makeSafe = async (step: number, epoch: number) => {
+    const item = captureOf(step, { epoch, id: `e${epoch}-${step}` });
+    await ledger.add(item, `${epoch}-${step}`);
+    await ledger.move(item.id, "running", { by: "node", at: 1 });
+    await ledger.move(item.id, "done", { by: "node", at: 2 });
+  };
+  await makeSafe(2026, 1);
+  // Written later, and of a lower step: the hub hands out step 2026 as well.
+  await makeSafe(40, 1);
+  expect(ledger.safe("llama")).toMatchObject({ step: 2026, epoch: 1 });
+  await makeSafe(30, 2);
+  expect(ledger.safe("llama")).toMatchObject({ step: 30, epoch: 2 });
+  await ledger.close();
 });
 
 test("the interval is the time between the last two captures", async () => {

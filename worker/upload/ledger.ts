@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { byNewest } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
@@ -41,9 +42,15 @@ export interface Ledger {
   /** Not to be captured (again): already taken, restored from the bucket, refused, or passed over for a newer one. */
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
+  /** Exactly this content of this path is in the bucket: its capture became safe, or it was restored from there. */
+  isStored(path: string, fingerprint: string): boolean;
+  noteStored(path: string, fingerprint: string): Promise<void>;
   /** The epoch in which this node wrote the run last; null when it never did. */
   writerEpoch(run: string): number | null;
   noteEpoch(run: string, epoch: number): Promise<void>;
+  /** The epoch for which what a person left behind (`--from`) was moved out of the way here; null: none. */
+  chosenEpoch(run: string): number | null;
+  noteChosen(run: string, epoch: number): Promise<void>;
   safe(run: string): SafePoint | null;
   /** A checkpoint that is safe without having been captured here: it was restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
@@ -57,6 +64,8 @@ interface SafePoint {
   step: number;
   at: number;
   sizeBytes: number;
+  /** Writer epoch of the checkpoint; null where an older worker noted it. */
+  epoch: number | null;
 }
 
 interface Change {
@@ -90,11 +99,20 @@ const line = z.discriminatedUnion("t", [
       .partial(),
   }),
   z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
+  z.object({ t: z.literal("chosen"), run: z.string(), epoch: z.number() }),
   z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
   z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
-  z.object({ t: z.literal("safe"), run: z.string(), step: z.number(), at: z.number(), sizeBytes: z.number() }),
+  z.object({ t: z.literal("stored"), path: z.string(), fingerprint: z.string() }),
+  z.object({
+    t: z.literal("safe"),
+    run: z.string(),
+    step: z.number(),
+    at: z.number(),
+    sizeBytes: z.number(),
+    epoch: z.number().nullable().default(null),
+  }),
   z.object({
     t: z.literal("run"),
     run: z.string(),
@@ -108,11 +126,14 @@ type Line = z.infer<typeof line>;
 interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
+  /** Fingerprint of what is in the bucket, by path. */
+  stored: Map<string, string>;
   safe: Map<string, SafePoint>;
   held: Set<string>;
   ranks: Map<string, number>;
   /** In which each run was written here last. */
   epochs: Map<string, number>;
+  chosen: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
 }
 
@@ -185,10 +206,16 @@ export async function openLedger(
       if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
     },
     knows: (known, fingerprint) => books.known.get(known) === fingerprint,
+    isStored: (path, fingerprint) => books.stored.get(path) === fingerprint,
+    noteStored: async (path, fingerprint) => {
+      if (books.stored.get(path) !== fingerprint) await write({ t: "stored", path, fingerprint });
+    },
     writerEpoch: (run) => books.epochs.get(run) ?? null,
     noteEpoch: async (run, epoch) => {
       if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch });
     },
+    chosenEpoch: (run) => books.chosen.get(run) ?? null,
+    noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
     safe: (run) => books.safe.get(run) ?? null,
     noteSafe: (run, point) => write({ t: "safe", run, ...point }),
     runStartedAt: async (run) => {
@@ -213,10 +240,12 @@ export async function readLedger(path: string): Promise<readonly Capture[]> {
 const emptyBooks = (): Books => ({
   captures: new Map(),
   known: new Map(),
+  stored: new Map(),
   safe: new Map(),
   held: new Set(),
   ranks: new Map(),
   epochs: new Map(),
+  chosen: new Map(),
   runs: new Map(),
 });
 
@@ -237,6 +266,9 @@ function apply(books: Books, record: Line): void {
     case "epoch":
       books.epochs.set(record.run, record.epoch);
       return;
+    case "chosen":
+      books.chosen.set(record.run, record.epoch);
+      return;
     case "hold":
       if (record.isHeld) books.held.add(record.run);
       else books.held.delete(record.run);
@@ -254,8 +286,11 @@ function apply(books: Books, record: Line): void {
     case "known":
       books.known.set(record.path, record.fingerprint);
       return;
+    case "stored":
+      books.stored.set(record.path, record.fingerprint);
+      return;
     case "safe":
-      books.safe.set(record.run, { step: record.step, at: record.at, sizeBytes: record.sizeBytes });
+      books.safe.set(record.run, pointOf(record));
       return;
     case "run":
       books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
@@ -278,18 +313,31 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   item.fault = record.fault;
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
+  if (item.fingerprint !== undefined) books.stored.set(item.sourcePath, item.fingerprint);
   const before = books.safe.get(item.run);
-  if (before === undefined || before.step <= item.step || before.at <= item.capturedAt) {
-    books.safe.set(item.run, { step: item.step, at: item.capturedAt, sizeBytes: item.sizeBytes });
-  }
+  const point = pointOf({ ...item, at: item.capturedAt });
+  if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
 }
+
+const pointOf = ({ step, at, sizeBytes, epoch }: SafePoint): SafePoint => ({ step, at, sizeBytes, epoch });
+
+/** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */
+function isNewerPoint(point: SafePoint, other: SafePoint): boolean {
+  // Noted by an older worker: the time of writing decides where the step does not.
+  if (point.epoch === null || other.epoch === null) return other.step <= point.step || other.at <= point.at;
+  return byNewest(keyOf(point, point.epoch), keyOf(other, other.epoch)) <= 0;
+}
+
+const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch });
 
 /** The smallest journal that says the same. */
 function linesOf(books: Books): Line[] {
   return [
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
+    ...[...books.stored].map(([path, fingerprint]): Line => ({ t: "stored", path, fingerprint })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
     ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
+    ...[...books.chosen].map(([run, epoch]): Line => ({ t: "chosen", run, epoch })),
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),

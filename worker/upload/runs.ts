@@ -1,5 +1,5 @@
 import { isFault, type Fault } from "#protocol/fault.ts";
-import type { ClaimAnswer } from "#protocol/hello.ts";
+import type { ClaimAnswer, ClaimFrom } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Hub } from "../link/hub.ts";
 
@@ -20,8 +20,8 @@ export interface Runs {
   get(name: string): Run | undefined;
   /** The epoch this node writes. Asks the hub the first time. Faults: EPOCH_OVER, HUB_UNREACHABLE and the hub's others. */
   epochOf(name: string): Promise<ClaimAnswer>;
-  /** The same, asked again: the newest checkpoint may be another one by now. */
-  askAnew(name: string): Promise<ClaimAnswer>;
+  /** The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. */
+  askAnew(name: string, from?: ClaimFrom): Promise<ClaimAnswer>;
   /** The hub said EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
@@ -43,11 +43,11 @@ export function createRuns(
     if (run.over !== null) throw run.over;
     return run;
   };
-  const askAnew = async (name: string): Promise<ClaimAnswer> => {
+  const askAnew = async (name: string, from?: ClaimFrom): Promise<ClaimAnswer> => {
     const run = runOf(name);
     try {
       const claim = await options.hub.ask("claimEpoch", (client, signal) =>
-        client.node.claimEpoch.mutate({ run: run.name }, { signal }),
+        client.node.claimEpoch.mutate({ run: run.name, ...(from !== undefined && { from }) }, { signal }),
       );
       run.claim = claim;
       await options.onClaimed?.(run, claim);

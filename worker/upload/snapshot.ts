@@ -93,6 +93,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       metrics,
       capturedAt: Math.round(Math.min(look.newestMs, job.wallNow())),
       sourcePath: candidate.path,
+      fingerprint: look.fingerprint,
       folder,
       sizeBytes: look.sizeBytes,
       files,

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
+import { createRecogniser } from "./recognise.ts";
 import { createRests, lookOnce, type Watching } from "./watch.ts";
 
 let folder: string;
@@ -23,10 +24,12 @@ function watchingWith(lookMs: number) {
     random: () => 0,
   };
   const seen: string[] = [];
+  const others: string[] = [];
   const known = new Set<string>();
   const watching: Watching = {
     watch: { folder, run: runName.parse("llama"), takes: null },
     settler: { isSettled: async () => true, whyUnfinished: () => null, forget: () => undefined },
+    recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false }),
     clock,
     signal: new AbortController().signal,
     rests: createRests(() => at.ms),
@@ -34,12 +37,13 @@ function watchingWith(lookMs: number) {
     onFinished: async ({ path }) => void known.add(path),
     onPassedOver: async () => undefined,
     onRefused: async () => undefined,
+    onOther: async ({ name }) => void others.push(name),
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {
       throw fault;
     },
   };
-  return { watching, seen, pass: (ms: number) => void (at.ms += ms) };
+  return { watching, seen, others, pass: (ms: number) => void (at.ms += ms) };
 }
 
 async function write(name: string): Promise<void> {

@@ -6,6 +6,7 @@ import type { Clock } from "../engine/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { findCandidates, type Candidate, type NamePattern } from "./find.ts";
 import { lookAt, type Look } from "./look.ts";
+import { inOrderOfEvidence, type Recogniser } from "./recognise.ts";
 import type { Settler } from "./settle.ts";
 
 /**
@@ -23,6 +24,7 @@ export interface Watch {
 export interface Watching {
   watch: Watch;
   settler: Settler;
+  recogniser: Recogniser;
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
@@ -32,6 +34,8 @@ export interface Watching {
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
+  /** Its name ends in a number, and it is no checkpoint. */
+  onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   onFault(fault: Fault): void;
 }
@@ -165,18 +169,26 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
 
 /** Takes what is finished now. Returns whether there is something that may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
-  const { watch, settler, signal, rests, clock } = watching;
+  const { watch, settler, signal, rests, clock, recogniser } = watching;
   const candidates = await findCandidates(watch.folder, watch.takes);
   rests.keepOnly(candidates.map(({ path }) => path));
+  recogniser.keepOnly(candidates);
   const finished: { candidate: Candidate; look: Look }[] = [];
+  const looked = new Map<string, Look>();
   let isWaiting = false;
-  for (const [index, candidate] of candidates.entries()) {
+  for (const candidate of inOrderOfEvidence(candidates)) {
     if (signal.aborted) return false;
     if (rests.isResting(candidate.path)) continue;
     const startedAt = clock.now();
     const look = await lookOrRefuse(watching, candidate);
     if (look === null) continue;
-    if (index === candidates.length - 1) watching.onSeen(candidate, look);
+    const { why } = await recogniser.judge(candidate, look);
+    if (why !== null && look.files.length > 0) {
+      await watching.onOther(candidate, { look, why });
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
+    looked.set(candidate.path, look);
     if (watching.knows(candidate.path, look.fingerprint)) {
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;
@@ -189,6 +201,10 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
       if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
     }
   }
+  const newest = candidates.findLast(({ path }) => recogniser.verdictOf(path)?.why === null);
+  const newestLook = newest === undefined ? undefined : looked.get(newest.path);
+  if (newest !== undefined && newestLook !== undefined) watching.onSeen(newest, newestLook);
+  finished.sort((a, b) => candidates.indexOf(a.candidate) - candidates.indexOf(b.candidate));
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);
     if (outcome === "refused") continue;

@@ -1,0 +1,55 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { lookAt } from "../upload/look.ts";
+import { listAside, removeStoredAside, setAside } from "./set-aside.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-aside-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(name: string, text = name): Promise<string> {
+  const path = join(folder, name);
+  await mkdir(path, { recursive: true });
+  await writeFile(join(path, "model.safetensors"), text);
+  return path;
+}
+
+test("what is set aside twice is there twice, and is listed under its own name", async () => {
+  await setAside(await write("checkpoint-50", "first"), { isTorn: true });
+  await setAside(await write("checkpoint-50", "second"), { isTorn: true });
+  await setAside(await write("checkpoint-60"), { isTorn: false });
+  const listed = await listAside(folder);
+  expect(listed.map(({ name, files }) => [name, files])).toEqual([
+    ["checkpoint-60", 1],
+    ["checkpoint-50", 1],
+    ["checkpoint-50", 1],
+  ]);
+  const texts = await Promise.all(listed.map(({ path }) => readFile(join(path, "model.safetensors"), "utf8")));
+  expect(texts).toEqual(["checkpoint-60", "first", "second"]);
+});
+
+test("only what is in the bucket byte for byte is removed without a person", async () => {
+  const stored = await write("checkpoint-60");
+  const fingerprint = (await lookAt({ path: stored, kind: "folder" }))?.fingerprint;
+  await setAside(stored, { isTorn: false });
+  await setAside(await write("checkpoint-60", "other bytes of another length"), { isTorn: false });
+  await setAside(await write("checkpoint-70"), { isTorn: true });
+  await mkdir(join(folder, ".set-aside-checkpoint-80"));
+  const removed = await removeStoredAside(folder, (path, print) => path === stored && print === fingerprint);
+  expect(removed).toEqual([join(folder, ".set-aside-checkpoint-60")]);
+  expect((await readdir(folder)).toSorted()).toEqual([
+    ".set-aside-checkpoint-60.again-2",
+    ".set-aside-checkpoint-80",
+    ".set-aside-unfinished-checkpoint-70",
+  ]);
+});
+
+test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {
+  expect(await listAside(join(folder, "nowhere"))).toEqual([]);
+  await setAside(join(folder, "checkpoint-1"), { isTorn: true });
+  expect(await readdir(folder)).toEqual([]);
+});

@@ -1,0 +1,103 @@
+import { access, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { lookAt } from "../upload/look.ts";
+
+/**
+ * Moves a folder or file out of a program's sight without deleting it: hidden, beside where it was. A person removes it;
+ * `tidemark status` lists what is there. Only content that is in the bucket byte for byte is removed without a person.
+ */
+const ASIDE = ".set-aside-";
+/** Something in it says that it is not finished. */
+const TORN = `${ASIDE}unfinished-`;
+
+/** Something that was moved out of a program's sight. */
+export interface Aside {
+  path: string;
+  /** What it was called. */
+  name: string;
+  sizeBytes: number;
+  files: number;
+  /** When its newest file was written, epoch ms; 0 without a file. */
+  writtenAt: number;
+  /** As it was under its first name; null of a file. */
+  fingerprint: string | null;
+}
+
+/** Returns the new path. Faults: WRITE_FAILED, NO_SPACE. */
+export async function setAside(path: string, how: { isTorn: boolean }): Promise<string> {
+  const wished = join(dirname(path), `${how.isTorn ? TORN : ASIDE}${basename(path)}`);
+  try {
+    return await moveTo(path, wished);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return wished;
+    throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
+  }
+}
+
+/** Sets `path`, which was called `target` before, aside beside that. Returns the new path. */
+export const keepAs = (path: string, target: string): Promise<string> =>
+  moveTo(path, join(dirname(target), `${ASIDE}${basename(target)}`));
+
+/** Returns the path that was free. */
+async function moveTo(path: string, wished: string): Promise<string> {
+  const place = await freePlace(wished);
+  await rename(path, place);
+  return place;
+}
+
+async function freePlace(wished: string): Promise<string> {
+  for (let count = 1; ; count++) {
+    const place = count === 1 ? wished : `${wished}.again-${count}`;
+    const isThere = await access(place).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) return place;
+  }
+}
+
+const nameOf = (place: string): string =>
+  (place.startsWith(TORN) ? place.slice(TORN.length) : place.slice(ASIDE.length)).replace(/\.again-\d+$/, "");
+
+/** Returns what lies set aside in a folder, in the order of names; nothing where the folder does not exist. Faults: READ_FAILED. */
+export async function listAside(folder: string): Promise<Aside[]> {
+  const found: Aside[] = [];
+  try {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (!entry.name.startsWith(ASIDE)) continue;
+      const path = join(folder, entry.name);
+      const kind = entry.isDirectory() ? "folder" : "file";
+      const look = await lookAt({ path, kind });
+      if (look === null) continue;
+      const { files, sizeBytes, newestMs: writtenAt } = look;
+      // The fingerprint of a file contains its name, which is another one now.
+      const fingerprint = kind === "folder" ? look.fingerprint : null;
+      found.push({ path, name: nameOf(entry.name), sizeBytes, files: files.length, writtenAt, fingerprint });
+    }
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });
+  }
+  return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Removes folders that an earlier start set aside and that are in the bucket byte for byte. `isStored`: whether this content
+ * of this path became safe, or was restored from there. Returns the removed paths. Faults: READ_FAILED, WRITE_FAILED.
+ */
+export async function removeStoredAside(
+  folder: string,
+  isStored: (path: string, fingerprint: string) => boolean,
+): Promise<string[]> {
+  const removed: string[] = [];
+  for (const { path, name, files, fingerprint } of await listAside(folder)) {
+    if (files === 0 || fingerprint === null || !isStored(join(folder, name), fingerprint)) continue;
+    try {
+      await rm(path, { recursive: true, force: true });
+    } catch (error) {
+      throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
+    }
+    removed.push(path);
+  }
+  return removed;
+}

@@ -1,0 +1,20 @@
+import type { FlagSpec } from "../flags.ts";
+
+/** Flags of `tidemark run`: where the program starts, and whether it is started again. */
+export const RUN_FLAGS = {
+  from: {
+    kind: "text",
+    commands: ["run"],
+    value: "STEP|latest-complete|none",
+    words: ["latest-complete", "none"],
+    says: "Start from this step, from the newest complete checkpoint in the bucket (also when a newer one is on this disk), or from the beginning. A step and none open a new epoch: newer checkpoints stay in the bucket and are not the newest any more. Takes effect once; a later start with the same value goes on from what was written since. When left out: the newest complete checkpoint, here or in the bucket.",
+  },
+  restart: {
+    kind: "text",
+    commands: ["run"],
+    value: "POLICY",
+    default: "no",
+    words: ["no", "on-failure", "on-failure:5"],
+    says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
+  },
+} as const satisfies Record<string, FlagSpec>;

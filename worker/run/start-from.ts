@@ -1,0 +1,63 @@
+import { Fault } from "#protocol/fault.ts";
+import type { ClaimAnswer, ClaimFrom } from "#protocol/hello.ts";
+import type { Agent } from "../agent-assemble.ts";
+import { usage } from "../verbs/verb.ts";
+import type { ResumeWish } from "./choose-resume.ts";
+
+/**
+ * `--from`: where a run starts, when a person chooses. A step and the beginning are told to the hub, which opens a new epoch
+ * there: what lies beyond stays in the bucket and is not the newest any more. A second start with the same value goes on from
+ * what was written since, so that a container that is started again does not lose its work.
+ */
+export type StartFrom = { kind: "newest" } | { kind: "bucket" } | { kind: "step"; step: number } | { kind: "beginning" };
+
+/** @throws Fault BAD_INPUT */
+export function readStartFrom(text: string | null, watchedFolders: number): StartFrom {
+  if (text === null) return { kind: "newest" };
+  if (text === "latest-complete") return { kind: "bucket" };
+  if (text === "none") return { kind: "beginning" };
+  if (!/^\d{1,12}$/.test(text)) throw usage(`--from ${text}`, "a step (for example 500), latest-complete or none");
+  if (watchedFolders > 1) throw usage(`--from ${text}`, "it names a step of one run, and several folders are watched");
+  return { kind: "step", step: Number(text) };
+}
+
+const wireOf = (from: StartFrom): ClaimFrom | null =>
+  from.kind === "step" ? from.step : from.kind === "beginning" ? "beginning" : null;
+
+/**
+ * Claims the run, from where a person chose. Faults: NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the
+ * hub is too old to go back), those of the claim.
+ */
+export async function claimFrom(
+  { runs, narrator }: Pick<Agent, "runs" | "narrator">,
+  run: string,
+  from: StartFrom,
+): Promise<ClaimAnswer> {
+  const wanted = wireOf(from);
+  if (wanted === null) return runs.askAnew(run);
+  const claim = await runs.askAnew(run, wanted);
+  if (claim.from === undefined) {
+    const detail = "the hub is older than this worker and cannot start a run from a chosen step; update it first";
+    throw new Fault("PROTOCOL_MISMATCH", { op: "run", subject: run, detail });
+  }
+  if (!claim.from.isNew) narrator.chosenBefore({ run, from: wanted, step: claim.newest?.step ?? null });
+  return claim;
+}
+
+/**
+ * Returns what it means for the checkpoints on this disk. `doneFor`: the epoch for which they were moved out of the way here
+ * already; what was written since counts as it always does.
+ */
+export function resumeWishOf(from: StartFrom, claim: ClaimAnswer, doneFor: number | null): ResumeWish {
+  const isDone = claim.from?.isNew !== true && doneFor === claim.epoch;
+  switch (from.kind) {
+    case "newest":
+      return { kind: "newest" };
+    case "bucket":
+      return { kind: "bucket" };
+    case "step":
+      return { kind: isDone ? "newest" : "bucket" };
+    case "beginning":
+      return { kind: isDone ? "newest" : claim.newest === null ? "beginning" : "bucket" };
+  }
+}

@@ -1,0 +1,96 @@
+import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findCandidates } from "./find.ts";
+import { lookAt } from "./look.ts";
+import { createRecogniser, inOrderOfEvidence } from "./recognise.ts";
+
+const SAFETENSORS = Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")]);
+const TORCH = Buffer.from("PK\u0003\u0004 of a file of PyTorch");
+const TOKENS = Buffer.alloc(4_000, "\u0001\u0000");
+const LONG_AGO = new Date("2023-02-01");
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-recognise-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(path: string, bytes: string | Buffer, at: Date = LONG_AGO): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), bytes);
+  await utimes(join(folder, path), at, at);
+}
+
+/** The names that are taken for checkpoints, lowest step first. */
+async function taken(about: { watchedSince?: number; isNamed?: boolean } = {}): Promise<string[]> {
+  const { watchedSince = LONG_AGO.getTime() + 1, isNamed = false } = about;
+  const recogniser = createRecogniser({ isNamed, watchedSince, knows: () => false });
+  const candidates = await findCandidates(folder, isNamed ? () => true : null);
+  for (const candidate of inOrderOfEvidence(candidates)) {
+    const look = await lookAt(candidate);
+    if (look !== null) await recogniser.judge(candidate, look);
+  }
+  return candidates.filter(({ path }) => recogniser.verdictOf(path)?.why === null).map(({ name }) => name);
+}
+
+test("a tokenizer, a data set and samples are no checkpoints, whatever number ends their names", async () => {
+  await write("tokenizer-32000/config.json", "{}");
+  await write("tokenizer-32000/tokenizer.json", "{}");
+  await write("data_2026/train.bin", TOKENS);
+  await write("samples_2026/samples.json", "[]", new Date());
+  await write("images_512/0001.png", "png", new Date());
+  expect(await taken()).toEqual([]);
+});
+
+test("beside checkpoint-40 even real weights are no step 2026", async () => {
+  await write("checkpoint-40/model.safetensors", SAFETENSORS);
+  await write("checkpoint-40/trainer_state.json", "{}");
+  await write("features_2026/features.pt", TORCH, new Date());
+  await write("2026/model.safetensors", SAFETENSORS, new Date());
+  expect(await taken()).toEqual(["checkpoint-40"]);
+});
+
+test("the names of home-made checkpoints count once the run is watched", async () => {
+  await write("llama_100/model.bin", TORCH);
+  expect(await taken()).toEqual([]);
+  await write("llama_200/model.bin", TORCH, new Date());
+  expect(await taken()).toEqual(["llama_200"]);
+});
+
+test("a framework's files need no word in the name", async () => {
+  await write("100/_CHECKPOINT_METADATA", "{}");
+  await write("model_7/__0_0.distcp", "pieces");
+  await write("model_7/.metadata", "list");
+  expect(await taken()).toEqual(["model_7", "100"]);
+});
+
+test("a folder of checkpoints is none itself", async () => {
+  await write("version_0/checkpoints/epoch=5-step=600.ckpt", TORCH, new Date());
+  await write("run_3/checkpoint-100/model.safetensors", SAFETENSORS, new Date());
+  expect(await taken()).toEqual([]);
+});
+
+test("a person's pattern is obeyed", async () => {
+  await write("samples_2026/samples.json", "[]");
+  expect(await taken({ isNamed: true })).toEqual(["samples_2026"]);
+});
+
+test("what stood beside a candidate is forgotten when it is gone", async () => {
+  const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false });
+  const judge = async () => {
+    const candidates = await findCandidates(folder);
+    recogniser.keepOnly(candidates);
+    for (const candidate of inOrderOfEvidence(candidates)) {
+      const look = await lookAt(candidate);
+      if (look !== null) await recogniser.judge(candidate, look);
+    }
+    return candidates.filter(({ path }) => recogniser.verdictOf(path)?.why === null).map(({ name }) => name);
+  };
+  await write("checkpoint-40/model.safetensors", SAFETENSORS);
+  await write("llama_100/model.bin", TORCH);
+  expect(await judge()).toEqual(["checkpoint-40"]);
+  await rm(join(folder, "checkpoint-40"), { recursive: true });
+  expect(await judge()).toEqual(["llama_100"]);
+});

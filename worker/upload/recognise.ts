@@ -1,0 +1,111 @@
+import { open } from "node:fs/promises";
+import {
+  contentEvidenceOf,
+  type ContentEvidence,
+  holdsCheckpoints,
+  isAmbiguous,
+  isKnownFormat,
+  nameEvidenceOf,
+  sequenceOf,
+  whyNoCheckpoint,
+} from "#protocol/checkpoint-evidence.ts";
+import type { Candidate } from "./find.ts";
+import type { Look, LookedFile } from "./look.ts";
+
+export interface RecogniseOptions {
+  /** Names come from `--pattern`: a person says which ones are checkpoints. */
+  isNamed: boolean;
+  /** When this worker began to watch the run, epoch ms. */
+  watchedSince: number;
+  /** It was captured or restored by this worker. */
+  knows(path: string, fingerprint: string): boolean;
+}
+
+export interface Verdict {
+  /** Why it is no checkpoint; null when it is one. */
+  why: string | null;
+  content: ContentEvidence;
+}
+
+/**
+ * Tells checkpoints from other folders whose names end in a number (protocol/checkpoint-evidence.ts has the rules). What lies
+ * beside a candidate is evidence too: it is remembered, so candidates come in the order of `inOrderOfEvidence`.
+ */
+export interface Recogniser {
+  judge(candidate: Candidate, look: Look): Promise<Verdict>;
+  /** The last verdict; undefined before the first. */
+  verdictOf(path: string): Verdict | undefined;
+  /** Forgets what is not there any more. */
+  keepOnly(present: readonly Candidate[]): void;
+}
+
+export function createRecogniser({ isNamed, watchedSince, knows }: RecogniseOptions): Recogniser {
+  const verdicts = new Map<string, Verdict & { sequence: string | null }>();
+  return {
+    verdictOf: (path) => verdicts.get(path),
+    keepOnly: (present) => {
+      const there = new Set(present.map(({ path }) => path));
+      for (const path of verdicts.keys()) if (!there.has(path)) verdicts.delete(path);
+    },
+    judge: async ({ path, name, kind }, look) => {
+      const content = await readContent(look.files);
+      const evidence = nameEvidenceOf(name);
+      const sequence = sequenceOf(name);
+      const why = whyNoCheckpoint({
+        name: evidence,
+        content,
+        isNamed,
+        holdsCheckpoints: kind === "folder" && holdsCheckpoints(sizesOf(look.files)),
+        isBesideOthers: [...verdicts.values()].some((one) => one.sequence !== null && one.sequence !== sequence),
+        isOfThisRun: look.newestMs >= watchedSince || knows(path, look.fingerprint),
+      });
+      const verdict = { why, content };
+      verdicts.set(path, { ...verdict, sequence: why === null && evidence === "word" ? sequence : null });
+      return verdict;
+    },
+  };
+}
+
+/** Returns the candidates with a saver's word in their names first: they are the evidence for the others. */
+export function inOrderOfEvidence(candidates: readonly Candidate[]): Candidate[] {
+  const isWord = ({ name }: Candidate) => nameEvidenceOf(name) === "word";
+  return [...candidates.filter(isWord), ...candidates.filter((one) => !isWord(one))];
+}
+
+const sizesOf = (files: readonly LookedFile[]) =>
+  files.map(({ relative, identity }) => ({ relative, sizeBytes: identity.sizeBytes }));
+
+/** First bytes of PyTorch files: a zip archive, or a pickle of protocol 2 or later. */
+const MAGIC_BYTES = 4;
+const ZIP = Buffer.from("PK\u0003\u0004");
+const PICKLE = 0x80;
+const PICKLE_PROTOCOLS = { least: 2, most: 5 };
+const MOST_READ_FILES = 16;
+
+/** Returns the strongest evidence of the content. Reads first bytes only where the names leave it open. No faults. */
+export async function readContent(files: readonly LookedFile[]): Promise<ContentEvidence> {
+  const sizes = sizesOf(files);
+  const byNames = contentEvidenceOf(sizes);
+  if (isKnownFormat(byNames)) return byNames;
+  const open = files.filter(({ relative }) => isAmbiguous(relative)).slice(0, MOST_READ_FILES);
+  const torch = new Set<string>();
+  for (const { relative, path } of open) if (await hasTorchMagic(path)) torch.add(relative);
+  return torch.size === 0 ? byNames : contentEvidenceOf(sizes, ({ relative }) => torch.has(relative));
+}
+
+async function hasTorchMagic(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, "r");
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
+      if (bytesRead < MAGIC_BYTES) return false;
+      const protocol = buffer[1] ?? 0;
+      const isPickle = protocol >= PICKLE_PROTOCOLS.least && protocol <= PICKLE_PROTOCOLS.most;
+      return buffer.equals(ZIP) || (buffer[0] === PICKLE && isPickle);
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return false;
+  }
+}
