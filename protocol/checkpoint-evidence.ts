@@ -51,12 +51,14 @@ export const PRETRAINED_WEIGHTS =
 const WEIGHTS = /\.(safetensors|pt|pth|ckpt|distcp|gguf|keras|nemo)$/i;
 const WEIGHTS_IN_BIN =
   /^((pytorch_model|adapter_model|diffusion_pytorch_model|pytorch_lora_weights)(-\d{5}-of-\d{5})?|optimizer(_\d+)?|scheduler(_\d+)?)\.bin$/;
-const CONTAINER = /\.(npz|npy|pkl|pickle|joblib|msgpack|h5|hdf5|zip|tar|ubj|params|onnx|pb|index|data-\d{5}-of-\d{5})$/i;
+const CONTAINER =
+  /\.(npz|npy|pkl|pickle|joblib|msgpack|h5|hdf5|zip|tar|ubj|params|onnx|pb|index|data-\d{5}-of-\d{5})$/i;
 const TEXT =
   /\.(json|jsonl|ndjson|txt|md|rst|log|csv|tsv|ya?ml|toml|ini|cfg|conf|xml|html?|jinja|py|ipynb|sh|png|jpe?g|gif|webp|bmp|svg|tiff?|mp4|webm|mov|avi|wav|mp3|flac|ogg|pdf|parquet|arrow|tfrecord|lock|gitignore)$/i;
 
 /** `events.out.tfevents.…` of TensorBoard, and marks without an ending (`README`, `_SUCCESS`). */
-const LOG_OR_MARK = /^(events\.out\.tfevents\..*|readme|license|notice|_success|complete|done|version|makefile|dockerfile)$/i;
+const LOG_OR_MARK =
+  /^(events\.out\.tfevents\..*|readme|license|notice|_success|complete|done|version|makefile|dockerfile)$/i;
 
 const nameOf = (relative: string): string => relative.slice(relative.lastIndexOf("/") + 1);
 

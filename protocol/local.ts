@@ -130,4 +130,17 @@ export interface LocalStatus extends LocalState {
   runs: LocalRun[];
   /** Those that have not ended, at most 64. */
   transfers: TransferProgress[];
+  /** What was moved out of the program's sight in watched folders, and waits for a person; at most 64. */
+  aside: LocalAside[];
+}
+
+/** A checkpoint that the program must not go on from, moved aside and kept. */
+export interface LocalAside {
+  path: string;
+  /** What it was called. */
+  name: string;
+  sizeBytes: number;
+  files: number;
+  /** When its newest file was written, epoch ms; 0 without a file. */
+  writtenAt: number;
 }

@@ -110,7 +110,7 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.words !== undefined)
     assertOneOf(
       spec.words,
-      config.settings.find((one) => one.name === name),
+      config.settings.find((one) => one.name === name && !(spec.orNumber === true && isNumber(one))),
     );
   if (spec.kind === "count") config.count(name);
   if (spec.kind === "limit") config.limit(name);
@@ -119,6 +119,8 @@ function readOnce(config: Config, name: FlagName, spec: FlagSpec): void {
   if (spec.kind === "number") config.number(name);
   if (spec.kind === "switch") config.isOn(name);
 }
+
+const isNumber = ({ values }: Setting): boolean => /^\d+$/.test(values[0] ?? "");
 
 /** A word may go on behind a colon: `on-failure:5`. */
 function assertOneOf(words: readonly string[], setting: Setting | undefined): void {

@@ -39,6 +39,8 @@ export interface FlagSpec {
   alsoEnv?: readonly string[];
   /** The values there are, or begin with: offered by shells. */
   words?: readonly string[];
+  /** A number is a value beside the words. */
+  orNumber?: true;
   /** Why 0 is no value for it. */
   notZero?: string;
   /** Of a size: the least it may be, and why. */

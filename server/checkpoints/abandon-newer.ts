@@ -16,10 +16,7 @@ export async function abandonNewer(
     parent === null
       ? {}
       : {
-          OR: [
-            { writerEpoch: { gt: parent.epoch } },
-            { writerEpoch: parent.epoch, step: { gt: BigInt(parent.step) } },
-          ],
+          OR: [{ writerEpoch: { gt: parent.epoch } }, { writerEpoch: parent.epoch, step: { gt: BigInt(parent.step) } }],
         };
   await tx.checkpoint.updateMany({
     where: { run, state: "complete", role: null, abandonedAt: null, AND: [{ writerEpoch: { lt: epoch } }, newer] },
@@ -36,7 +33,8 @@ export async function abandonNewer(
 export async function abandonAgain(tx: Tx, run: string): Promise<void> {
   const chosen = await tx.epoch.findMany({ where: { run, isChosen: true }, orderBy: { epoch: "asc" } });
   for (const { epoch, parentEpoch, parentStep, claimedAt } of chosen) {
-    const parent = parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) };
+    const parent =
+      parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) };
     await abandonNewer(tx, { run, epoch, parent }, claimedAt);
   }
 }

@@ -4,6 +4,7 @@ import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "../upload/backlog.ts";
 import { sumAhead } from "../upload/sum-ahead.ts";
 
@@ -49,6 +50,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
       ...uploadProgress(agent, up?.engine ?? null),
       ...agent.checker.progress(),
     ].slice(0, MOST_TRANSFERS),
+    aside: await listAllAside(options.watches.map(({ folder }) => folder)),
   };
 }
 

@@ -13,7 +13,7 @@ function wordsOf(changes: Partial<LocalRun>): string {
   const run: LocalRun = { ...backlog, risk: riskOf(backlog, NOW), ...about };
   const hub = { url: "http://hub", isUp: true };
   const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null };
-  const rest = { pending: 1, error: null, node: "gpu-1", version: "0", store: null, transfers: [] };
+  const rest = { pending: 1, error: null, node: "gpu-1", version: "0", store: null, transfers: [], aside: [] };
   const status: LocalStatus = { ...rest, ...rates, hub, at: NOW, runs: [run] };
   return sentencesOf(status)[1] ?? "";
 }
@@ -29,4 +29,24 @@ test("where nothing waits, nothing is counted", () => {
   expect(wordsOf({ safeAt: NOW, localAt: NOW, localStep: 400 })).toBe(
     "llama: safe up to step 400; nothing waits; 0 s would be lost now.",
   );
+});
+
+test("what was moved aside is listed with its size and its place, escaped", () => {
+  const aside = [
+    {
+      path: "/w/.set-aside-unfinished-checkpoint-50",
+      name: "checkpoint-50",
+      sizeBytes: 4_096,
+      files: 2,
+      writtenAt: NOW,
+    },
+    { path: "/w/.set-aside-\u001b[2Jx-1", name: "\u001b[2Jx-1", sizeBytes: 1, files: 1, writtenAt: NOW },
+  ];
+  const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null };
+  const rest = { pending: 0, error: null, node: "gpu-1", version: "0", store: null, transfers: [], runs: [] };
+  const said = sentencesOf({ ...rest, ...rates, hub: { url: "http://hub", isUp: true }, at: NOW, aside });
+  expect(said[1]).toBe(
+    "Moved aside: checkpoint-50, 2 files, 4.0 KiB, at /w/.set-aside-unfinished-checkpoint-50. It is kept until you remove it.",
+  );
+  expect(said[2]).not.toContain("\u001b");
 });

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { isFault } from "#protocol/fault.ts";
-import type { LocalRun, LocalStatus } from "#protocol/local.ts";
+import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
+import { listAllAside } from "../restore/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { readLedger } from "../upload/ledger.ts";
 import { shownName, type Verb } from "../verbs/verb.ts";
@@ -26,17 +27,20 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   } catch (error) {
     if (!isFault(error) || error.code !== "NO_WORKER") throw error;
   }
-  const waiting = (await readLedger(join(state, "ledger.jsonl"))).filter(isUnsafe);
+  const { captures, folders } = await readLedger(join(state, "ledger.jsonl"));
+  const waiting = captures.filter(isUnsafe);
+  const aside = await listAllAside(folders);
   const bytes = waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const queue =
     waiting.length === 0
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
-  terminal.result(`No worker runs on ${state}; ${queue}.`, {
+  terminal.result([`No worker runs on ${state}; ${queue}.`, ...asideSentences(aside)].join("\n"), {
     type: "status",
     running: false,
     pending: waiting.length,
     bytes,
+    aside,
   });
   return NOBODY_RUNS;
 }
@@ -50,8 +54,17 @@ export function sentencesOf(status: LocalStatus): string[] {
     `${node} -> ${place}, ${rates}; the hub ${hub.isUp ? "answers" : "is away"} (${hub.url}).`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...(error === null ? [] : [error]),
+    // A worker of an earlier version says nothing of it.
+    ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
   ];
 }
+
+/** One line for each thing that was moved aside and that only a person removes. */
+const asideSentences = (aside: readonly LocalAside[]): string[] =>
+  aside.map(
+    ({ path, name, sizeBytes, files }) =>
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It is kept until you remove it.`,
+  );
 
 function sentenceOfRun(run: LocalRun, at: number): string {
   const { risk, sustain, etaMs } = run;

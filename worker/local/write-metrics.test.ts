@@ -19,6 +19,7 @@ const status: LocalStatus = {
   downBytesPerSecond: 0,
   rttMs: null,
   transfers: [],
+  aside: [],
   runs: [
     {
       run: runName.parse("llama"),

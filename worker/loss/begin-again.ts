@@ -3,7 +3,10 @@ import type { Agent } from "../agent-assemble.ts";
 import { readLocalCheckpoints } from "../run/local-checkpoints.ts";
 import { beginningOf, resumedAt, tellLoss, type Point } from "./report-loss.ts";
 
-type Parts = Pick<Agent, "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator">;
+type Parts = Pick<
+  Agent,
+  "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator"
+>;
 
 /**
  * A program begins, and `step` is the first that it says: what the interruption before it cost is told, once. It went on from
@@ -36,7 +39,10 @@ export async function beginAgain(agent: Parts, { run, step }: { run: RunName; st
 }
 
 /** What a program could go on from: what is safe, and what lies here whole. */
-async function readKept({ options, ledger, runs, watchedSince }: Parts, run: RunName): Promise<{ kept: Point[]; safeStep: number }> {
+async function readKept(
+  { options, ledger, runs, watchedSince }: Parts,
+  run: RunName,
+): Promise<{ kept: Point[]; safeStep: number }> {
   const newest = runs.get(run)?.claim?.newest ?? null;
   const safe = [ledger.safe(run), newest === null ? null : { step: newest.step, at: newest.capturedAt }].filter(
     (one) => one !== null,

@@ -1,5 +1,6 @@
 import { access, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { LocalAside } from "#protocol/local.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { lookAt } from "../upload/look.ts";
 
@@ -12,14 +13,7 @@ const ASIDE = ".set-aside-";
 const TORN = `${ASIDE}unfinished-`;
 
 /** Something that was moved out of a program's sight. */
-export interface Aside {
-  path: string;
-  /** What it was called. */
-  name: string;
-  sizeBytes: number;
-  files: number;
-  /** When its newest file was written, epoch ms; 0 without a file. */
-  writtenAt: number;
+export interface Aside extends LocalAside {
   /** As it was under its first name; null of a file. */
   fingerprint: string | null;
 }
@@ -79,6 +73,18 @@ export async function listAside(folder: string): Promise<Aside[]> {
     if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });
   }
   return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+const MOST_LISTED = 64;
+
+/** Returns what lies set aside in several folders, at most 64; a folder that cannot be read is passed over. */
+export async function listAllAside(folders: Iterable<string>): Promise<LocalAside[]> {
+  const all: LocalAside[] = [];
+  for (const folder of folders) {
+    const found = await listAside(folder).catch(() => []);
+    all.push(...found.map(({ fingerprint: _, ...aside }) => aside));
+  }
+  return all.slice(0, MOST_LISTED);
 }
 
 /**

@@ -9,7 +9,11 @@ import type { ResumeWish } from "./choose-resume.ts";
  * there: what lies beyond stays in the bucket and is not the newest any more. A second start with the same value goes on from
  * what was written since, so that a container that is started again does not lose its work.
  */
-export type StartFrom = { kind: "newest" } | { kind: "bucket" } | { kind: "step"; step: number } | { kind: "beginning" };
+export type StartFrom =
+  | { kind: "newest" }
+  | { kind: "bucket" }
+  | { kind: "step"; step: number }
+  | { kind: "beginning" };
 
 /** @throws Fault BAD_INPUT */
 export function readStartFrom(text: string | null, watchedFolders: number): StartFrom {

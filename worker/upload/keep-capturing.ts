@@ -41,8 +41,8 @@ export type ProgramOver = "done" | "crashed";
 /** A refusal for one of these is for good; the others (a full disk) are looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
-/** What is no checkpoint may become one while it is written: before this long without a change nothing is said of it. */
-const QUIET_MS = 60_000;
+/** What is no checkpoint may become one while it is written: nothing is said before so many settle times without a change. */
+const QUIET_TIMES = 30;
 /** Of these it does not matter what exactly was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
@@ -132,9 +132,12 @@ function watchingOf(capturing: Capturing): WatchingHere {
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
     onOther: async (candidate, { look, why }) => {
-      if (wallNow() - look.touchedMs < QUIET_MS) return;
+      if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;
       const detail = `${why} (${namesOf(look)})`;
-      await refuse(candidate, { look, fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }) });
+      await refuse(candidate, {
+        look,
+        fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
+      });
     },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);

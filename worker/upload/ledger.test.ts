@@ -201,10 +201,10 @@ test("on a full disk a move is made all the same, and is on disk with the next l
   await expect(ledger.update("checkpoint-100", { sentBytes: 10 })).rejects.toMatchObject({ code: "NO_SPACE" });
   await expect(ledger.add(captureOf(200), "other")).rejects.toMatchObject({ code: "NO_SPACE" });
   expect(ledger.all()).toMatchObject([{ state: "done", sentBytes: 10 }]);
-  expect(await readLedger(path)).toMatchObject([{ state: "waiting" }]);
+  expect((await readLedger(path)).captures).toMatchObject([{ state: "waiting" }]);
   isFull = false;
   await ledger.noteEpoch("llama", 4);
-  expect(await readLedger(path)).toMatchObject([{ step: 100, state: "done", sentBytes: 10 }]);
+  expect((await readLedger(path)).captures).toMatchObject([{ step: 100, state: "done", sentBytes: 10 }]);
   await ledger.close();
 });
 
@@ -214,7 +214,7 @@ test("a ledger that nobody holds is read without being changed, and one that is 
   await ledger.close();
   const path = join(folder, "ledger.jsonl");
   const bytes = await readFile(path);
-  expect((await readLedger(path)).map(({ step }) => step)).toEqual([5]);
+  expect((await readLedger(path)).captures.map(({ step }) => step)).toEqual([5]);
   expect(await readFile(path)).toEqual(bytes);
-  expect(await readLedger(join(folder, "none.jsonl"))).toEqual([]);
+  expect((await readLedger(join(folder, "none.jsonl"))).captures).toEqual([]);
 });

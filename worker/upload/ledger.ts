@@ -1,10 +1,9 @@
-import * as z from "zod";
-import { byNewest } from "#protocol/checkpoint.ts";
-import { faultData } from "#protocol/fault-data.ts";
+import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/fault.ts";
-import { mayMove, transferState, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { openJournal, readJournal } from "../engine/journal.ts";
-import { capture, type Capture } from "./capture.ts";
+import type { Capture } from "./capture.ts";
+import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } from "./ledger-books.ts";
 
 /**
  * The queue of captures, on disk before anybody is told. A capture stays in it until its end was handed to the outbox,
@@ -60,81 +59,10 @@ export interface Ledger {
   close(): Promise<void>;
 }
 
-interface SafePoint {
-  step: number;
-  at: number;
-  sizeBytes: number;
-  /** Writer epoch of the checkpoint; null where an older worker noted it. */
-  epoch: number | null;
-}
-
 interface Change {
   by: MoveBy;
   at: number;
   fault?: FaultData;
-}
-
-const line = z.discriminatedUnion("t", [
-  z.object({
-    t: z.literal("capture"),
-    capture,
-    /** When it is new: one line, so that no kill can leave it known and not in the queue. */
-    taken: z.object({ fingerprint: z.string(), startedAt: z.number() }).optional(),
-  }),
-  z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
-  z.object({
-    t: z.literal("update"),
-    id: z.string(),
-    change: capture
-      .pick({
-        attempt: true,
-        epoch: true,
-        announced: true,
-        home: true,
-        retries: true,
-        sentBytes: true,
-        measured: true,
-        priority: true,
-      })
-      .partial(),
-  }),
-  z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
-  z.object({ t: z.literal("chosen"), run: z.string(), epoch: z.number() }),
-  z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
-  z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
-  z.object({ t: z.literal("drop"), id: z.string() }),
-  z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
-  z.object({ t: z.literal("stored"), path: z.string(), fingerprint: z.string() }),
-  z.object({
-    t: z.literal("safe"),
-    run: z.string(),
-    step: z.number(),
-    at: z.number(),
-    sizeBytes: z.number(),
-    epoch: z.number().nullable().default(null),
-  }),
-  z.object({
-    t: z.literal("run"),
-    run: z.string(),
-    startedAt: z.number(),
-    lastAt: z.number().nullable(),
-    intervalMs: z.number().nullable(),
-  }),
-]);
-type Line = z.infer<typeof line>;
-
-interface Books {
-  captures: Map<string, Capture>;
-  known: Map<string, string>;
-  /** Fingerprint of what is in the bucket, by path. */
-  stored: Map<string, string>;
-  safe: Map<string, SafePoint>;
-  held: Set<string>;
-  ranks: Map<string, number>;
-  /** In which each run was written here last. */
-  epochs: Map<string, number>;
-  chosen: Map<string, number>;
-  runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
 }
 
 /**
@@ -146,7 +74,7 @@ export async function openLedger(
   wallNow: () => number,
   openWith: typeof openJournal = openJournal,
 ): Promise<Ledger> {
-  const journal = await openWith(path, line);
+  const journal = await openWith(path, ledgerLine);
   const books = emptyBooks();
   for (const record of journal.takeRecords()) apply(books, record);
   for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
@@ -230,119 +158,17 @@ export async function openLedger(
   };
 }
 
-/** The captures of a ledger that no worker holds, as they were left. Faults: READ_FAILED. */
-export async function readLedger(path: string): Promise<readonly Capture[]> {
+/**
+ * Returns the captures of a ledger that no worker holds, as they were left, and the folders in which checkpoints were seen.
+ * Faults: READ_FAILED.
+ */
+export async function readLedger(
+  path: string,
+): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string> }> {
   const books = emptyBooks();
-  for (const record of await readJournal(path, line)) apply(books, record);
-  return [...books.captures.values()];
-}
-
-const emptyBooks = (): Books => ({
-  captures: new Map(),
-  known: new Map(),
-  stored: new Map(),
-  safe: new Map(),
-  held: new Set(),
-  ranks: new Map(),
-  epochs: new Map(),
-  chosen: new Map(),
-  runs: new Map(),
-});
-
-function apply(books: Books, record: Line): void {
-  switch (record.t) {
-    case "capture":
-      books.captures.set(record.capture.id, { ...record.capture });
-      if (record.taken !== undefined) applyTaken(books, record.capture, record.taken);
-      return;
-    case "move":
-      applyMove(books, record);
-      return;
-    case "update": {
-      const item = books.captures.get(record.id);
-      if (item !== undefined) Object.assign(item, record.change);
-      return;
-    }
-    case "epoch":
-      books.epochs.set(record.run, record.epoch);
-      return;
-    case "chosen":
-      books.chosen.set(record.run, record.epoch);
-      return;
-    case "hold":
-      if (record.isHeld) books.held.add(record.run);
-      else books.held.delete(record.run);
-      return;
-    case "rank": {
-      const change = record.priority - (books.ranks.get(record.run) ?? 0);
-      if (record.priority === 0) books.ranks.delete(record.run);
-      else books.ranks.set(record.run, record.priority);
-      for (const item of books.captures.values()) if (item.run === record.run) item.priority += change;
-      return;
-    }
-    case "drop":
-      books.captures.delete(record.id);
-      return;
-    case "known":
-      books.known.set(record.path, record.fingerprint);
-      return;
-    case "stored":
-      books.stored.set(record.path, record.fingerprint);
-      return;
-    case "safe":
-      books.safe.set(record.run, pointOf(record));
-      return;
-    case "run":
-      books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
-  }
-}
-
-function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
-  books.known.set(item.sourcePath, taken.fingerprint);
-  const run = books.runs.get(item.run);
-  const lastAt = run?.lastAt ?? null;
-  const gap = lastAt === null ? null : item.capturedAt - lastAt;
-  const intervalMs = gap !== null && gap > 0 ? gap : (run?.intervalMs ?? null);
-  books.runs.set(item.run, { startedAt: run?.startedAt ?? taken.startedAt, lastAt: item.capturedAt, intervalMs });
-}
-
-function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
-  const item = books.captures.get(record.id);
-  if (item === undefined) return;
-  item.state = record.to;
-  item.fault = record.fault;
-  if (record.to === "running") item.startedAt ??= record.at;
-  if (record.to !== "done") return;
-  if (item.fingerprint !== undefined) books.stored.set(item.sourcePath, item.fingerprint);
-  const before = books.safe.get(item.run);
-  const point = pointOf({ ...item, at: item.capturedAt });
-  if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
-}
-
-const pointOf = ({ step, at, sizeBytes, epoch }: SafePoint): SafePoint => ({ step, at, sizeBytes, epoch });
-
-/** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */
-function isNewerPoint(point: SafePoint, other: SafePoint): boolean {
-  // Noted by an older worker: the time of writing decides where the step does not.
-  if (point.epoch === null || other.epoch === null) return other.step <= point.step || other.at <= point.at;
-  return byNewest(keyOf(point, point.epoch), keyOf(other, other.epoch)) <= 0;
-}
-
-const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch });
-
-/** The smallest journal that says the same. */
-function linesOf(books: Books): Line[] {
-  return [
-    ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
-    ...[...books.stored].map(([path, fingerprint]): Line => ({ t: "stored", path, fingerprint })),
-    ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
-    ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
-    ...[...books.chosen].map(([run, epoch]): Line => ({ t: "chosen", run, epoch })),
-    ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
-    ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
-    ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
-    ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
-  ];
+  for (const record of await readJournal(path, ledgerLine)) apply(books, record);
+  const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
+  return { captures: [...books.captures.values()], folders: new Set(paths.map((known) => dirname(known))) };
 }
 
 /**
