@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount } from "./checkpoint.ts";
+import { byteCount, checkpointRole, type CheckpointRole } from "./checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
@@ -115,7 +115,11 @@ export type ClaimFrom = z.infer<typeof claimFrom>;
  */
 export const claimEpochInput = z.object({ run: runName, from: claimFrom.optional() });
 /** The answer to `findCheckpoint`. */
-export type FoundCheckpoint = z.infer<typeof checkpointRef> & { capturedAt: number; isBefore?: true };
+export type FoundCheckpoint = z.infer<typeof checkpointRef> & {
+  capturedAt: number;
+  isBefore?: true;
+  role?: CheckpointRole;
+};
 export const checkpointRef = z.object({ checkpointId: id, run: runName, writerEpoch: anyEpoch, step });
 export interface ClaimAnswer {
   epoch: number;
@@ -130,4 +134,10 @@ export interface ClaimAnswer {
  * Looks for a complete checkpoint of a run that the node writes: the newest, that of one step, or the one before a step. The
  * answer to `before` says `isBefore`: a hub that does not know it answers with the newest.
  */
-export const findCheckpointInput = z.object({ run: runName, step: step.optional(), before: step.optional() });
+export const findCheckpointInput = z.object({
+  run: runName,
+  step: step.optional(),
+  before: step.optional(),
+  /** In place of a checkpoint: the newest of these. The answer repeats it, for the same reason. */
+  role: checkpointRole.optional(),
+});

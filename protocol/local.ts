@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { CommandDetail } from "./commands.ts";
+import { checkpointRole } from "./checkpoint.ts";
 import { runName, step } from "./names.ts";
 import { rankOf } from "./restoring.ts";
 import { tensorPatterns } from "./tensor-choice.ts";
@@ -44,6 +45,8 @@ export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(
 export const restoreInput = z.strictObject({
   run,
   step: step.optional(),
+  /** In place of a checkpoint: the final model. */
+  role: checkpointRole.optional(),
   path,
   only: z.array(z.string().min(1).max(1024)).max(256).default([]),
   rank: rankOf.optional(),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount } from "./checkpoint.ts";
+import { byteCount, checkpointRole } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { damageReport } from "./damage.ts";
 import { faultData } from "./fault-data.ts";
@@ -107,6 +107,8 @@ export const captureAnnouncement = z.object({
   step,
   attempt: attemptId,
   framework: z.string().max(64).nullable(),
+  /** Absent of a checkpoint. The answer repeats it: a hub that does not know it must not be sent one. */
+  role: checkpointRole.optional(),
   capturedAt: instant,
   /** The home that it goes to; left out: the node's own profile. */
   profileId: id.optional(),

@@ -1,6 +1,6 @@
 import type { AdoptionView } from "./adopted.ts";
 import type { SealedView } from "./sealing.ts";
-import type { CheckpointState } from "./checkpoint.ts";
+import type { CheckpointRole, CheckpointState } from "./checkpoint.ts";
 import type { DamageReport } from "./damage.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
@@ -171,6 +171,10 @@ export interface CheckpointRow {
   profileId: string;
   bucket: string;
   framework: string | null;
+  /** Null of a checkpoint. */
+  role: CheckpointRole | null;
+  /** A person had the run start from an earlier step (`--from`). */
+  isAbandoned: boolean;
   metrics: Record<string, number>;
   capturedAt: number;
   committedAt: number | null;

@@ -214,9 +214,10 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
       const isWatched = options.watches.some(
         ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
       );
-      if (about.state === "done" && isWatched) {
+      if (about.state === "done" && isWatched && about.origin?.role == null) {
         // Training goes on from here: what would be lost is what comes after.
-        const { tally, writerEpoch: epoch } = about;
+        const { tally, origin } = about;
+        const epoch = origin?.writerEpoch ?? null;
         const point = { step: restored.step, at: wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
         ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
       }

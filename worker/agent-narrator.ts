@@ -1,3 +1,4 @@
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { damageWords, type DamageReport } from "#protocol/damage.ts";
 import { sentenceOf, toFault, type Fault, type FaultData } from "#protocol/fault.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
@@ -76,11 +77,13 @@ export function createNarrator(terminal: Terminal): Narrator {
   const said = new Map<string, number>();
   let isHubLost = false;
   let timer: NodeJS.Timeout | null = null;
-  const name = (about: { run: string; step: number }) => `${about.run} step ${formatCount(about.step)}`;
+  const name = (about: { run: string; step: number; role?: CheckpointRole | undefined }) =>
+    about.role === "final-model" ? `the final model of ${about.run}` : `${about.run} step ${formatCount(about.step)}`;
   const facts = (capture: Capture) => ({
     run: capture.run,
     step: capture.step,
     checkpointId: capture.id,
+    ...(capture.role !== undefined && { role: capture.role }),
     bytes: capture.sizeBytes,
   });
 

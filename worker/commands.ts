@@ -30,8 +30,8 @@ export const COMMANDS = {
     more: "The worker of this machine does it when one runs; otherwise this command does it alone, with --hub and --token. Ends when it is safe, with 0; with --no-wait when it is captured, after which the program may go on and overwrite it.",
   },
   restore: {
-    usage: "tidemark restore RUN[@STEP] DIR",
-    says: "Put the newest complete checkpoint of a run (or that of one step) at DIR, verified, all of it or nothing.",
+    usage: "tidemark restore RUN[@STEP|@final] DIR",
+    says: "Put the newest complete checkpoint of a run (or that of one step, or its final model) at DIR, verified, all of it or nothing.",
     more: "Asks the worker of this machine, which restores the runs that it writes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
   },
   status: {

@@ -17,6 +17,7 @@ import { Select } from "../_ui/select.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { checkpointNote } from "../_runs/checkpoint-words.ts";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { FileChoice } from "./file-choice.tsx";
 import { PickList } from "./pick-list.tsx";
@@ -75,7 +76,9 @@ export function RestoreForm({
         <b className="nums font-mid">{formatCount(checkpoint.step)}</b>
         {checkpoint.damage === null ? <Tag tone="safe">complete</Tag> : <Tag tone="lost">damaged</Tag>}
         <VerifiedNote row={checkpoint} />
-        <span className="ml-auto truncate text-faint">{plan.isNewest ? "newest complete" : "an older step"}</span>
+        <span className="ml-auto truncate text-faint">
+          {plan.isNewest ? "newest complete" : (checkpointNote(checkpoint) ?? "an older step")}
+        </span>
       </Line>
       <Field
         label="To"

@@ -13,7 +13,7 @@ import { Tag } from "../_ui/tag.tsx";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
-import { checkpointState, metricWords } from "./checkpoint-words.ts";
+import { checkpointNote, checkpointState, metricWords } from "./checkpoint-words.ts";
 import { formatBytes } from "../_ui/sizes.ts";
 
 const COLUMNS: readonly Column[] = [
@@ -58,6 +58,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
   const whyNot = useWhyNot("operator");
   const state = fate === "lost" ? ({ tone: "lost", text: "lost" } as const) : checkpointState(row);
   const notComplete = row.state === "complete" ? null : "Only a complete checkpoint can be restored.";
+  const note = checkpointNote(row);
   const passed = Math.max(0, now - (row.committedAt ?? row.capturedAt));
   const age = now === 0 ? "" : passed < 5000 ? "now" : formatDuration(passed);
   return (
@@ -66,10 +67,10 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
           {formatCount(row.step)}
         </RowLink>
-        {row.isNewest && <span className="ml-2 text-12 text-faint max-sm:hidden">newest</span>}
+        {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}
         <KeepMarks row={row} />
         <div className="max-w-28 truncate text-12 text-faint sm:hidden">
-          {row.isNewest ? "newest, " : ""}
+          {note === null ? "" : `${note}, `}
           {age}
           {tagWords(row)}
         </div>
@@ -102,7 +103,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
           </span>
           <Button
             size="small"
-            aria-label={`Restore step ${formatCount(row.step)}`}
+            aria-label={row.role === null ? `Restore step ${formatCount(row.step)}` : "Restore the final model"}
             disabled={notComplete !== null || whyNot !== null}
             title={notComplete ?? whyNot ?? undefined}
             onClick={() => dialogs.restore({ checkpointId: row.id, nodeId: null })}

@@ -39,3 +39,14 @@ export function metricWords(metrics: Record<string, number>): string {
     )
     .join(", ");
 }
+
+/** Returns what sets it apart from the other checkpoints of its run; null: nothing does. */
+export function checkpointNote({
+  role,
+  isNewest,
+  isAbandoned,
+}: Pick<CheckpointRow, "role" | "isNewest" | "isAbandoned">): string | null {
+  if (role === "final-model") return "final model";
+  if (isNewest) return "newest";
+  return isAbandoned ? "abandoned" : null;
+}

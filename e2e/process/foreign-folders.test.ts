@@ -195,3 +195,43 @@ test("when a program fails at once after a restore, the complete step before it 
   expect(await failing.exited).toMatchObject({ code: 1 });
   expect(said(failing)).toContain("The complete step before it is 10: start it with --from 10 to go on from there.");
 });
+
+test("weights that the program saves into the folder itself are the run's final model: kept, named, restored, never gone on from", async () => {
+  const folder = stage.folderOf("final");
+  const fixtures = mkdtempSync(join(stage.dir, "fixtures-"));
+  execFileSync("tar", ["xzf", join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz"), "-C", fixtures]);
+  const source = join(fixtures, "transformers-trainer/checkpoint-4");
+  // As `trainer.train()` and `trainer.save_model()` leave it.
+  const model = ["config.json", "generation_config.json", "model.safetensors", "training_args.bin"];
+  const script = `const fs = require("node:fs"), path = require("node:path");
+    const [source, folder] = [${JSON.stringify(source)}, ${JSON.stringify(folder)}];
+    fs.cpSync(source, path.join(folder, "checkpoint-4"), { recursive: true });
+    for (const name of ${JSON.stringify(model)}) fs.copyFileSync(path.join(source, name), path.join(folder, name));`;
+  const first = await stage.startNode({ name: "final", run: "final", program: [process.execPath, "-e", script] });
+  expect(await first.exited).toMatchObject({ code: 0 });
+  expect(said(first)).toContain("Safe: the final model of final");
+  expect(said(first)).toContain("Safe: final step 4");
+  const { checkpoints, newestStep } = await stage.client.runs.get.query({ run: runName.parse("final") });
+  expect(checkpoints.map(({ role, step, isNewest }) => [role, step, isNewest])).toEqual(
+    expect.arrayContaining([
+      ["final-model", 4, false],
+      [null, 4, true],
+    ]),
+  );
+  expect(newestStep).toBe(4);
+
+  const second = await stage.startNode({
+    name: "final-too",
+    run: "final",
+    flags: [],
+    program: [process.execPath, "-e", "setInterval(() => 0, 1000)"],
+  });
+  await waitUntil("it goes on", () => said(second).includes("final goes on from step 4."));
+  expect(readdirSync(stage.folderOf("final-too"))).toEqual(["checkpoint-4"]);
+  const out = join(stage.dir, "out", "model");
+  const state = join(stage.dir, "nodes", "final-too", "state");
+  expect(await runOnce("worker/main.ts", ["restore", "final@final", out, "--state", state])).toMatchObject({ code: 0 });
+  expect(readdirSync(out).toSorted()).toEqual(model);
+  for (const name of model) expect(readFileSync(join(out, name)).equals(readFileSync(join(source, name)))).toBe(true);
+  await second.stop();
+});

@@ -1,3 +1,4 @@
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { findCollision } from "#protocol/names.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { CaptureAnnouncement } from "#protocol/reports.ts";
@@ -17,7 +18,7 @@ import { requireWriter } from "./require-writer.ts";
 export async function announce(
   { hub, caller }: Context & { caller: NodeCaller },
   input: CaptureAnnouncement,
-): Promise<{ ok: true }> {
+): Promise<{ ok: true; role?: CheckpointRole }> {
   const node = await hearCaller({ hub, caller });
   const collision = findCollision(input.files.map(({ path }) => path));
   if (collision !== null) {
@@ -63,6 +64,7 @@ export async function announce(
       prefix,
       state: "uploading",
       framework: input.framework,
+      role: input.role ?? null,
       metrics: "{}",
       fileCount: input.files.length,
       sizeBytes: BigInt(sizeBytes),
@@ -81,5 +83,5 @@ export async function announce(
     });
   });
   emit(hub, null, ["checkpoints", "runs"]);
-  return { ok: true };
+  return { ok: true, ...(input.role !== undefined && { role: input.role }) };
 }

@@ -30,6 +30,7 @@ export function checkAnnounced(
   const same: [string, unknown, unknown][] = [
     ["run", manifest.run, checkpoint.run],
     ["step", manifest.step, Number(checkpoint.step)],
+    ["role", manifest.role ?? null, checkpoint.role],
     ["epoch", manifest.writerEpoch, checkpoint.writerEpoch],
     ["attempt", manifest.attempt, checkpoint.attempt],
     ["node", manifest.node.id, checkpoint.nodeId],

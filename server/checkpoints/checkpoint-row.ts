@@ -1,4 +1,4 @@
-import type { CheckpointState } from "#protocol/checkpoint.ts";
+import { checkpointRole, type CheckpointState } from "#protocol/checkpoint.ts";
 import { KEPT_NOWHERE, type CheckpointKeeping } from "#protocol/keeping.ts";
 import { damageReport } from "#protocol/damage.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
@@ -55,6 +55,8 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     profileId: row.profileId,
     bucket: row.bucket,
     framework: row.framework,
+    role: checkpointRole.nullable().catch(null).parse(row.role),
+    isAbandoned: row.abandonedAt !== null,
     metrics: metricsOf(row.metrics),
     capturedAt: row.capturedAt.getTime(),
     committedAt: row.committedAt?.getTime() ?? null,

@@ -72,7 +72,8 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       },
     });
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
-    const line = `made step ${step} of ${run} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
+    const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
+    const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
     return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, step, text: line });
   });
   hub.counters.checkpointsCommitted++;

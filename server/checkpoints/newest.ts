@@ -1,3 +1,4 @@
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 
@@ -52,6 +53,13 @@ export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: str
     tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null }, orderBy: NEWEST });
   return (await newestOf(tx, which)) ?? (await abandoned());
 }
+
+/** Returns the newest complete one of a role; null where there is none. */
+export const newestOfRole = (tx: Pick<Transaction, "checkpoint">, run: string, role: CheckpointRole) =>
+  tx.checkpoint.findFirst({
+    where: { run, state: "complete", role },
+    orderBy: [{ damagedAt: { sort: "asc", nulls: "first" } }, ...NEWEST],
+  });
 
 /** Returns the complete checkpoint before the newest of a step; null where there is none. */
 export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {

@@ -12,7 +12,7 @@ const BEST = "cut";
  */
 export async function readTimeline(hub: Pick<Hub, "db">, run: string): Promise<RunTimeline> {
   if ((await hub.db.run.count({ where: { name: run } })) === 0) throw new Fault("NOT_FOUND", { subject: run });
-  const where = { run, state: { in: Object.keys(LETTERS) } };
+  const where = { run, role: null, state: { in: Object.keys(LETTERS) } };
   const rows = await hub.db.checkpoint.findMany({
     where,
     select: { step: true, writerEpoch: true, state: true },

@@ -192,12 +192,12 @@ async function queueOf(hub: Hub, profile: Pick<Profile, "id" | "restoresAtOnce">
  * Where training on that node looks for it: straight in the folder that is watched for this run, so that the program goes
  * on from it and what it writes next is seen; in a folder of the run's name where the node trains something else.
  */
-function folderOn(hub: Hub, best: RestoreCandidate | null, { run, step }: CheckpointRow): string {
+function folderOn(hub: Hub, best: RestoreCandidate | null, { run, step, role }: CheckpointRow): string {
+  // A final model is nothing to go on from: its folder has no name of a checkpoint.
+  const name = role === "final-model" ? "final-model" : `checkpoint-${step}`;
   const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
   const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
-  if (!watched.startsWith("/")) return `/checkpoints/${run}/checkpoint-${step}`;
+  if (!watched.startsWith("/")) return `/checkpoints/${run}/${name}`;
   const trainsIt = report?.runs.some((one) => one.run === run) === true;
-  return trainsIt || watched.endsWith(`/${run}`)
-    ? `${watched}/checkpoint-${step}`
-    : `${watched}/${run}/checkpoint-${step}`;
+  return trainsIt || watched.endsWith(`/${run}`) ? `${watched}/${name}` : `${watched}/${run}/${name}`;
 }

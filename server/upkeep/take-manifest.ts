@@ -155,6 +155,7 @@ async function recordManifest(
     prefix: store.prefix,
     state: "complete",
     framework: read.framework,
+    role: read.role ?? null,
     metrics: JSON.stringify(read.metrics),
     fileCount: read.files.length,
     sizeBytes: BigInt(read.sizeBytes),

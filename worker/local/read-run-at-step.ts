@@ -1,3 +1,4 @@
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { runName, type RunName } from "#protocol/names.ts";
 import { usage } from "../verbs/verb.ts";
 
@@ -7,4 +8,10 @@ export function readRunAtStep(text: string, shown: string): { run: RunName; step
   const run = runName.safeParse(name);
   if (!run.success) throw usage(text, `it is no run, or no run@step: ${shown}`);
   return { run: run.data, ...(step !== undefined && { step: Number(step) }) };
+}
+
+/** The same, and `llama@final`: the final model of the run. @throws Fault BAD_INPUT with the right form */
+export function readRunToRestore(text: string, shown: string): { run: RunName; step?: number; role?: CheckpointRole } {
+  const [, name] = /^([^@]*)@final$/.exec(text) ?? [];
+  return name === undefined ? readRunAtStep(text, shown) : { ...readRunAtStep(name, shown), role: "final-model" };
 }

@@ -8,7 +8,7 @@ import { stateFolder } from "../host/state-folder.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { usage, type Verb } from "../verbs/verb.ts";
 import { askLocal } from "./ask-local.ts";
-import { readRunAtStep } from "./read-run-at-step.ts";
+import { readRunToRestore } from "./read-run-at-step.ts";
 
 const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
 const restored: z.ZodType<RestoreAnswer> = z.object({ ...place, passedOver: z.number().nullable() });
@@ -31,7 +31,7 @@ function readPattern(text: string): void {
 export async function restoreRun({ config, operands, terminal, signal, home }: Verb): Promise<number> {
   const [what, path, extra] = operands;
   if (what === undefined || path === undefined || extra !== undefined) {
-    throw usage("restore", "it takes a run and a folder: tidemark restore RUN[@STEP] DIR");
+    throw usage("restore", "it takes a run and a folder: tidemark restore RUN[@STEP|@final] DIR");
   }
   const only = config.list("only");
   for (const glob of only) readGlob("only", glob);
@@ -39,7 +39,7 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
   for (const pattern of tensors) readPattern(pattern);
   const rank = config.text("rank");
   const wanted = {
-    ...readRunAtStep(what, "tidemark restore RUN[@STEP] DIR"),
+    ...readRunToRestore(what, "tidemark restore RUN[@STEP|@final] DIR"),
     path: resolve(path),
     only,
     ...(rank === null ? {} : { rank: readRank(rank) }),

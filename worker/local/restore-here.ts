@@ -20,10 +20,23 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   const { hub, options } = agent;
   const run = whichRun(options.watches, { run: input.run });
   const found = await hub.ask("findCheckpoint", (client, signal) =>
-    client.node.findCheckpoint.query({ run, ...(input.step === undefined ? {} : { step: input.step }) }, { signal }),
+    client.node.findCheckpoint.query(
+      {
+        run,
+        ...(input.step === undefined ? {} : { step: input.step }),
+        ...(input.role === undefined ? {} : { role: input.role }),
+      },
+      { signal },
+    ),
   );
-  if (found === null) {
-    const wished = input.step === undefined ? "no complete checkpoint" : `no complete checkpoint of step ${input.step}`;
+  // A hub that knows nothing of final models answers with the newest checkpoint.
+  if (found === null || found.role !== input.role) {
+    const wished =
+      input.role !== undefined
+        ? "no final model"
+        : input.step === undefined
+          ? "no complete checkpoint"
+          : `no complete checkpoint of step ${input.step}`;
     throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: wished });
   }
   const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });
@@ -33,7 +46,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
     const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found), tensors };
     return { run, step, path: input.path, checkpointId, preview: await previewRestore(agent, wanted) };
   }
-  const mayFallBack = input.fallback && input.step === undefined;
+  const mayFallBack = input.fallback && input.step === undefined && input.role === undefined;
   const parts = input.tensors === undefined ? {} : { tensors: input.tensors };
   const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack, ...parts });
   const { checkpointId, step, path } = restored;

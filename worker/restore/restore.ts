@@ -1,6 +1,7 @@
 import { access, constants, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -47,13 +48,24 @@ export interface RestoreJob {
   beforePlaced(staging: string, target: string): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
-  /** Of which epoch the checkpoint is. */
-  onOrigin?(writerEpoch: number): void;
+  /** What its manifest says of it. */
+  onOrigin?(origin: Origin): void;
   /** Before anything is written. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
   /** The bytes in the store are not those that were committed. */
   onDamage?(report: DamageReport): void;
 }
+
+/** What a checkpoint is, and who wrote it. */
+export interface Origin {
+  writerEpoch: number;
+  /** Null of a checkpoint. */
+  role: CheckpointRole | null;
+}
+
+/** What another tool wrote has no role. */
+const roleOf = (manifest: StoredManifest): CheckpointRole | null =>
+  "role" in manifest ? (manifest.role ?? null) : null;
 
 const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
@@ -74,7 +86,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     job,
     job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
   );
-  job.onOrigin?.(whole.writerEpoch);
+  job.onOrigin?.({ writerEpoch: whole.writerEpoch, role: roleOf(whole) });
   if (command.tensors != null) {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });

@@ -12,7 +12,7 @@ import { restoreFromCopies, type ReadParts } from "../homes/read-copies.ts";
 import { createTurns, type Turns } from "../moving/take-turns.ts";
 import { tellEnd, type ReadFrom } from "../moving/tell-end.ts";
 import type { Replaced } from "./put-in-place.ts";
-import { clearRestore, restore, type RestoreCommand, type RestoreJob } from "./restore.ts";
+import { clearRestore, restore, type Origin, type RestoreCommand, type RestoreJob } from "./restore.ts";
 
 /** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
 export interface Restorer extends Turns {
@@ -54,8 +54,8 @@ export interface RestoreEnd {
   state: TransferState;
   fault: Fault | null;
   tally: Tally | null;
-  /** Writer epoch of the checkpoint; null when its manifest was not read. */
-  writerEpoch: number | null;
+  /** Null when its manifest was not read. */
+  origin: Origin | null;
 }
 
 type RestoreTaken = Taken & { command: RestoreCommand };
@@ -68,7 +68,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
   const restores = () => memory.restores().filter(isRestore);
   /** Which copy was read, by the id of the command, until its end is told. */
   const read = new Map<string, ReadFrom>();
-  const origins = new Map<string, number>();
+  const origins = new Map<string, Origin>();
   const turns = createTurns<RestoreTaken>({
     memory,
     clock,
@@ -89,7 +89,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         },
         beforePlaced,
         replaced,
-        onOrigin: (writerEpoch) => void origins.set(command.id, writerEpoch),
+        onOrigin: (origin) => void origins.set(command.id, origin),
         onDamage: (report) => {
           turn.damage ??= report;
         },
@@ -103,7 +103,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
     end: async (item, how) => {
       const { to, fault, tally } = how;
       await memory.setState(item.command.id, to, fault?.toData() ?? null);
-      parts.onEnd(item.command, { state: to, fault, tally, writerEpoch: origins.get(item.command.id) ?? null });
+      parts.onEnd(item.command, { state: to, fault, tally, origin: origins.get(item.command.id) ?? null });
       origins.delete(item.command.id);
       await tellEnd(parts, item, { ...how, from: read.get(item.command.id) ?? null });
       read.delete(item.command.id);

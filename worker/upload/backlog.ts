@@ -29,10 +29,12 @@ export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
 async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, run: Run): Promise<RunBacklog> {
   const waiting = ledger.all().filter((item) => item.run === run.name && isUnsafe(item));
   const safe = ledger.safe(run.name);
-  const newest = waiting.reduce<{ step: number; at: number } | null>(
-    (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
-    run.seen,
-  );
+  const newest = waiting
+    .filter(({ role }) => role === undefined)
+    .reduce<{ step: number; at: number } | null>(
+      (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
+      run.seen,
+    );
   const trained = training.of(run.name, run.claim?.epoch ?? null);
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
   const startedAt = await ledger.runStartedAt(run.name);

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount, crc32Hex } from "#protocol/checkpoint.ts";
+import { byteCount, checkpointRole, crc32Hex } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { measured } from "#protocol/measured.ts";
@@ -35,6 +35,8 @@ export const capture = z.object({
   attempt: attemptId,
   run: runName,
   step,
+  /** Absent of a checkpoint. */
+  role: checkpointRole.optional(),
   /** Null until the hub said which epoch this node writes. */
   epoch: writerEpoch.nullable(),
   framework: z.string().nullable(),

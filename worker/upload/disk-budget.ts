@@ -1,7 +1,9 @@
 import { Fault } from "#protocol/fault.ts";
 import { formatBytes } from "#protocol/units.ts";
 import type { RunName } from "#protocol/names.ts";
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Capture } from "./capture.ts";
+import { isOfOneLine } from "./ledger.ts";
 
 /**
  * What captures may take of the disk. Platforms kill a container that uses more than it asked for, so the budget is kept
@@ -16,6 +18,8 @@ export interface DiskBudget {
 
 export interface Wanted {
   run: RunName;
+  /** Absent of a checkpoint. */
+  role?: CheckpointRole | undefined;
   step: number;
   sizeBytes: number;
 }
@@ -81,9 +85,9 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const byAge = captures.toSorted((a, b) => a.capturedAt - b.capturedAt || a.step - b.step);
   const failed = byAge.filter(({ state }) => state === "failed");
   const waiting = byAge.filter(({ state }) => state === "waiting");
-  const isOwn = ({ run, step }: Capture) => run === wanted.run && step <= wanted.step;
+  const isOwn = (item: Capture) => isOfOneLine(item, wanted) && item.step <= wanted.step;
   const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>
-    item.run !== wanted.run && others.some(({ run, capturedAt }) => run === item.run && capturedAt > item.capturedAt);
+    item.run !== wanted.run && others.some((one) => isOfOneLine(one, item) && one.capturedAt > item.capturedAt);
   return [
     ...[...failed, ...waiting].filter(isOwn),
     ...failed.filter(isOvertakenBy(captures)),

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
@@ -13,6 +14,10 @@ export interface Candidate {
   name: string;
   step: number;
   kind: "folder" | "file";
+  /** Absent of a checkpoint. */
+  role?: CheckpointRole;
+  /** Of a final model: the files of the folder that belong to it; nothing below is looked at. */
+  names?: readonly string[];
 }
 
 /** Names that a person said are checkpoints, in place of those that are known here. */

@@ -7,6 +7,8 @@ import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
+import { findFinalModel } from "./final-model.ts";
+import { readGlobalStep } from "./read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 import { createRecogniser } from "./recognise.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
@@ -131,6 +133,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     rests: createRests(clock.now),
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
+    findFinalModel: async () => findFinalModel(watch.folder, await stepOfFinal(capturing)),
     onOther: async (candidate, { look, why }) => {
       if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;
       const detail = `${why} (${namesOf(look)})`;
@@ -159,6 +162,14 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (taken !== null) capturing.onCaptured(taken);
     },
   };
+}
+
+/** The step of a final model: what the Trainer says beside it, else the highest that is known of the run. */
+async function stepOfFinal({ watch, ledger, runs }: Capturing): Promise<number> {
+  const { run, folder } = watch;
+  const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
+  const known = [runs.get(run)?.seen?.step ?? 0, ledger.safe(run)?.step ?? 0, ...captured.map(({ step }) => step)];
+  return (await readGlobalStep(folder)) ?? Math.max(...known);
 }
 
 const MOST_NAMES = 3;

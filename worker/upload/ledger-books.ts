@@ -139,6 +139,7 @@ export function apply(books: Books, record: Line): void {
 
 function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
   books.known.set(item.sourcePath, taken.fingerprint);
+  if (item.role !== undefined) return;
   const run = books.runs.get(item.run);
   const lastAt = run?.lastAt ?? null;
   const gap = lastAt === null ? null : item.capturedAt - lastAt;
@@ -153,7 +154,9 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   item.fault = record.fault;
   if (record.to === "running") item.startedAt ??= record.at;
   if (record.to !== "done") return;
-  if (item.fingerprint !== undefined) books.stored.set(item.sourcePath, item.fingerprint);
+  if (item.fingerprint !== undefined && item.role === undefined) books.stored.set(item.sourcePath, item.fingerprint);
+  // Nothing goes on from a final model.
+  if (item.role !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);

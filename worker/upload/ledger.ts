@@ -178,20 +178,26 @@ export async function readLedger(
  */
 export function supersededBy(captures: readonly Capture[]): Capture[] {
   const waiting = captures.filter(({ state }) => state === "waiting");
-  const newest = newestOfRuns(waiting);
-  const underWay = newestOfRuns(waiting.filter(({ startedAt }) => startedAt !== null));
-  return waiting.filter((item) => newest.get(item.run) !== item && underWay.get(item.run) !== item);
+  const newest = newestOfLines(waiting);
+  const underWay = newestOfLines(waiting.filter(({ startedAt }) => startedAt !== null));
+  return waiting.filter((item) => newest.get(lineOf(item)) !== item && underWay.get(lineOf(item)) !== item);
 }
 
 /** What waits of the run of one that is safe now, and is older: it was interrupted for it, and makes nothing safer. */
 export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Capture[] =>
-  captures.filter((item) => item.state === "waiting" && item.run === safe.run && isNewer(safe, item));
+  captures.filter((item) => item.state === "waiting" && isOfOneLine(item, safe) && isNewer(safe, item));
 
-function newestOfRuns(captures: readonly Capture[]): Map<string, Capture> {
+/** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
+export const isOfOneLine = (a: Pick<Capture, "run" | "role">, b: Pick<Capture, "run" | "role">): boolean =>
+  a.run === b.run && a.role === b.role;
+
+const lineOf = ({ run, role }: Capture): string => `${run} ${role ?? ""}`;
+
+function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();
   for (const item of captures) {
-    const other = newest.get(item.run);
-    if (other === undefined || isNewer(item, other)) newest.set(item.run, item);
+    const other = newest.get(lineOf(item));
+    if (other === undefined || isNewer(item, other)) newest.set(lineOf(item), item);
   }
   return newest;
 }

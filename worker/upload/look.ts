@@ -31,13 +31,16 @@ export interface LookedFile {
 }
 
 /** Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder). */
-export async function lookAt(candidate: Pick<Candidate, "path" | "kind">): Promise<Look | null> {
+export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names">): Promise<Look | null> {
   const files: LookedFile[] = [];
   let touchedMs = 0;
   let temporary: string | null = null;
+  const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const enter = async (relative: string) => {
     const folder = join(candidate.path, relative);
-    for (const seen of await askDisk(await readdir(folder, { withFileTypes: true }), statCall(folder))) {
+    const entries = await readdir(folder, { withFileTypes: true });
+    const own = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
+    for (const seen of await askDisk(own, statCall(folder))) {
       const { entry, is, identity, mtimeMs, ctimeMs } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const path = join(folder, entry.name);

@@ -196,7 +196,7 @@ async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">
 
 /** Judges files that do not change any more. Reads headers and ends of files, never their contents. Never throws. */
 export async function readReadiness(
-  candidate: Pick<Candidate, "path" | "name" | "step" | "kind">,
+  candidate: Pick<Candidate, "path" | "name" | "step" | "kind" | "role">,
   look: Judged,
 ): Promise<Readiness> {
   const missing =
@@ -211,6 +211,8 @@ export async function readReadiness(
     if (whole === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
     isAllWhole &&= whole === "whole" && /\.(pt|pth|ckpt|npz)$/i.test(file.relative);
   }
+  // Its weights are whole, and no framework writes a state of training after them.
+  if (candidate.role === "final-model") return { says: "unsaid", isSlow: false, isWhole: true };
   for (const framework of FRAMEWORKS) {
     if (has(look, framework.seen)) return framework.judge(candidate, look);
   }

@@ -5,7 +5,7 @@ import type { FaultCode } from "#protocol/fault-table.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
-import type { Ledger } from "./ledger.ts";
+import { isOfOneLine, type Ledger } from "./ledger.ts";
 import { clearUpload, journalOf } from "./upload.ts";
 
 /** What failed for one of these is not worth keeping: it can never become safe. */
@@ -81,7 +81,7 @@ async function clear(parts: EndParts, item: Capture): Promise<void> {
   const remove = (capture: Capture) => clearUpload(parts.bench(capture)?.engine ?? null, { capture, journals, signal });
   if (item.state !== "done") return remove(item);
   for (const old of ledger.all()) {
-    if (old.state !== "failed" || old.run !== item.run || old.step > item.step) continue;
+    if (old.state !== "failed" || !isOfOneLine(old, item) || old.step > item.step) continue;
     await remove(old);
     await ledger.drop(old.id);
   }

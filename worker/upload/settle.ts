@@ -30,7 +30,7 @@ export interface SettleOptions {
   now(): number;
   /** Epoch ms, comparable with file times. */
   wallNow(): number;
-  hasWriter(path: string): Promise<boolean>;
+  hasWriter(candidate: Candidate): Promise<boolean>;
 }
 
 interface Seen {
@@ -71,7 +71,7 @@ export function createSettler(options: SettleOptions): Settler {
       if (before === null && !isOld) return false;
       // A tracker beside it may change although the checkpoint itself does not.
       if (now.readiness?.says !== "finished") now.readiness = await readReadiness(candidate, look);
-      return isDone(now.readiness, { look, before }) && !(await options.hasWriter(path));
+      return isDone(now.readiness, { look, before }) && !(await options.hasWriter(candidate));
     },
   };
 }
@@ -105,7 +105,7 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now">): Settler
       dueAt.delete(path);
       if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
-      if (readiness.says === "unfinished" || (await options.hasWriter(path))) return false;
+      if (readiness.says === "unfinished" || (await options.hasWriter(candidate))) return false;
       const quietAt = look.touchedMs + Math.max(waitOf(readiness, options.settleMs), 1000);
       if (readiness.says === "finished" || options.wallNow() >= quietAt) return true;
       if (first.get(path) === look.fingerprint) dueAt.set(path, quietAt);
@@ -126,15 +126,19 @@ export function createLastSettler(how: "done" | "crashed"): Settler {
       if (look.files.length === 0 || look.temporary !== null) return false;
       const readiness = await readReadiness(candidate, look);
       if (readiness.says !== "unsaid") return readiness.says === "finished";
-      return (readiness.isWhole || how === "done") && !(await hasOpenWriter(candidate.path));
+      return (readiness.isWhole || how === "done") && !(await hasOpenWriter(candidate));
     },
   };
 }
 
-/** Whether any visible process has a file at or under `path` open for writing. False where /proc does not exist. */
-export async function hasOpenWriter(path: string): Promise<boolean> {
+/**
+ * Returns whether any visible process has a file at or under the candidate open for writing; of a final model, one of its own
+ * files: logs beside it stay open. False where /proc does not exist.
+ */
+export async function hasOpenWriter({ path, names }: Pick<Candidate, "path" | "names">): Promise<boolean> {
   const target = await realpath(path).catch(() => path);
-  const inside = (file: string) => file === target || file.startsWith(target + sep);
+  const own = names === undefined ? null : new Set(names.map((name) => target + sep + name));
+  const inside = (file: string) => (own === null ? file === target || file.startsWith(target + sep) : own.has(file));
   for (const pid of await readdir("/proc").catch(() => [])) {
     if (!/^\d+$/.test(pid) || pid === String(process.pid)) continue;
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {

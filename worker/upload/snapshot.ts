@@ -88,6 +88,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       attempt: newAttempt(),
       run,
       step: candidate.step,
+      ...(candidate.role !== undefined && { role: candidate.role }),
       epoch: job.epoch,
       framework,
       metrics,

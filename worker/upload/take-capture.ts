@@ -36,28 +36,31 @@ export async function takeCapture(
   const { ledger } = parts;
   const { candidate, look, run } = about;
   const priority = (about.priority ?? 0) + ledger.rank(run);
-  return parts.disk.withRoom({ run, step: candidate.step, sizeBytes: look.sizeBytes }, async () => {
-    if (ledger.knows(candidate.path, look.fingerprint)) return null;
-    const capture = await takeSnapshot({
-      candidate,
-      look,
-      run,
-      epoch: parts.runs.get(run)?.claim?.epoch ?? null,
-      captures: parts.captures,
-      traits: parts.traits(),
-      partBytes: parts.partBytes,
-      packing: parts.packing(),
-      startedBy: "queue",
-      priority,
-      wallNow: parts.wallNow,
-    });
-    try {
-      await ledger.add(capture, look.fingerprint);
-    } catch (error) {
-      // Most likely the disk is full: its copy must not fill it further.
-      await rm(capture.folder, { recursive: true, force: true });
-      throw error;
-    }
-    return capture;
-  });
+  return parts.disk.withRoom(
+    { run, role: candidate.role, step: candidate.step, sizeBytes: look.sizeBytes },
+    async () => {
+      if (ledger.knows(candidate.path, look.fingerprint)) return null;
+      const capture = await takeSnapshot({
+        candidate,
+        look,
+        run,
+        epoch: parts.runs.get(run)?.claim?.epoch ?? null,
+        captures: parts.captures,
+        traits: parts.traits(),
+        partBytes: parts.partBytes,
+        packing: parts.packing(),
+        startedBy: "queue",
+        priority,
+        wallNow: parts.wallNow,
+      });
+      try {
+        await ledger.add(capture, look.fingerprint);
+      } catch (error) {
+        // Most likely the disk is full: its copy must not fill it further.
+        await rm(capture.folder, { recursive: true, force: true });
+        throw error;
+      }
+      return capture;
+    },
+  );
 }

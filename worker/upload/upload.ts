@@ -45,21 +45,29 @@ export interface UploadJob {
 export const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
   join(journals, `${capture.transferId}.jsonl`);
 
-/** Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE. */
+/**
+ * Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, PROTOCOL_MISMATCH (a
+ * final model, and the hub would take it for a checkpoint).
+ */
 export async function announce(
   hub: Hub,
   capture: Capture,
   about: { writerEpoch: number; sealKeyId: string | null },
 ): Promise<void> {
-  const { id: checkpointId, run, step, attempt, framework, capturedAt } = capture;
+  const { id: checkpointId, run, step, attempt, framework, capturedAt, role } = capture;
   const home = capture.home == null ? {} : { profileId: capture.home };
   const files = capture.files.map(({ path, sizeBytes }) => ({ path, sizeBytes }));
-  await hub.ask("announce", (client, signal) =>
+  const kind = role === undefined ? {} : { role };
+  const answer = await hub.ask("announce", (client, signal) =>
     client.node.announce.mutate(
-      { checkpointId, run, ...about, step, attempt, framework, capturedAt, files, ...home },
+      { checkpointId, run, ...about, step, attempt, framework, capturedAt, files, ...home, ...kind },
       { signal },
     ),
   );
+  if (answer.role !== role) {
+    const detail = "the hub is older than this worker and does not keep final models; update it";
+    throw new Fault("PROTOCOL_MISMATCH", { op: "announce", subject: run, detail });
+  }
 }
 
 /** What a capture needs before its first byte: uploads opened, parts signed. Nothing of it is done twice by `sendCapture`. */
@@ -239,6 +247,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
     attempt: capture.attempt,
     node: { id: node.id, name },
     framework: capture.framework,
+    ...(capture.role !== undefined && { role: capture.role }),
     metrics: capture.metrics,
     capturedAt: capture.capturedAt,
     sizeBytes: capture.sizeBytes,

@@ -37,6 +37,7 @@ function watchingWith(lookMs: number) {
     onFinished: async ({ path }) => void known.add(path),
     onPassedOver: async () => undefined,
     onRefused: async () => undefined,
+    findFinalModel: async () => null,
     onOther: async ({ name }) => void others.push(name),
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {

@@ -34,6 +34,8 @@ export interface Watching {
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
+  /** The weights in the folder itself, as a candidate; null: there are none. */
+  findFinalModel(): Promise<Candidate | null>;
   /** Its name ends in a number, and it is no checkpoint. */
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
@@ -169,9 +171,30 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
 
 /** Takes what is finished now. Returns whether there is something that may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
+  const isCheckpointWaiting = await lookAtCheckpoints(watching);
+  return (await lookAtFinalModel(watching)) || isCheckpointWaiting;
+}
+
+/** Takes the final model when it is finished. Returns whether it may be soon. */
+async function lookAtFinalModel(watching: Watching): Promise<boolean> {
+  const { settler, signal, rests, clock } = watching;
+  const candidate = signal.aborted ? null : await watching.findFinalModel();
+  if (candidate === null || rests.isResting(candidate.path)) return false;
+  const startedAt = clock.now();
+  const look = await lookOrRefuse(watching, candidate);
+  if (look === null) return false;
+  if (watching.knows(candidate.path, look.fingerprint)) {
+    rests.rest(candidate.path, clock.now() - startedAt);
+    return false;
+  }
+  if (!(await settler.isSettled(candidate, look))) return true;
+  return (await take(watching, { candidate, look })) === "later";
+}
+
+async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const { watch, settler, signal, rests, clock, recogniser } = watching;
   const candidates = await findCandidates(watch.folder, watch.takes);
-  rests.keepOnly(candidates.map(({ path }) => path));
+  rests.keepOnly([watch.folder, ...candidates.map(({ path }) => path)]);
   recogniser.keepOnly(candidates);
   const finished: { candidate: Candidate; look: Look }[] = [];
   const looked = new Map<string, Look>();

@@ -11,7 +11,7 @@ import { useWhyNot } from "../../../_hub/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries.ts";
 import { useTitle } from "../../../_hub/title.ts";
 import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
-import { checkpointState } from "../../../_runs/checkpoint-words.ts";
+import { checkpointNote, checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/button.tsx";
@@ -62,6 +62,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
   const whyNot = useWhyNot("operator");
   const live = useLiveTransfers();
   const state = checkpointState(view);
+  const note = checkpointNote(view);
   const restores = view.restores.map((row) => live?.get(row.id) ?? row);
   const known = new Set(restores.map((row) => row.id));
   for (const row of live?.values() ?? [])
@@ -75,7 +76,9 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             <Link href={`/runs/${encodeURIComponent(view.run)}`} className="hover:underline">
               {visibleText(view.run)}
             </Link>{" "}
-            <span className="nums">step {formatCount(view.step)}</span>
+            <span className="nums">
+              {view.role === "final-model" ? "final model at " : ""}step {formatCount(view.step)}
+            </span>
           </>
         }
         tag={
@@ -90,7 +93,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
         }
         about={
           <span className="nums">
-            {view.isNewest ? (view.adoption === null ? "newest complete · " : "newest · ") : ""}
+            {view.isNewest && view.adoption === null ? "newest complete · " : note === null ? "" : `${note} · `}
             {formatCount(view.fileCount)} {view.fileCount === 1 ? "file" : "files"}, {formatBytes(view.sizeBytes)} ·{" "}
             {view.adoption === null ? (
               <>

@@ -1,0 +1,51 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findFinalModel, finalModelNames } from "./final-model.ts";
+import { lookAt } from "./look.ts";
+import { readReadiness } from "./readiness.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-final-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test("the weights of save_model are taken with what a loader reads beside them, and nothing else", () => {
+  const model = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "training_args.bin"];
+  const others = ["checkpoint-10.pt", "train.log", "events.out.tfevents.1.host", "notes.bin", "model.safetensors.tmp"];
+  expect(finalModelNames([...model, ...others])).toEqual(model.toSorted());
+  expect(finalModelNames(["adapter_config.json", "adapter_model.safetensors"])).toHaveLength(2);
+  expect(finalModelNames(["config.json", "tokenizer.json", "train.bin"])).toEqual([]);
+  // A checkpoint in one file.
+  expect(finalModelNames(["model-step_10.safetensors"])).toEqual([]);
+});
+
+test("it is whole when all its shards are there, without a state of the Trainer", async () => {
+  const safetensors = Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")]);
+  await writeFile(join(folder, "training_args.bin"), "arguments");
+  await writeFile(join(folder, "model-00001-of-00002.safetensors"), safetensors);
+  const judge = async () => {
+    const candidate = await findFinalModel(folder, 60);
+    const look = candidate === null ? null : await lookAt(candidate);
+    return candidate === null || look === null ? null : readReadiness(candidate, look);
+  };
+  expect(await judge()).toEqual({ says: "unfinished", why: "model-00002-of-00002.safetensors is missing" });
+  await writeFile(join(folder, "model-00002-of-00002.safetensors"), safetensors);
+  expect(await judge()).toEqual({ says: "unsaid", isSlow: false, isWhole: true });
+});
+
+test("only its own files are looked at: checkpoints and logs beside it change without it", async () => {
+  await writeFile(join(folder, "model.safetensors"), "weights");
+  await mkdir(join(folder, "checkpoint-10"));
+  await writeFile(join(folder, "checkpoint-10", "model.safetensors"), "weights of step 10");
+  const candidate = await findFinalModel(folder, 60);
+  expect(candidate).toMatchObject({ role: "final-model", step: 60, names: ["model.safetensors"] });
+  if (candidate === null) return;
+  expect((await lookAt(candidate))?.files.map(({ relative }) => relative)).toEqual(["model.safetensors"]);
+});
+
+test("a folder that is not there has none", async () => {
+  expect(await findFinalModel(join(folder, "nowhere"), 1)).toBeNull();
+});
