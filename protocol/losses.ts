@@ -1,7 +1,22 @@
 import * as z from "zod";
 import { runName } from "./names.ts";
+import { formatCount, formatDuration } from "./units.ts";
 
 /** What interruptions cost, added up by weeks that begin on Mondays (UTC), and in money where a node-hour has a price. */
+
+/** Less than this, without a known step, is within the error of when a program was last seen at work. */
+export const LEAST_UNCERTAIN_MS = 5_000;
+
+/**
+ * Returns what was lost in words: `19 steps (2 min)`, `about 19 steps (2 min)` where the program says no steps, `2 min of
+ * work` where none is known.
+ */
+export function lostWords(lost: { lostSteps: number; lostMs: number; isEstimated?: boolean | undefined }): string {
+  const { lostSteps, lostMs, isEstimated = false } = lost;
+  if (lostSteps === 0) return `${formatDuration(lostMs)} of work`;
+  const steps = `${formatCount(lostSteps)} ${lostSteps === 1 ? "step" : "steps"}`;
+  return `${isEstimated ? "about " : ""}${steps} (${formatDuration(lostMs)})`;
+}
 
 export const lossSummaryInput = z.object({
   run: runName.nullable(),

@@ -76,6 +76,10 @@ export const runBacklog = z.object({
   trainedAt: instant.nullable().default(null),
   /** Of the time since the newest safe step was written (since `startedAt` without one), that in which nothing trained. */
   idleMs: byteCount.default(0),
+  /** Its program says no steps and is at work: it may have come further than `trainedStep`. */
+  isStepUncertain: z.literal(true).optional(),
+  /** How far such a program has come by its pace, where that is further than what is known. */
+  estimatedStep: step.optional(),
   /** Shortest time between two checkpoints that this node's uplink can sustain; null while that is not known. */
   leastIntervalMs: byteCount.nullable().default(null),
 });
@@ -189,6 +193,8 @@ export const nodeEvent = z.discriminatedUnion("type", [
     lastStep: step,
     lostSteps: step,
     lostMs: byteCount,
+    /** Its program says no steps: the last one is reckoned from its pace, or not known at all (`lostSteps` is 0). */
+    isEstimated: z.literal(true).optional(),
   }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;

@@ -360,6 +360,8 @@ export interface LossRow {
   lastStep: number;
   lostSteps: number;
   lostMs: number;
+  /** Its program says no steps: they are reckoned from its pace, or not known (`lostSteps` is 0). */
+  isEstimated: boolean;
   /** Null where no node-hour of the run has a price. */
   cost: Money | null;
 }

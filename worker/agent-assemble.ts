@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { NodeFacts } from "#protocol/hello.ts";
+import type { RunName } from "#protocol/names.ts";
 import type { Narrator } from "./agent-narrator.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { createBenches, type Bench, type Benches } from "./agent-benches.ts";
@@ -15,6 +16,7 @@ import { openStand, type Stand } from "./orders/stand.ts";
 import type { ProbeWishes } from "./probe/wishes.ts";
 import type { LocalDoor } from "./local/serve-local.ts";
 import { openThrottle, type Throttle } from "./limits/throttle.ts";
+import type { Beginning } from "./loss/judge-beginning.ts";
 import { openStepRecords, type StepRecords } from "./loss/step-records.ts";
 import { openTraining, type Training } from "./loss/training.ts";
 import { openCommandMemory, type CommandMemory } from "./link/command-memory.ts";
@@ -78,6 +80,8 @@ export interface Agent {
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
   prepared: Set<string>;
+  /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
+  beginnings: Map<RunName, Beginning>;
   /** When this worker began to watch each run, epoch ms. */
   watchedSince: ReadonlyMap<string, number>;
   /** Runs are put in place before a program goes on: until then nothing in their folders is known to be of the present epoch. */
@@ -96,7 +100,7 @@ export interface Agent {
   signal: AbortSignal;
 }
 
-export interface Beginning {
+export interface AgentParts {
   options: AgentOptions;
   state: string;
   facts: NodeFacts;
@@ -115,7 +119,7 @@ export interface Beginning {
 }
 
 /** Reads what earlier lives left, and removes what belongs to nobody. Nothing moves yet. */
-export async function assemble(beginning: Beginning, signal: AbortSignal): Promise<Agent> {
+export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
   const { options, state, facts, hub, credential, narrator, platform, probeWishes, engines, stopWithin } = beginning;
   const stand = await openStand(state);
   const wallNow = Date.now;
@@ -281,6 +285,7 @@ export async function assemble(beginning: Beginning, signal: AbortSignal): Promi
     epochsBefore,
     prepared: new Set(),
     watchedSince,
+    beginnings: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),

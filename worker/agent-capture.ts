@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { DEFAULT_PACKING } from "#protocol/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
+import { judgeBeginning } from "./loss/judge-beginning.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
 import type { Capture } from "./upload/capture.ts";
@@ -58,13 +59,19 @@ export function capturingOf(
       const known = training.of(run, epoch);
       if (known !== null && step <= known.step) return;
       try {
-        training.note(run, { step, at, epoch });
+        training.see(run, { step, at, epoch });
       } catch (error) {
         // Only losses are told less exactly; the checkpoint itself is what matters.
         narrator.waitingFor(error);
       }
     },
-    onCaptured: (captured) => sayCaptured(agent, captured),
+    onCaptured: (captured) => {
+      sayCaptured(agent, captured);
+      if (captured.role !== undefined || captured.capturedAt < (agent.beginnings.get(watch.run)?.startedAt ?? 0))
+        return;
+      const { step } = captured;
+      judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(narrator.waitingFor);
+    },
     onPassedOver: narrator.passedOver,
     onRefused: narrator.refused,
     onFault: narrator.waitingFor,

@@ -1,6 +1,7 @@
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { damageWords, type DamageReport } from "#protocol/damage.ts";
 import { sentenceOf, toFault, type Fault, type FaultData } from "#protocol/fault.ts";
+import { lostWords } from "#protocol/losses.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
@@ -34,12 +35,21 @@ export interface Narrator {
   leftInPlace(about: { run: string; folder: string; names: readonly string[] }): void;
   /** `--from` was obeyed at an earlier start. */
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
+  /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
+  beganElsewhere(about: { run: string; given: number; from: number | null }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
   failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
   /** `step` null: it starts from the beginning. */
   resuming(about: { run: string; step: number | null; path: string | null }): void;
   /** What an interruption cost. */
-  lost(loss: { run: string; fromStep: number | null; lastStep: number; lostSteps: number; lostMs: number }): void;
+  lost(loss: {
+    run: string;
+    fromStep: number | null;
+    lastStep: number;
+    lostSteps: number;
+    lostMs: number;
+    isEstimated?: boolean | undefined;
+  }): void;
   programEnded(end: { code: number | null; signal: string | null }): void;
   restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
@@ -221,6 +231,11 @@ export function createNarrator(terminal: Terminal): Narrator {
       const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
       terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
     },
+    beganElsewhere: ({ run, given, from }) =>
+      terminal.say(
+        `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
+        { type: "began-elsewhere", run, given, from },
+      ),
     failedAtOnce: ({ run, step, code, ranMs, before }) => {
       const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;
       const way =
@@ -234,15 +249,13 @@ export function createNarrator(terminal: Terminal): Narrator {
         step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
       terminal.say(text, { type: "resuming", run, step, path });
     },
-    lost: ({ run, fromStep, lastStep, lostSteps, lostMs }) => {
-      const again = `${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
-      terminal.say(`${run} had come to step ${formatCount(lastStep)}: ${again}.`, {
+    lost: ({ run, fromStep, lastStep, lostSteps, lostMs, isEstimated = false }) => {
+      const again = `${lostWords({ lostSteps, lostMs, isEstimated })} ${lostSteps === 0 ? "is" : "are"} done again`;
+      const about = isEstimated && lostSteps > 0 ? "about " : "";
+      const facts = { run, fromStep, lastStep, lostSteps, lostMs, isEstimated };
+      terminal.say(`${run} had come to ${about}step ${formatCount(lastStep)}: ${again}.`, {
         type: "work-lost",
-        run,
-        fromStep,
-        lastStep,
-        lostSteps,
-        lostMs,
+        ...facts,
       });
     },
     cannotSustain: ({ run, intervalMs, leastMs }) => {

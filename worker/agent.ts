@@ -7,7 +7,7 @@ import { readAgentOptions } from "./agent-options.ts";
 import { createNarrator } from "./agent-narrator.ts";
 import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
-import { assemble, type Agent, type Beginning } from "./agent-assemble.ts";
+import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "./config.ts";
 import { systemClock } from "./engine/clock.ts";
 import { readFacts } from "./host/facts.ts";
@@ -128,7 +128,7 @@ export interface Life {
 
 async function live(
   command: AgentCommand,
-  beginning: Omit<Beginning, "stopWithin"> & { end(): void },
+  beginning: Omit<AgentParts, "stopWithin"> & { end(): void },
   beside: Beside,
 ): Promise<void> {
   const { options, narrator } = beginning;

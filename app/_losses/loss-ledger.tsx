@@ -126,8 +126,10 @@ function LossLine({ loss, show }: { loss: LossRow; show: "run" | "all of one run
         {loss.byNodeId !== loss.nodeId && ` on ${visibleText(loss.byNodeName ?? "another node")}`}
       </Cell>
       <Cell align="right">
-        {formatCount(loss.lostSteps)}
-        <div className="text-11 text-faint">to {formatCount(loss.lastStep)}</div>
+        {loss.isEstimated && loss.lostSteps === 0 ? "unknown" : formatCount(loss.lostSteps)}
+        <div className="text-11 text-faint">
+          {loss.isEstimated ? "about, " : ""}to {formatCount(loss.lastStep)}
+        </div>
       </Cell>
       <Cell align="right" className="max-sm:pr-4">
         {formatDuration(loss.lostMs)}

@@ -28,11 +28,12 @@ const train = (node: string, ...args: (string | number)[]) => [
   ...args.map(String),
 ];
 
-function write(node: string, path: string, text: string, at = LONG_AGO): void {
+/** Writes a file of long ago. */
+function write(node: string, path: string, text: string): void {
   const place = join(stage.folderOf(node), path);
   mkdirSync(join(place, ".."), { recursive: true });
   writeFileSync(place, text);
-  utimesSync(place, at, at);
+  utimesSync(place, LONG_AGO, LONG_AGO);
 }
 
 async function safeSteps(run: string): Promise<number[]> {

@@ -131,7 +131,11 @@ async function lostWork(
       nodeId: row.nodeId,
       nodeName: hub.live.nodes.get(row.nodeId)?.name ?? null,
       run: row.run,
-      text: `lost ${formatDuration(Number(row.lostMs))} of training of ${row.run} (${row.lostSteps} steps)`,
+      text: `lost ${formatDuration(Number(row.lostMs))} of training of ${row.run}${stepWords(row)}`,
       since: row.at.getTime(),
     }));
 }
+
+/** Nothing where no step is known. */
+const stepWords = ({ lostSteps, isEstimated }: { lostSteps: bigint; isEstimated: boolean }): string =>
+  lostSteps === 0n ? "" : ` (${isEstimated ? "about " : ""}${lostSteps} steps)`;

@@ -29,6 +29,7 @@ export async function listLosses(hub: Hub, input: z.infer<typeof listLossesInput
     lastStep: Number(row.lastStep),
     lostSteps: Number(row.lostSteps),
     lostMs: Number(row.lostMs),
+    isEstimated: row.isEstimated,
     cost: prices.costOf(row.run, Number(row.lostMs)),
   }));
 }

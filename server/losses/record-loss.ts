@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { NodeEvent } from "#protocol/reports.ts";
-import { formatCount, formatDuration } from "#protocol/units.ts";
+import { LEAST_UNCERTAIN_MS, lostWords } from "#protocol/losses.ts";
+import { formatCount } from "#protocol/units.ts";
 import type { EventRow } from "#protocol/views.ts";
 import type { Loss } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -23,12 +24,16 @@ interface Lost {
   fromStep: number | null;
   lastStep: number;
   lostMs: number;
+  isEstimated: boolean;
 }
+
+const againWords = (lost: Parameters<typeof lostWords>[0]): string =>
+  `${lostWords(lost)} ${lost.lostSteps === 0 ? "is" : "are"} done again`;
 
 const placeOf = (step: number | null): string => (step === null ? "its beginning" : `step ${formatCount(step)}`);
 
 async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
-  const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs } = lost;
+  const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs, isEstimated } = lost;
   if ((await tx.loss.count({ where: { id } })) > 0) return null;
   const lostSteps = lastStep - (fromStep ?? 0);
   await tx.loss.create({
@@ -43,11 +48,12 @@ async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): P
       lastStep: BigInt(lastStep),
       lostSteps: BigInt(lostSteps),
       lostMs: BigInt(lostMs),
+      isEstimated,
     },
   });
   hub.counters.losses++;
   hub.counters.lostMs += lostMs;
-  const text = `goes on with ${run} from ${placeOf(fromStep)}: ${formatCount(lostSteps)} steps (${formatDuration(lostMs)}) are done again`;
+  const text = `goes on with ${run} from ${placeOf(fromStep)}: ${againWords({ lostSteps, lostMs, isEstimated })}`;
   return recordEvent(tx, { at, kind: "work-lost", work: "lost", text, node: by, run, step: lastStep });
 }
 
@@ -85,7 +91,7 @@ async function correct(
     data: { fromStep: goesOnAt, lostSteps: BigInt(all.steps), lostMs: BigInt(all.ms) },
   });
   hub.counters.lostMs += lostMs;
-  const again = `${formatCount(all.steps)} steps (${formatDuration(all.ms)}) are done again`;
+  const again = againWords({ lostSteps: all.steps, lostMs: all.ms, isEstimated: row.isEstimated });
   const text = `had to go further back: goes on with ${run} from ${placeOf(fromStep)}, ${again}`;
   return [await recordEvent(tx, { at: hub.now(), kind: "work-lost", work: "lost", text, node, run, step: lastStep })];
 }
@@ -95,8 +101,9 @@ export async function recordInterruption(
   { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
   event: WorkLost,
 ): Promise<EventRow[]> {
-  const { lossId, run, writerEpoch, fromStep, lastStep, lostMs } = event;
-  if (lastStep <= (fromStep ?? 0)) return [];
+  const { lossId, run, writerEpoch, fromStep, lastStep, lostMs, isEstimated = false } = event;
+  const lostSteps = lastStep - (fromStep ?? 0);
+  if (lostSteps < 0 || (lostSteps === 0 && !isEstimated)) return [];
   const takeover = await findTakeover(tx, event, node);
   if (takeover !== null) return correct({ tx, hub, node }, takeover, event);
   const lost = {
@@ -109,6 +116,7 @@ export async function recordInterruption(
     fromStep,
     lastStep,
     lostMs,
+    isEstimated,
   };
   const row = await write(tx, lost, hub);
   return row === null ? [] : [row];
@@ -122,12 +130,16 @@ export async function recordTakeover(
   const { hub, run, epoch, lastNodeId, node, parent } = about;
   const report = hub.live.nodes.get(lastNodeId)?.report?.runs.find((backlog) => backlog.run === run);
   if (report === undefined) return null;
-  const lastStep = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
-  if (lastStep <= (parent?.step ?? 0)) return null;
+  const known = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
+  const lastStep = Math.max(known, report.estimatedStep ?? 0);
+  const lostSteps = lastStep - (parent?.step ?? 0);
+  if (lostSteps < 0 || (lostSteps === 0 && report.isStepUncertain !== true)) return null;
   const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
   const since = parent?.at ?? report.startedAt;
   // Told for the time since the newest safe step only: of an older one it is not known.
   const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
+  const lostMs = Math.max(0, lastAt - since - idleMs);
+  if (lostSteps === 0 && lostMs < LEAST_UNCERTAIN_MS) return null;
   const lost = {
     id: takeoverId(run, epoch),
     at: hub.now(),
@@ -137,7 +149,8 @@ export async function recordTakeover(
     by: node,
     fromStep: parent?.step ?? null,
     lastStep,
-    lostMs: Math.max(0, lastAt - since - idleMs),
+    lostMs,
+    isEstimated: lastStep > known || lostSteps === 0,
   };
   return write(tx, lost, hub);
 }

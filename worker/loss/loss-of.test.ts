@@ -43,3 +43,13 @@ test("told twice it has the same id, and another interruption has another", () =
   expect(lossOf(interruption({ last: { step: 137, at: 1_090_001 } }))?.lossId).not.toBe(id);
   expect(id).toMatch(/^[0-9a-f]{32}$/);
 });
+
+test("of a program that says no steps the time is told where no step is known, and a reckoned step as reckoned", () => {
+  const silent = { step: 120, at: 1_030_000, isExact: false };
+  expect(lossOf(interruption({ last: silent }))).toMatchObject({ lostSteps: 0, lostMs: 30_000, isEstimated: true });
+  // Within the error of when it was last seen at work.
+  expect(lossOf(interruption({ last: { ...silent, at: 1_004_000 } }))).toBeNull();
+  const reckoned = { step: 139, at: 1_030_000, isExact: false, isEstimated: true };
+  expect(lossOf(interruption({ last: reckoned }))).toMatchObject({ lostSteps: 19, isEstimated: true });
+  expect(lossOf(interruption({}))).not.toHaveProperty("isEstimated");
+});

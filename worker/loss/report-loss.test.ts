@@ -20,7 +20,7 @@ async function told(
   const { claim = claimed(), noted = null } = about;
   const events: NodeEventBody[] = [];
   const parts = {
-    training: { of: () => noted, note: () => undefined },
+    training: { reached: () => noted, note: () => undefined },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     ledger: { runStartedAt: async () => 400_000 },
     narrator: { lost: () => undefined },

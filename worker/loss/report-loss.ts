@@ -24,7 +24,7 @@ export async function reportLoss(
   const { training } = agent;
   const { run, claim, from } = about;
   const { epoch } = claim;
-  await tellLoss(agent, { run, epoch, from, last: training.of(run, epoch) ?? beginningOf(claim) });
+  await tellLoss(agent, { run, epoch, from, last: training.reached(run, epoch) ?? beginningOf(claim) });
   const at = Date.now();
   const resumed = resumedAt(at, from, claim.newest?.step ?? -1);
   training.note(run, { step: from?.step ?? 0, at, epoch, resumed });

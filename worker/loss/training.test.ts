@@ -76,7 +76,7 @@ test("a file that is torn is as good as none, and is written anew", () => {
   const training = openTraining(path);
   expect(training.of("a", 1)).toBeNull();
   training.note("a", { step: 3, at: 1, epoch: null });
-  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual({ a: { step: 3, at: 1, epoch: null } });
+  expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ a: { step: 3, at: 1, epoch: null } });
 });
 
 test("what a program wrote counts without a word, in the epoch of what was known, and is taken once", () => {
@@ -122,4 +122,42 @@ test("a word that comes late does not undo what the program wrote, and tells of 
 test("a program whose clock is ahead does not put its step into the future", () => {
   written.set("clock", { id: ID, turn: 1, step: 1, at: 5_000 });
   expect(openTraining(join(folder, "clock.json")).of("clock", 1)?.at).toBe(1_000);
+});
+
+test("a program that says nothing has come as far as its pace carries it from its last checkpoint", () => {
+  const path = join(folder, "pace.json");
+  const training = openTraining(path);
+  training.note("p", { step: 0, at: 100, epoch: 1 });
+  // The first checkpoint comes 1,000 ms after the start: 100 ms for a step.
+  training.see("p", { step: 10, at: 1_100, epoch: 1 });
+  training.see("p", { step: 30, at: 2_100, epoch: 1 });
+  training.goesOn("p", 2_570);
+  const reached = { step: 39, at: 2_570, epoch: 1, isEstimated: true, isExact: false };
+  expect(training.reached("p", 1)).toEqual(reached);
+  expect(training.of("p", 1)?.step).toBe(30);
+  expect(openTraining(path).reached("p", 1)).toEqual(reached);
+  expect(training.reached("p", 2)).toBeNull();
+});
+
+test("the pace of an earlier life counts until the next one has its own", () => {
+  const training = openTraining(join(folder, "pace-kept.json"));
+  training.note("p", { step: 0, at: 0, epoch: 1 });
+  training.see("p", { step: 10, at: 1_000, epoch: 1 });
+  training.note("p", { step: 10, at: 5_000, epoch: 1, resumed: { at: 5_000, fromAt: null } });
+  training.goesOn("p", 5_950);
+  expect(training.reached("p", 1)).toMatchObject({ step: 19, isEstimated: true });
+});
+
+test("what ended in order, or says its steps, came no further than that", () => {
+  const training = openTraining(join(folder, "order.json"));
+  training.note("o", { step: 0, at: 0, epoch: 1 });
+  training.see("o", { step: 10, at: 1_000, epoch: 1 });
+  training.goesOn("o", 9_000);
+  training.end("o");
+  expect(training.reached("o", 1)).toMatchObject({ step: 10, at: 1_000, isEstimated: false, isExact: true });
+  written.set("w", { id: ID, turn: 3, step: 12, at: 900 });
+  training.goesOn("w", 950);
+  expect(training.reached("w", null)).toMatchObject({ step: 12, isExact: true });
+  expect(training.firstSaid("w")).toBe(10);
+  expect(training.firstSaid("o")).toBeNull();
 });

@@ -12,12 +12,23 @@ import type { StepRecords } from "./step-records.ts";
 export interface Training {
   /** Training of the run has come to this step. A lower one than before counts too: it goes on from there. */
   note(run: string, point: TrainedPoint): void;
+  /** A checkpoint of this step was written at that time: what it took per step is the pace of a program that says nothing. */
+  see(run: string, point: TrainedPoint): void;
+  /** The program ended by itself or was asked to: it had come no further than was noted. */
+  end(run: string): void;
   /** The program's word. It may have been long on its way: where the program writes a record, a lower step is old news. */
   hear(run: string, word: TrainedPoint): void;
   /** The program still runs: time passes, and is lost with it. Says nothing of a run of which no step is known. */
   goesOn(run: string, at: number): void;
   /** As noted in this epoch; null when nothing was. */
   of(run: string, epoch: number | null): TrainedPoint | null;
+  /**
+   * How far it has come in this epoch: as the program said; where it says nothing, as far as its pace carries it from its last
+   * checkpoint to when it was last seen at work.
+   */
+  reached(run: string, epoch: number | null): ReachedPoint | null;
+  /** The first step that the program said in this life, by its record; null when it writes none. */
+  firstSaid(run: string): number | null;
   close(): void;
 }
 
@@ -29,6 +40,13 @@ export interface TrainedPoint {
   epoch: number | null;
   /** Of the last start that this worker saw; kept until the next one. */
   resumed?: Resumed | undefined;
+}
+
+export interface ReachedPoint extends TrainedPoint {
+  /** The step is reckoned from the pace. */
+  isEstimated: boolean;
+  /** The program said its steps, or ended in order: it had come to this step and no further. */
+  isExact: boolean;
 }
 
 /** A start of a program, epoch ms. */
@@ -47,6 +65,12 @@ const points = z.record(
     resumed: z.object({ at: z.number(), fromAt: z.number().nullable() }).optional(),
     /** Up to where the program's record was read. */
     taken: z.object({ id: z.string(), turn: z.number() }).optional(),
+    /** When `step` was reached; `at` goes on while the program runs. */
+    stepAt: z.number().optional(),
+    /** Milliseconds for a step, between the last two checkpoints. */
+    paceMs: z.number().positive().optional(),
+    /** `said` by the program, or ended in `order`. */
+    exact: z.enum(["said", "order"]).optional(),
   }),
 );
 type KeptPoint = z.infer<typeof points>[string];
@@ -80,19 +104,29 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       // A full disk must not end what only reads or keeps the time; the next step that is told says so.
     }
   };
-  const note = (run: string, point: TrainedPoint) => {
+  const note = (run: string, point: TrainedPoint, more: Pick<KeptPoint, "paceMs" | "exact"> = {}) => {
     const { step, at, epoch } = point;
     const before = known.get(run);
     const taken = before?.taken;
     const resumed = point.resumed ?? before?.resumed;
+    const paceMs = more.paceMs ?? before?.paceMs;
     known.set(run, {
       step,
       at,
       epoch,
+      stepAt: at,
       ...(taken !== undefined && { taken }),
       ...(resumed !== undefined && { resumed }),
+      ...(paceMs !== undefined && { paceMs }),
+      ...(more.exact !== undefined && { exact: more.exact }),
     });
     write();
+  };
+  const see = (run: string, point: TrainedPoint) => {
+    const before = known.get(run);
+    const tookMs = before === undefined ? 0 : point.at - (before.stepAt ?? before.at);
+    const steps = before === undefined ? 0 : point.step - before.step;
+    note(run, point, tookMs > 0 && steps > 0 ? { paceMs: tookMs / steps } : {});
   };
   /** A record found after a start is of the epoch of what was known then: the program's life began in it. */
   const takeRecord = (run: string): { point: KeptPoint | undefined; isRecorded: boolean } => {
@@ -102,7 +136,8 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     const { id, turn, step } = record;
     if (point?.taken?.id === id && turn <= point.taken.turn) return { point, isRecorded: true };
     const at = Math.min(record.at, wallNow());
-    const fresh = { ...point, step, at, epoch: point?.epoch ?? null, taken: { id, turn } };
+    const epoch = point?.epoch ?? null;
+    const fresh: KeptPoint = { ...point, step, at, stepAt: at, epoch, taken: { id, turn }, exact: "said" };
     known.set(run, fresh);
     writeIfPossible();
     return { point: fresh, isRecorded: true };
@@ -115,10 +150,36 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       return { step, at, epoch: point.epoch, ...(resumed !== undefined && { resumed }) };
     },
     note,
+    see,
+    end: (run) => {
+      const { point } = takeRecord(run);
+      if (point === undefined || point.exact !== undefined) return;
+      point.at = point.stepAt ?? point.at;
+      point.exact = "order";
+      writeIfPossible();
+    },
+    reached: (run, epoch) => {
+      const { point } = takeRecord(run);
+      if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
+      const { step, at, resumed, stepAt = at, paceMs, exact } = point;
+      const more = exact !== undefined || paceMs === undefined ? 0 : Math.floor((at - stepAt) / paceMs);
+      return {
+        step: step + Math.max(0, more),
+        at,
+        epoch: point.epoch,
+        isEstimated: more > 0,
+        isExact: exact !== undefined,
+        ...(resumed !== undefined && { resumed }),
+      };
+    },
+    firstSaid: (run) => {
+      const record = records.read(run);
+      return record === null ? null : Math.max(0, record.step - record.turn + 1);
+    },
     hear: (run, word) => {
       const { point, isRecorded } = takeRecord(run);
       if (point === undefined || !isRecorded || word.step > point.step) {
-        note(run, word);
+        note(run, word, { exact: "said" });
       } else if (point.epoch !== word.epoch) {
         // It still speaks: what it wrote is of the present epoch.
         point.epoch = word.epoch;

@@ -82,7 +82,8 @@ export async function listAllAside(folders: Iterable<string>): Promise<LocalAsid
   const all: LocalAside[] = [];
   for (const folder of folders) {
     const found = await listAside(folder).catch(() => []);
-    all.push(...found.map(({ fingerprint: _, ...aside }) => aside));
+    for (const { path, name, sizeBytes, files, writtenAt } of found)
+      all.push({ path, name, sizeBytes, files, writtenAt });
   }
   return all.slice(0, MOST_LISTED);
 }

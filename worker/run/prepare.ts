@@ -13,7 +13,7 @@ import { lookAt } from "../upload/look.ts";
 import type { Watch } from "../upload/watch.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
-import { chooseResume, type Resume } from "./choose-resume.ts";
+import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
 
@@ -82,6 +82,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     // What was lost is history; that it cannot be written down (a full disk) keeps nobody from training.
     await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
     renewRecord(agent, run);
+    noteBeginning(agent, { run, epoch: claim.epoch, point, local });
     narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
     return point === null ? null : { run, path: point.path, step: point.step };
   }
@@ -120,6 +121,24 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
     // The watcher tries again, and says what is in the way.
     narrator.waitingFor(toFault(error, { op: "capture", subject: path }));
   }
+}
+
+/** What the program says or writes first shows whether it goes on from `point`. From the beginning there is nothing to compare. */
+function noteBeginning(
+  { beginnings }: Agent,
+  about: {
+    run: RunName;
+    epoch: number;
+    point: { step: number; at: number } | null;
+    local: readonly LocalCheckpoint[];
+  },
+): void {
+  const { run, epoch, point, local } = about;
+  beginnings.delete(run);
+  if (point === null) return;
+  const { step, at } = point;
+  const kept = local.filter((one) => one.state !== "torn").map((one) => ({ step: one.step, at: one.writtenAt }));
+  beginnings.set(run, { epoch, given: { step, at }, local: kept, startedAt: Date.now() });
 }
 
 /** What this program writes is not mixed with what one of an earlier start wrote, or still writes. */

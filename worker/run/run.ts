@@ -3,6 +3,7 @@ import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { systemClock } from "../engine/clock.ts";
+import { judgeWords } from "../loss/judge-beginning.ts";
 import { usage } from "../verbs/verb.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
@@ -71,11 +72,15 @@ export async function runProgram(command: RunCommand): Promise<number> {
   return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
 }
 
-const ALIVE_EVERY_MS = 5_000;
+/** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
+const ALIVE_EVERY_MS = 500;
 
 /** Time that passes while the program runs is lost with it. */
-function saysItGoesOn({ options, training }: Agent): void {
+function saysItGoesOn(agent: Agent): void {
+  const { options, training, narrator } = agent;
   for (const { run } of options.watches) training.goesOn(run, Date.now());
+  // That it could not be written down (a full disk) keeps nobody from training.
+  judgeWords(agent).catch(narrator.waitingFor);
 }
 
 /** Null when there was no time to start it, or it goes on when the time is over. */
@@ -99,6 +104,8 @@ async function keepRunning(
     const end = await Promise.race([ended, outOfTime]).finally(() => clearInterval(clock));
     if (end === null) return null;
     saysItGoesOn(agent);
+    // What ended by itself, or was asked to, came no further than it said or wrote.
+    if (end.code === 0 || life.stopping.aborted) for (const { run } of agent.options.watches) agent.training.end(run);
     const ranMs = performance.now() - startedAt;
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
     if (end.code !== 0 && !life.stopping.aborted)

@@ -36,6 +36,7 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
       run.seen,
     );
   const trained = training.of(run.name, run.claim?.epoch ?? null);
+  const reached = training.reached(run.name, run.claim?.epoch ?? null);
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
   const startedAt = await ledger.runStartedAt(run.name);
   const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
@@ -59,6 +60,8 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     intervalMs: ledger.intervalMs(run.name),
     trainedStep: trained?.step ?? null,
     trainedAt: trained === null ? null : Math.round(trained.at),
+    ...(reached?.isExact === false && { isStepUncertain: true }),
+    ...(reached?.isEstimated === true && { estimatedStep: reached.step }),
     idleMs: idleMsSince(safe?.at ?? startedAt, trained?.resumed),
     // Before one is safe: of the size of the one that waits.
     leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? waiting.at(-1)?.sizeBytes ?? 0, uplink.bytesPerSecond()),

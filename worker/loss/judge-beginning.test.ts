@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import type { NodeEventBody } from "#protocol/reports.ts";
+import { judgeBeginning, judgeWords, type Beginning } from "./judge-beginning.ts";
+
+const run = runName.parse("story");
+
+function parts(about: { local?: Beginning["local"]; firstSaid?: number | null } = {}) {
+  const { local = [{ step: 60, at: 600_000 }], firstSaid = null } = about;
+  const events: NodeEventBody[] = [];
+  const said: unknown[] = [];
+  const given = { step: 60, at: 600_000 };
+  const beginnings = new Map([[run, { epoch: 2, given, local, startedAt: 700_000 }]]);
+  const fake = {
+    beginnings,
+    training: { firstSaid: () => firstSaid },
+    ledger: { runStartedAt: async () => 100_000 },
+    outbox: { add: async (event: NodeEventBody) => void events.push(event) },
+    narrator: { lost: () => undefined, beganElsewhere: (about: unknown) => void said.push(about) },
+  };
+  return { events, said, parts: fake as unknown as Parameters<typeof judgeBeginning>[0] };
+}
+
+test("a program that writes a checkpoint below the one it was given began before it: what lies between is lost, once", async () => {
+  const { events, said, parts: given } = parts();
+  await judgeBeginning(given, run, { step: 10, by: "checkpoint" });
+  await judgeBeginning(given, run, { step: 20, by: "checkpoint" });
+  expect(events).toEqual([
+    expect.objectContaining({ type: "work-lost", fromStep: null, lastStep: 60, lostSteps: 60, lostMs: 500_000 }),
+  ]);
+  expect(said).toEqual([{ run, given: 60, from: null }]);
+});
+
+test("what lay on its disk below that may be what it went on from", async () => {
+  const local = [20, 40, 60].map((step) => ({ step, at: step * 10_000 }));
+  const { events, parts: given } = parts({ local });
+  await judgeBeginning(given, run, { step: 45, by: "checkpoint" });
+  expect(events).toEqual([expect.objectContaining({ fromStep: 40, lostSteps: 20, lostMs: 200_000 })]);
+});
+
+test.each([
+  ["the next checkpoint is a later one", { step: 70, by: "checkpoint" } as const],
+  ["the first word is the step it was given", { step: 60, by: "word" } as const],
+  ["the first word is the next step", { step: 61, by: "word" } as const],
+])("one that goes on lost nothing: %s", async (_, shown) => {
+  const { events, said, parts: given } = parts();
+  await judgeBeginning(given, run, shown);
+  // What comes later in this life is no beginning.
+  await judgeBeginning(given, run, { step: 5, by: "checkpoint" });
+  expect([...events, ...said]).toEqual([]);
+});
+
+test("the record of a program is its first word", async () => {
+  const { events, parts: given } = parts({ firstSaid: 1 });
+  await judgeWords(given);
+  expect(events).toEqual([expect.objectContaining({ lostSteps: 60 })]);
+  const silent = parts({ firstSaid: null });
+  await judgeWords(silent.parts);
+  expect(silent.events).toEqual([]);
+});
