@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { rm, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { BenchCase } from "#protocol/bench/plan-cases.ts";
 import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
 import { ENGINES } from "#protocol/bench/engines.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { DRIVERS } from "../drivers/drivers.ts";
 import type { Errand, Present } from "../drivers/driver.ts";
 import { runErrand } from "../drivers/run-errand.ts";
@@ -69,7 +70,7 @@ export async function runCase(stage: CaseStage, one: BenchCase & { found: Presen
     };
   } finally {
     if (direction === "up") await store.remove({ key, signal });
-    else await rm(target, { force: true });
+    else await removeOwned("scratch", target);
   }
 }
 

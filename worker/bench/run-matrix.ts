@@ -1,8 +1,9 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { EngineName } from "#protocol/bench/engines.ts";
 import type { BenchCase } from "#protocol/bench/plan-cases.ts";
 import type { BenchCaseEnd } from "#protocol/bench/turn.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { throwIfAborted } from "../engine/clock.ts";
 import type { Present } from "../drivers/driver.ts";
@@ -63,6 +64,6 @@ export async function runMatrix(store: StoreSide, job: MatrixJob): Promise<Bench
     }
     return ends;
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    await removeOwned("scratch", scratch);
   }
 }

@@ -1,9 +1,10 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeStore } from "#protocol/hello.ts";
 import type { MovingCommand } from "#protocol/commands.ts";
 import { damageReport, damageWords, type DamageReport } from "#protocol/damage.ts";
 import { Fault, type FaultData } from "#protocol/fault.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Bench } from "../agent-benches.ts";
 import { clearCopy } from "../homes/copy-objects.ts";
 import type { Clock } from "../engine/clock.ts";
@@ -68,7 +69,7 @@ export function createChecker(parts: CheckerParts): Checker {
   const checks = () => memory.checks().filter(isCheck);
   const tell = async (item: CheckTaken, how: Pick<End, "tally" | "damage">) => {
     await tellEnd(parts, item, how);
-    await rm(foundOf(parts, item.command), { force: true });
+    await removeOwned("state-file", foundOf(parts, item.command));
   };
   const turns = createTurns<CheckTaken>({
     memory,
@@ -159,7 +160,7 @@ async function doCheck(
       turn.damage ??= report;
     },
   });
-  await rm(scratchOf(parts, command), { recursive: true, force: true });
+  await removeOwned("scratch", scratchOf(parts, command));
   return null;
 }
 
@@ -173,7 +174,7 @@ async function clear(parts: CheckerParts, command: CheckCommand): Promise<void> 
   const journals = join(parts.state, "verifies");
   if (command.kind === "copy") return clearCopy(copyPlaces(parts, command));
   if (command.kind === "verify")
-    return rm(verifyJournalOf({ journals, transferId: command.transferId }), { force: true });
+    return removeOwned("journal", verifyJournalOf({ journals, transferId: command.transferId }));
   await clearRestore({ command: drilledAs(parts, command), journals, replaced: {} });
-  await rm(scratchOf(parts, command), { recursive: true, force: true });
+  await removeOwned("scratch", scratchOf(parts, command));
 }

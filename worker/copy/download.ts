@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
-import { mkdir, rename, stat } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { dirname, sep } from "node:path";
 import { toFault, type Fault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { ObjectSum } from "#storage/crc32.ts";
+import { renameOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { EarlyRanges } from "../engine/early-ranges.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -284,7 +285,7 @@ async function downloadOne(
     watch,
   });
   try {
-    await rename(temporary, path);
+    await renameOwned("download-part", temporary, path);
     await folders.sync(folder);
   } catch (error) {
     throw diskFault(error, { op: "rename", subject: path, otherwise: "WRITE_FAILED" });

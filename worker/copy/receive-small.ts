@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
+import { renameOwnedNow } from "../disk/change-disk.ts";
 import {
   closeFile,
   diskSense,
@@ -92,7 +93,7 @@ function landNow({ temporary, path }: SmallFile, bytes: Buffer): void {
   } finally {
     closeSync(fd);
   }
-  renameSync(temporary, path);
+  renameOwnedNow("download-part", temporary, path);
   diskSense.took(performance.now() - startedAt);
 }
 

@@ -1,9 +1,10 @@
 import { createHash, hash } from "node:crypto";
 import { closeSync, openSync, readSync } from "node:fs";
-import { open, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { Fault } from "#protocol/fault.ts";
 import { combineCrc32 } from "#storage/combine-crc32.ts";
 import { compositeCrc32 } from "#storage/crc32.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { checksumSlice } from "../engine/read-part.ts";
@@ -220,7 +221,7 @@ async function readAgain(engine: Engine, job: Verified, first: string[]): Promis
     if (suspects.length === 0) break;
   }
   await Promise.all(target.pieces.map((piece) => memory.forget(target.path, piece)));
-  await rm(target.path, { force: true });
+  await removeOwned("download-part", target.path);
   throw mismatch(job);
 }
 

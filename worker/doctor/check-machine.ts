@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, rm } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { toFault } from "#protocol/fault.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { readHolder } from "../host/lock.ts";
 import { stateFolder } from "../host/state-folder.ts";
@@ -51,7 +52,7 @@ async function writeOnce(folder: string): Promise<void> {
   } catch (error) {
     throw diskFault(error, { op: "doctor", subject: folder, otherwise: "FOLDER_UNWRITABLE" });
   } finally {
-    await rm(path, { force: true });
+    await removeOwned("nameless-file", path);
   }
 }
 

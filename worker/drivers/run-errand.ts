@@ -1,5 +1,6 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { toFault, type Fault } from "#protocol/fault.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { errandAnswer } from "./asked-errand.ts";
 import { READY, type Driver, type Errand, type Present } from "./driver.ts";
 import { lastLine } from "./last-line.ts";
@@ -24,7 +25,7 @@ export async function runErrand(
   limits: { timeMs: number; memoryBytes: number; signal: AbortSignal },
 ): Promise<Moved> {
   const { found, errand } = about;
-  await rm(errand.scratch, { recursive: true, force: true });
+  await removeOwned("scratch", errand.scratch);
   await mkdir(errand.scratch, { recursive: true, mode: 0o700 });
   try {
     const command = await driver.command(errand, found);
@@ -39,7 +40,7 @@ export async function runErrand(
   } catch (error) {
     return { fault: toFault(error, { op: "bench" }), tookMs: 0, loadMs: null, peakBytes: null, log: "" };
   } finally {
-    await rm(errand.scratch, { recursive: true, force: true });
+    await removeOwned("scratch", errand.scratch);
   }
 }
 

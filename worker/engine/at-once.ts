@@ -7,13 +7,12 @@ import {
   fstatSync,
   open,
   openSync,
-  rename,
-  renameSync,
   utimes,
   utimesSync,
   type BigIntStats,
 } from "node:fs";
 import { promisify } from "node:util";
+import { renameOwned, renameOwnedNow } from "../disk/change-disk.ts";
 
 /**
  * Short calls to the disk. Handing one to another thread and back costs ten times the CPU of the call itself while it is
@@ -73,7 +72,7 @@ export const diskSense: DiskSense = {
 };
 
 const [openLater, closeLater, statLater] = [promisify(open), promisify(close), promisify(fstat)];
-const [renameLater, setDateLater] = [promisify(rename), promisify(utimes)];
+const setDateLater = promisify(utimes);
 
 /** What follows fails with the errors of the system, as they come. Returns a descriptor. */
 export const openFile = async (path: string, flags: number): Promise<number> =>
@@ -95,10 +94,11 @@ export const statFile = async (fd: number): Promise<BigIntStats> =>
     () => statLater(fd, { bigint: true }),
   );
 
+/** Gives a finished download its name. */
 export const renameFile = async (from: string, to: string): Promise<void> =>
   atOnce(
-    () => renameSync(from, to),
-    () => renameLater(from, to),
+    () => renameOwnedNow("download-part", from, to),
+    () => renameOwned("download-part", from, to),
   );
 
 /**

@@ -1,8 +1,9 @@
-import { mkdir, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { mkdir, open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
 import { toFault } from "#protocol/fault.ts";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { diskFault } from "./disk-fault.ts";
 import { lineOf, readLines, readRecord, type OnRecord } from "./journal-lines.ts";
 
@@ -116,7 +117,7 @@ async function start<T>(
     const fresh = `${path}.new`;
     const lines = Buffer.from(kept.map(lineOf).join(""));
     if (!(await writeFresh(fresh, lines))) return;
-    await rename(fresh, path);
+    await renameOwned("journal", fresh, path);
     const old = handle;
     handle = await open(path, "a+", 0o600);
     await syncFolder(dirname(path));
@@ -155,7 +156,7 @@ async function writeFresh(path: string, lines: Buffer): Promise<boolean> {
     await target.datasync();
     return true;
   } catch {
-    await rm(path, { force: true }).catch(() => undefined);
+    await removeOwned("journal", path).catch(() => undefined);
     return false;
   } finally {
     await target?.close();

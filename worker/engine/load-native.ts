@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getRawAsset, isSea } from "node:sea";
+import { removeOwnedNow } from "../disk/change-disk.ts";
 
 /** A module that is machine code: the executable carries it under this name; in a checkout it is a package. */
 export interface NativeModule {
@@ -45,6 +46,6 @@ function loadFrom(folder: string, { asset, bytes }: { asset: string; bytes: Uint
     return holder.exports;
   } finally {
     // What is loaded stays, without a name.
-    rmSync(own, { recursive: true });
+    removeOwnedNow("scratch", own);
   }
 }

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { open, rm, type FileHandle } from "node:fs/promises";
+import { open, type FileHandle } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "./disk-fault.ts";
 import type { Engine } from "./engine.ts";
 import { openJournal } from "./journal.ts";
@@ -176,7 +177,7 @@ export async function openReceiveJournal(journalPath: string): Promise<ReceiveMe
     close: journal.close,
     remove: async () => {
       await journal.close();
-      await rm(journalPath, { force: true });
+      await removeOwned("journal", journalPath);
     },
   };
 }

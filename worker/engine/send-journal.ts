@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex, etag } from "#protocol/checkpoint.ts";
 import { storeChecksum, type StoreChecksum } from "#protocol/store-checksum.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { fileIdentity, isSameFile, type FileIdentity } from "./identity.ts";
 import { openJournal } from "./journal.ts";
 import { SentPlaces } from "./sent-places.ts";
@@ -128,7 +128,7 @@ export async function openSendJournal(path: string): Promise<SendJournal> {
     close: journal.close,
     remove: async () => {
       await journal.close();
-      await rm(path, { force: true });
+      await removeOwned("journal", path);
     },
   };
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
 import type { ClaimAnswer, NodeStore } from "#protocol/hello.ts";
 import type { TransferProgress } from "#protocol/reports.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { createBell } from "../engine/bell.ts";
 import type { Engine } from "../engine/engine.ts";
 import { measuredOf } from "../engine/measured-of.ts";
@@ -84,7 +84,7 @@ export function createCopier(parts: CopierParts): Copier {
 
   const drop = async (item: CopyItem) => {
     waits.delete(item.capture.transferId);
-    await rm(journalOf(parts.journals, item.capture), { force: true });
+    await removeOwned("journal", journalOf(parts.journals, item.capture));
     await ledger.drop(item);
   };
 
@@ -216,7 +216,7 @@ export function createCopier(parts: CopierParts): Copier {
       return;
     }
     if (isLost) {
-      await rm(journalOf(parts.journals, item.capture), { force: true });
+      await removeOwned("journal", journalOf(parts.journals, item.capture));
       await ledger.setAttempt(item, newAttempt());
     }
     const renewals = wait.renewals + Number(isLost);

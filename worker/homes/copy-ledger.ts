@@ -1,7 +1,7 @@
-import { rm } from "node:fs/promises";
 import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import { anyEpoch, attemptId, id, step, writerEpoch } from "#protocol/names.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { openJournal } from "../engine/journal.ts";
 import { capture, type Capture } from "../upload/capture.ts";
 
@@ -76,7 +76,7 @@ export async function openCopyLedger(path: string): Promise<CopyLedger> {
     drop: async ({ capture: { transferId, folder } }) => {
       await write({ t: "drop", id: transferId });
       const isNeeded = items.values().some((other) => other.capture.folder === folder);
-      if (!isNeeded) await rm(folder, { recursive: true, force: true });
+      if (!isNeeded) await removeOwned("capture", folder);
     },
     close: journal.close,
   };

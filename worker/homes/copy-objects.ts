@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Extent, Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -7,6 +7,7 @@ import { attemptPrefix, dataKey } from "#protocol/keys.ts";
 import { filePath, type AttemptId } from "#protocol/names.ts";
 import { PACK_FOLDER, storedBytes } from "#protocol/packing.ts";
 import { planParts, type PartPlan } from "#storage/plan.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import { readIdentity } from "../engine/identity.ts";
@@ -91,8 +92,8 @@ export async function copyObjects(engines: { from: Engine; to: Engine }, job: Co
 
 /** Removes what a copy that will not go on has left. */
 export async function clearCopy(job: Pick<CopyJob, "scratch" | "journal">): Promise<void> {
-  await rm(job.scratch, { recursive: true, force: true });
-  await rm(job.journal, { force: true });
+  await removeOwned("scratch", job.scratch);
+  await removeOwned("journal", job.journal);
 }
 
 /** The key without what is of its home and attempt. */
@@ -174,7 +175,7 @@ async function copyOne(
     },
     watch: { signal, patience, onMoved: tally.moved, onPart, onRetry: tally.retried },
   });
-  await rm(path, { force: true });
+  await removeOwned("scratch", path);
   return extents[0]?.etag ?? "";
 }
 

@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
-import { lstat, lutimes, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
+import { lstat, lutimes, readFile, readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Fault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -79,7 +80,7 @@ function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }):
   timer.unref();
   return async () => {
     clearInterval(timer);
-    if (await isMine()) await rm(path, { force: true });
+    if (await isMine()) await removeOwned("lock", path);
   };
 }
 
@@ -106,7 +107,7 @@ const ageOf = async (path: string): Promise<number> => Date.now() - ((await touc
 async function removeDead(path: string, holder: string): Promise<void> {
   const away = `${path}.${randomBytes(6).toString("hex")}.dead`;
   try {
-    await rename(path, away);
+    await renameOwned("lock", path, away);
     const taken = await readLock(away);
     if (taken !== null && taken !== holder) await symlink(taken, path);
   } catch (error) {
@@ -114,7 +115,7 @@ async function removeDead(path: string, holder: string): Promise<void> {
       throw diskFault(error, { op: "start", subject: path, otherwise: "FOLDER_UNWRITABLE" });
     }
   } finally {
-    await rm(away, { force: true });
+    await removeOwned("lock", away);
   }
 }
 

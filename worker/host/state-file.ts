@@ -1,6 +1,7 @@
-import { open, readFile, rename } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type * as z from "zod";
+import { renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
 
@@ -15,7 +16,7 @@ export async function writeStateFile(path: string, value: unknown): Promise<void
     } finally {
       await handle.close();
     }
-    await rename(fresh, path);
+    await renameOwned("state-file", fresh, path);
     await syncFolder(dirname(path));
   } catch (error) {
     throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });

@@ -1,5 +1,6 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import * as z from "zod";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 
 /**
  * A small file of things found out, so that the next run begins with them. Only a convenience: a file that is missing,
@@ -50,9 +51,9 @@ export async function openKeptEntries<T>(path: string, options: KeptOptions<T>):
     try {
       const content = { version: 1, entries: Object.fromEntries(known) };
       await writeFile(mine, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
-      await rename(mine, path);
+      await renameOwned("state-file", mine, path);
     } catch {
-      await rm(mine, { force: true }).catch(() => undefined);
+      await removeOwned("state-file", mine).catch(() => undefined);
     }
   };
   return {

@@ -1,6 +1,6 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import { parseTimetable, type Timetable } from "./schedule.ts";
@@ -48,7 +48,7 @@ export async function writeSetLimits(state: string, wanted: SetLimits | PassingL
     await writeStateFile(limitsFile(state), wanted);
     return;
   }
-  await rm(limitsFile(state), { force: true }).catch((error: unknown) => {
+  await removeOwned("state-file", limitsFile(state)).catch((error: unknown) => {
     throw diskFault(error, { op: "write", subject: limitsFile(state), otherwise: "WRITE_FAILED" });
   });
 }

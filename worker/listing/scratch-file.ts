@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
+import { removeOwnedNow, unlinkOwnedNow } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 
 /**
@@ -86,12 +87,12 @@ function openNameless(folders: readonly string[]): number {
 function openOne(path: string): number {
   const fd = openSync(path, "wx+", 0o600);
   try {
-    rmSync(path);
+    unlinkOwnedNow("nameless-file", path);
     return fd;
   } catch (error) {
     // Where an open file cannot lose its name it is no place for this.
     closeSync(fd);
-    rmSync(path, { force: true });
+    removeOwnedNow("nameless-file", path);
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmod, rm, writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 
 /**
  * The door for programs on this machine: a unix socket in the state folder, which the file system guards, and, when a port
@@ -56,13 +57,13 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     tokenFile: null,
     close: async () => {
       await Promise.all(servers.map(close));
-      if (door.socket !== null) await rm(door.socket, { force: true });
+      if (door.socket !== null) await removeOwned("state-file", door.socket);
     },
   };
   const socket = socketOf(state);
   if (Buffer.byteLength(socket) <= MOST_SOCKET_PATH_BYTES) {
     // The lock of the folder is ours: whoever listened here is dead.
-    await rm(socket, { force: true });
+    await removeOwned("state-file", socket);
     servers.push(await listen(parts, { path: socket, token: null }));
     await chmod(socket, 0o600);
     door.socket = socket;

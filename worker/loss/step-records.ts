@@ -1,6 +1,7 @@
-import { closeSync, constants, mkdirSync, openSync, readSync, renameSync, writeSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { RunName } from "#protocol/names.ts";
+import { renameOwnedNow } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { newStepRecord, parseStepRecord, readHeader, STEP_RECORD_BYTES, type StepRecord } from "./parse-step-record.ts";
 
@@ -31,7 +32,7 @@ export function openStepRecords(folder: string): StepRecords {
       } finally {
         closeSync(fd);
       }
-      renameSync(fresh, path);
+      renameOwnedNow("state-file", fresh, path);
       return path;
     } catch (error) {
       throw diskFault(error, { op: "step", subject: path, otherwise: "WRITE_FAILED" });

@@ -1,5 +1,6 @@
-import { lstat, open, readdir, rename, rm } from "node:fs/promises";
+import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { setFileDate } from "../engine/at-once.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
@@ -43,9 +44,9 @@ export async function putInPlace(places: Places, replaced: Replaced): Promise<vo
     await syncTree(staging);
     const hadOld = await moveAway(places, replaced);
     try {
-      await rename(staging, target);
+      await renameOwned("restore-part", staging, target);
     } catch (error) {
-      if (hadOld) await rename(aside, target);
+      if (hadOld) await renameOwned("replaced", aside, target);
       throw error;
     }
     await syncFolder(parent);
@@ -60,14 +61,14 @@ export async function mendPlaces(places: Places, replaced: Replaced): Promise<vo
   const { target, aside } = places;
   if (!(await exists(aside))) return;
   if (await exists(target)) await settleOld(places, replaced);
-  else await rename(aside, target);
+  else await renameOwned("replaced", aside, target);
 }
 
 /** Removes what a cancelled or failed restore left. The target is not touched. */
 export async function clearPlaces(places: Places, replaced: Replaced): Promise<void> {
   await mendPlaces(places, replaced);
-  await rm(places.staging, { recursive: true, force: true });
-  await rm(places.parts, { recursive: true, force: true });
+  await removeOwned("restore-part", places.staging);
+  await removeOwned("restore-part", places.parts);
 }
 
 /** Removes what was replaced when that loses nothing, and keeps it under another name otherwise. */
@@ -76,7 +77,7 @@ async function settleOld({ target, aside }: Places, { isStored, onKept }: Replac
   // What cannot be looked at is not known to be stored.
   const look = kind === "file" ? null : await lookAt({ path: aside, kind }).catch(() => null);
   if (look !== null && isStored?.(target, look.fingerprint) === true) {
-    await rm(aside, { recursive: true, force: true });
+    await removeOwned("replaced", aside);
     return;
   }
   const place = await keepAs(aside, target);
@@ -91,7 +92,7 @@ export async function setDate(path: string, mtimeMs: number): Promise<void> {
 async function moveAway({ target, aside, ...rest }: Places, replaced: Replaced): Promise<boolean> {
   if (!(await exists(target))) return false;
   if (await exists(aside)) await settleOld({ target, aside, ...rest }, replaced);
-  await rename(target, aside);
+  await renameOwned("replaced", target, aside);
   return true;
 }
 

@@ -1,10 +1,11 @@
 import { constants } from "node:fs";
-import { mkdir, open, rm } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import { Fault } from "#protocol/fault.ts";
 import { crc32Hex } from "#storage/crc32.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -109,7 +110,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
       indexes.map(({ place }) => place),
     );
     if (signal.aborted) throw new Fault("CANCELLED");
-    await rm(places.parts, { recursive: true, force: true });
+    await removeOwned("restore-part", places.parts);
     await job.beforePlaced(staging, target);
     await putInPlace(places, job.replaced);
   } catch (error) {
@@ -173,7 +174,7 @@ async function landShard(engine: Engine, landing: Landing, at: Landed): Promise<
     );
     await memory.done(place, made, await writeCut(plan, { parts, place, signal }));
   }
-  await rm(parts, { force: true });
+  await removeOwned("restore-part", parts);
   await setDate(place, plan.file.mtimeMs);
   tally.fileDone();
 }

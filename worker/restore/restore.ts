@@ -1,4 +1,4 @@
-import { access, constants, mkdir, rm } from "node:fs/promises";
+import { access, constants, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
@@ -6,6 +6,7 @@ import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile } from "../engine/for-each.ts";
@@ -160,7 +161,7 @@ async function bothEnd(...works: Promise<void>[]): Promise<void> {
 /** Removes staging folder and journal of a restore that will not go on. */
 export async function clearRestore(job: Pick<RestoreJob, "journals" | "command" | "replaced">): Promise<void> {
   await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId), job.replaced);
-  await rm(journalOf(job), { force: true });
+  await removeOwned("journal", journalOf(job));
 }
 
 async function prepareFolder(target: string): Promise<void> {

@@ -1,6 +1,7 @@
-import { access, readdir, rename, rm } from "node:fs/promises";
+import { access, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { LocalAside } from "#protocol/local.ts";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { lookAt } from "../upload/look.ts";
 
@@ -36,7 +37,7 @@ export const keepAs = (path: string, target: string): Promise<string> =>
 /** Returns the path that was free. */
 async function moveTo(path: string, wished: string): Promise<string> {
   const place = await freePlace(wished);
-  await rename(path, place);
+  await renameOwned("set-aside", path, place);
   return place;
 }
 
@@ -100,7 +101,7 @@ export async function removeStoredAside(
   for (const { path, name, files, fingerprint } of await listAside(folder)) {
     if (files === 0 || fingerprint === null || !isStored(join(folder, name), fingerprint)) continue;
     try {
-      await rm(path, { recursive: true, force: true });
+      await removeOwned("set-aside", path);
     } catch (error) {
       throw diskFault(error, { op: "run", subject: path, otherwise: "WRITE_FAILED" });
     }

@@ -1,5 +1,6 @@
-import { closeSync, constants, futimesSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { open, unlink } from "node:fs/promises";
+import { closeSync, constants, futimesSync, openSync, writeSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { unlinkOwned, unlinkOwnedNow } from "../disk/change-disk.ts";
 import { askDisk, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 
@@ -45,7 +46,7 @@ function openAnew(place: string): number {
     return openSync(place, FLAGS, MODE);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
-    unlinkSync(place);
+    unlinkOwnedNow("restore-part", place);
     return openSync(place, FLAGS, MODE);
   }
 }
@@ -55,7 +56,7 @@ async function writeLater(file: SmallFile): Promise<void> {
   try {
     const handle = await open(place, FLAGS, MODE).catch(async (error: unknown) => {
       if (codeOf(error) !== "EEXIST") throw error;
-      await unlink(place);
+      await unlinkOwned("restore-part", place);
       return open(place, FLAGS, MODE);
     });
     try {

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint.ts";
@@ -18,6 +18,7 @@ import { crc32Hex as sumOf } from "#storage/crc32.ts";
 import { planParts } from "#storage/plan.ts";
 import { fileKeyOf, newCheckpointKey, wrapCheckpointKey } from "#storage/sealing/checkpoint-key.ts";
 import { sealSegment, sealWhole, segmentAt } from "#storage/sealing/segments.ts";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { assertUnchanged } from "../engine/identity.ts";
 import { readFully } from "../engine/read-part.ts";
@@ -94,7 +95,7 @@ export async function sealAsSaved(about: Omit<Sealing, "sealing">): Promise<Seal
 
 /** Encryption was switched off before it was saved: it is saved, and copied, as it is. */
 export const forgetSeal = (capture: Pick<Capture, "folder">): Promise<void> =>
-  rm(join(capture.folder, "seal.json"), { force: true });
+  removeOwned("state-file", join(capture.folder, "seal.json"));
 
 /** As it was sealed before, or sealed anew under another key. Faults: SOURCE_CHANGED, READ_FAILED, WRITE_FAILED, NO_SPACE, CANCELLED. */
 export async function sealCapture(about: Sealing): Promise<Seal> {
@@ -156,7 +157,7 @@ async function writeSeal(
 ): Promise<void> {
   const place = tagsOf(about);
   try {
-    await rm(`${place}.new`, { force: true });
+    await removeOwned("state-file", `${place}.new`);
     const handle = await open(`${place}.new`, "wx", 0o600);
     try {
       await handle.writeFile(tags);
@@ -164,7 +165,7 @@ async function writeSeal(
     } finally {
       await handle.close();
     }
-    await rename(`${place}.new`, place);
+    await renameOwned("state-file", `${place}.new`, place);
   } catch (error) {
     throw diskFault(error, { op: "seal", subject: place, otherwise: "WRITE_FAILED" });
   }

@@ -1,7 +1,7 @@
-import { rm } from "node:fs/promises";
 import { isEnded } from "#protocol/transfer.ts";
 import { type Fault, isFault } from "#protocol/fault.ts";
 import type { FaultCode } from "#protocol/fault-table.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Outbox } from "../link/outbox.ts";
 import type { Capture } from "./capture.ts";
@@ -85,7 +85,7 @@ async function clear(parts: EndParts, item: Capture): Promise<void> {
     await remove(old);
     await ledger.drop(old.id);
   }
-  if ((await parts.keepForCopies?.(item)) === true) await rm(journalOf(journals, item), { force: true });
+  if ((await parts.keepForCopies?.(item)) === true) await removeOwned("journal", journalOf(journals, item));
   else await remove(item);
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, open, rm } from "node:fs/promises";
+import { mkdir, open } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
@@ -8,6 +8,7 @@ import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { sumSlice } from "../engine/read-part.ts";
@@ -108,7 +109,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       fault: null,
     };
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await removeOwned("capture", folder);
     throw diskFault(error, { op: "capture", subject: candidate.path, otherwise: "WRITE_FAILED" });
   }
 }

@@ -1,5 +1,6 @@
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -12,6 +13,6 @@ export async function sweepCaptures(
   const owned = new Set([...ledger.all(), ...copies].map(({ folder }) => folder));
   for (const name of await readdir(captures).catch(() => [])) {
     const folder = join(captures, name);
-    if (!owned.has(folder)) await rm(folder, { recursive: true, force: true });
+    if (!owned.has(folder)) await removeOwned("capture", folder);
   }
 }

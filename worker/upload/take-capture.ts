@@ -1,7 +1,7 @@
-import { rm } from "node:fs/promises";
 import type { RunName } from "#protocol/names.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";
 import type { Candidate } from "./find.ts";
@@ -57,7 +57,7 @@ export async function takeCapture(
         await ledger.add(capture, look.fingerprint);
       } catch (error) {
         // Most likely the disk is full: its copy must not fill it further.
-        await rm(capture.folder, { recursive: true, force: true });
+        await removeOwned("capture", capture.folder);
         throw error;
       }
       return capture;

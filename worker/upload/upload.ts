@@ -1,4 +1,3 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import { Fault } from "#protocol/fault.ts";
@@ -10,6 +9,7 @@ import type { Operation } from "#protocol/operations.ts";
 import { plainBytesOf } from "#protocol/sealing.ts";
 import { hiddenPathOf, sealInside } from "#storage/sealing/checkpoint-key.ts";
 import { boundOf } from "#storage/sealing/open-manifest.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import type { Engine } from "../engine/engine.ts";
 import { forEachFile, MOST_LANES } from "../engine/for-each.ts";
 import { createPatience, type Patience } from "../engine/retry.ts";
@@ -290,6 +290,6 @@ export async function clearUpload(
     }
     await journal.close();
   }
-  await rm(path, { force: true });
-  await rm(about.capture.folder, { recursive: true, force: true });
+  await removeOwned("journal", path);
+  await removeOwned("capture", about.capture.folder);
 }

@@ -1,8 +1,8 @@
-import { rm } from "node:fs/promises";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import type { Manifest } from "#protocol/checkpoint.ts";
 import type { NodeStore } from "#protocol/hello.ts";
 import { isEnded, mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
+import { removeOwned } from "../disk/change-disk.ts";
 import { createBell } from "../engine/bell.ts";
 import { jitter } from "../engine/breaker.ts";
 import type { Engine } from "../engine/engine.ts";
@@ -180,7 +180,7 @@ export function createUploader(given: UploaderParts): Uploader {
       await ledger.update(item.id, { announced: false });
       return true;
     }
-    await rm(journalOf(parts.journals, item), { force: true });
+    await removeOwned("journal", journalOf(parts.journals, item));
     await ledger.update(item.id, { attempt: newAttempt(), announced: false });
     return true;
   };
@@ -198,7 +198,7 @@ export function createUploader(given: UploaderParts): Uploader {
 
   const rehome = async (item: Capture, to: string) => {
     await ahead.drop(item.id);
-    await rm(journalOf(parts.journals, item), { force: true });
+    await removeOwned("journal", journalOf(parts.journals, item));
     await ledger.update(item.id, { attempt: newAttempt(), announced: false, home: to });
   };
 

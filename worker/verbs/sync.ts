@@ -1,8 +1,8 @@
-import { rm, rmdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
+import { removeEmptyFolder, unlinkOwned } from "../disk/change-disk.ts";
 import type { Address } from "../copy/address.ts";
 import { diskFault } from "../engine/disk-fault.ts";
 import { mapRows, type Rows } from "../listing/rows.ts";
@@ -206,9 +206,10 @@ async function removeFiles(
     if (about.signal.aborted) throw new Fault("CANCELLED");
     const path = placeBelow(root, relative);
     try {
-      await rm(path);
+      await unlinkOwned("asked", path);
       // A folder that this left empty goes too; one that is not, stays.
-      for (let at = dirname(path); at !== root && at.startsWith(root); at = dirname(at)) await rmdir(at);
+      for (let at = dirname(path); at !== root && at.startsWith(root); at = dirname(at))
+        await removeEmptyFolder("asked", at);
     } catch (error) {
       const fault = diskFault(error, { op: "rm", subject: path, otherwise: "WRITE_FAILED" });
       if (fault.context.detail !== "ENOTEMPTY") failures.push({ name: relative, fault });

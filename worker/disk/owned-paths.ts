@@ -1,0 +1,83 @@
+/**
+ * Which paths this program may remove or rename, as data. A path is known by its name, so that a mistake in a caller cannot
+ * reach what Tidemark did not make; where a name is no proof, the reason says what the caller has to prove first.
+ * docs/durability.md shows this table, and a test compares the two.
+ */
+
+export interface OwnedPaths {
+  /** Which paths, for people. */
+  paths: string;
+  /** Why one of them is removed or renamed. */
+  why: string;
+  /** Whether a path, absolute or relative, is one of them. */
+  fits(path: string): boolean;
+}
+
+const matches =
+  (pattern: RegExp): OwnedPaths["fits"] =>
+  (path) =>
+    pattern.test(path.replaceAll("\\", "/"));
+
+const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+export const OWNED_PATHS = {
+  journal: {
+    paths: "`*.jsonl`, `*.journal`, `journal` and their `.new` in the state folder or a scratch folder",
+    why: "The transfer ended, or the journal is replaced by a shorter one that says the same.",
+    fits: matches(/(\.jsonl|\.journal|(^|\/)journal)(\.new)?$/),
+  },
+  "state-file": {
+    paths:
+      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`; `seal.json`, `seal.tags`",
+    why: "A new version of the file takes its place, or what it says is over.",
+    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.sock)$/),
+  },
+  lock: {
+    paths: "`*.lock` and `*.lock.<random>.dead` in the state folder",
+    why: "The lock is given back, or its process is dead.",
+    fits: matches(/\.lock(\.[0-9a-f]{12}\.dead)?$/),
+  },
+  capture: {
+    paths: "`captures/<uuid>` in the state folder",
+    why: "A copy of a checkpoint that is safe, was overtaken by a newer one, cancelled, or belongs to no entry of the queue.",
+    fits: matches(new RegExp(`(^|/)captures/${UUID}$`)),
+  },
+  scratch: {
+    paths: "`drills/<id>` in the state folder, `tidemark-*` in a folder for temporary files, and what lies in them",
+    why: "Bytes that were fetched or made to be verified, rehearsed, compared, copied or loaded, and are not needed any more.",
+    fits: matches(/(^|\/)(drills\/[A-Za-z0-9-]+|tidemark-[A-Za-z0-9-]+)(\/|$)/),
+  },
+  "nameless-file": {
+    paths: "`.list-<uuid>` and `doctor.<random>` in the state folder or a folder for temporary files",
+    why: "A file that this process made a moment ago: an open list needs no name, a test of writing no file.",
+    fits: matches(new RegExp(`(^|/)(\\.list-${UUID}|doctor\\.[0-9a-f]{12})$`)),
+  },
+  "download-part": {
+    paths: "`.<name>.part-<id>` beside the target of `cp` and `sync`",
+    why: "The bytes are complete and verified and get their name, or they are not those of the object.",
+    fits: matches(/(^|\/)\.[^/]+\.part-[A-Za-z0-9-]+$/),
+  },
+  "restore-part": {
+    paths: "`.<name>.restoring-<id>` and `.<name>.parts-<id>` beside the target of a restore, and what lies in them",
+    why: "The checkpoint is complete and verified and gets its name, or the restore will not go on.",
+    fits: matches(/(^|\/)\.[^/]+\.(restoring|parts)-[A-Za-z0-9-]+(\/|$)/),
+  },
+  replaced: {
+    paths: "the target of a restore, as `.<name>.replaced-<id>`",
+    why: "It makes way for the restored folder, and comes back when that does not arrive. Removed only when the ledger says that exactly this content is in the bucket; kept as `.set-aside-<name>` otherwise.",
+    fits: matches(/(^|\/)\.[^/]+\.replaced-[A-Za-z0-9-]+$/),
+  },
+  "set-aside": {
+    paths: "a checkpoint in a watched folder, as `.set-aside-<name>`",
+    why: "A program must not go on from it, and this run wrote it: it was captured or restored here, or it is in a known format and was written since the run is watched and since its last safe step. Removed only when the ledger says that exactly this content is in the bucket; otherwise by a person.",
+    fits: matches(/(^|\/)\.set-aside-[^/]+$/),
+  },
+  asked: {
+    paths: "files of the destination of `sync --delete`, and folders that this leaves empty",
+    why: "A person asked for it on the command line, and the source was listed completely.",
+    // Names are the person's own. The caller has placed them below the destination.
+    fits: () => true,
+  },
+} as const satisfies Record<string, OwnedPaths>;
+
+export type Owned = keyof typeof OWNED_PATHS;
