@@ -46,7 +46,7 @@ async function received(
   about: { expected?: Expected; key?: string; early?: Promise<Fetched | Fault | null>; taken?: "temporary" } = {},
 ) {
   const folder = join(store.folder, `small-${++serial}`);
-  const [path, temporary] = [join(folder, "file"), join(folder, ".file.part")];
+  const [path, temporary] = [join(folder, "file"), join(folder, ".file.part-00ff")];
   await mkdir(about.taken === undefined ? folder : temporary, { recursive: true });
   const piece: Piece = {
     key: about.key ?? key,

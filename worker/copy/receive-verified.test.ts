@@ -45,7 +45,7 @@ afterEach(() => store.disarm());
 afterAll(() => store.close());
 
 async function fetched(about: { expected: Expected; ask?: Partial<AskObject>; pieces?: readonly number[] }) {
-  const path = join(store.folder, `got-${++serial}`);
+  const path = join(store.folder, `.got-${++serial}.part-00ff`);
   const memory = await openReceiveJournal(`${path}.jsonl`);
   let at = 0;
   const pieces = (about.pieces ?? lengths).map((length): Piece => {
@@ -118,7 +118,7 @@ describe("bytes that come the same twice", () => {
   test("but not as the store's CRC32 says are refused, and nothing is kept", async () => {
     const expected: Expected = { kind: "whole", crc32: "00000000" };
     await expect(fetched({ expected })).rejects.toMatchObject({ code: "CHECKSUM_MISMATCH" });
-    expect(existsSync(join(store.folder, `got-${serial}`))).toBe(false);
+    expect(existsSync(join(store.folder, `.got-${serial}.part-00ff`))).toBe(false);
   });
 
   test("are taken unverified where the ETag is no MD5 after all, which is told", async () => {

@@ -1,4 +1,4 @@
-import { lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -7,9 +7,10 @@ import { writeSmall } from "./write-small.ts";
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tidemark-small-"));
+  folder = join(await mkdtemp(join(tmpdir(), "small-")), ".checkpoint-5.restoring-00ff");
+  await mkdir(folder);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => rm(join(folder, ".."), { recursive: true, force: true }));
 
 const MTIME_MS = 1_700_000_000_000;
 const files = (count: number) =>

@@ -1,6 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { removeOwned } from "../disk/change-disk.ts";
+import { OWNED_PATHS } from "../disk/owned-paths.ts";
 import type { Capture } from "./capture.ts";
 import type { Ledger } from "./ledger.ts";
 
@@ -13,6 +14,7 @@ export async function sweepCaptures(
   const owned = new Set([...ledger.all(), ...copies].map(({ folder }) => folder));
   for (const name of await readdir(captures).catch(() => [])) {
     const folder = join(captures, name);
-    if (!owned.has(folder)) await removeOwned("capture", folder);
+    // Somebody else's folder is none of ours, wherever it lies.
+    if (!owned.has(folder) && OWNED_PATHS.capture.fits(folder)) await removeOwned("capture", folder);
   }
 }
