@@ -35,6 +35,7 @@ import { openLedger, type Ledger } from "./upload/ledger.ts";
 import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
 import { sweepCaptures } from "./upload/sweep.ts";
+import type { ProgressBars } from "./run/progress-bars.ts";
 import { createUplink, type Uplink } from "./upload/uplink.ts";
 import { createUploader } from "./upload/uploader.ts";
 import type { SendingParts, Uploader } from "./upload/uploader-parts.ts";
@@ -88,6 +89,8 @@ export interface Agent {
   preparesRuns: boolean;
   /** What the program beside this worker said last; null without one. */
   logTail: (() => string) | null;
+  /** What its progress bars show; null without a program. */
+  bars: ProgressBars | null;
   stand: Stand;
   platform: { imds: Imds; machineId: string | null };
   probeWishes: ProbeWishes;
@@ -295,6 +298,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     stepRecords,
     local: { door: null },
     logTail: null,
+    bars: null,
     stand,
     platform,
     probeWishes,

@@ -53,11 +53,10 @@ export function capturingOf(
     ...about,
     onSeen: (run, { step, at }) => {
       const { training, runs, prepared, epochsBefore } = agent;
+      if (at >= (agent.beginnings.get(run)?.startedAt ?? 0)) agent.bars?.confirm(step);
       const epoch = runs.get(run)?.claim?.epoch ?? null;
       // What lay there before another node took the run over and gave it back says nothing of this epoch.
       if (epoch === null || (!prepared.has(run) && epochsBefore.get(run) !== epoch)) return;
-      const known = training.of(run, epoch);
-      if (known !== null && step <= known.step) return;
       try {
         training.see(run, { step, at, epoch });
       } catch (error) {

@@ -161,3 +161,29 @@ test("what ended in order, or says its steps, came no further than that", () => 
   expect(training.firstSaid("w")).toBe(10);
   expect(training.firstSaid("o")).toBeNull();
 });
+
+test("a progress bar moves the step on between checkpoints, as an estimate, and the pace still comes from checkpoints", () => {
+  const training = openTraining(join(folder, "bar.json"));
+  training.note("b", { step: 0, at: 0, epoch: 1, resumed: { at: 0, fromAt: null } });
+  training.see("b", { step: 20, at: 10_000, epoch: 1 });
+  training.show("b", { step: 41, at: 12_100, epoch: 1 });
+  // Seen a moment after the bar went on.
+  training.see("b", { step: 40, at: 12_000, epoch: 1 });
+  training.goesOn("b", 12_450);
+  expect(training.reached("b", 1)).toMatchObject({ step: 44, isEstimated: true, isExact: false });
+  training.show("b", { step: 39, at: 12_500, epoch: 1 });
+  expect(training.of("b", 1)?.step).toBe(41);
+  written.set("b", { id: ID, turn: 1, step: 43, at: 900 });
+  training.show("b", { step: 99, at: 13_000, epoch: 1 });
+  expect(training.reached("b", 1)).toMatchObject({ step: 43, isExact: true });
+});
+
+test("a checkpoint of an earlier life says nothing of the pace of this one", () => {
+  const training = openTraining(join(folder, "restored.json"));
+  training.note("r2", { step: 60, at: 100_000, epoch: 1, resumed: { at: 100_000, fromAt: null } });
+  training.see("r2", { step: 60, at: 5_000, epoch: 1 });
+  training.see("r2", { step: 70, at: 101_000, epoch: 1 });
+  training.see("r2", { step: 80, at: 102_000, epoch: 1 });
+  training.goesOn("r2", 102_550);
+  expect(training.reached("r2", 1)).toMatchObject({ step: 85 });
+});

@@ -14,6 +14,8 @@ export interface Training {
   note(run: string, point: TrainedPoint): void;
   /** A checkpoint of this step was written at that time: what it took per step is the pace of a program that says nothing. */
   see(run: string, point: TrainedPoint): void;
+  /** A progress bar of the program shows this step: a bar lags behind, so it is no exact word. A lower one is passed over. */
+  show(run: string, point: TrainedPoint): void;
   /** The program ended by itself or was asked to: it had come no further than was noted. */
   end(run: string): void;
   /** The program's word. It may have been long on its way: where the program writes a record, a lower step is old news. */
@@ -69,6 +71,10 @@ const points = z.record(
     stepAt: z.number().optional(),
     /** Milliseconds for a step, between the last two checkpoints. */
     paceMs: z.number().positive().optional(),
+    /** The last checkpoint that was seen in this life of the program, and when it was written. */
+    seen: z.object({ step: z.number(), at: z.number() }).optional(),
+    /** A progress bar shows the step; it lags behind. */
+    isShown: z.boolean().optional(),
     /** `said` by the program, or ended in `order`. */
     exact: z.enum(["said", "order"]).optional(),
   }),
@@ -104,7 +110,11 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       // A full disk must not end what only reads or keeps the time; the next step that is told says so.
     }
   };
-  const note = (run: string, point: TrainedPoint, more: Pick<KeptPoint, "paceMs" | "exact"> = {}) => {
+  const note = (
+    run: string,
+    point: TrainedPoint,
+    more: Pick<KeptPoint, "paceMs" | "exact" | "seen" | "isShown"> = {},
+  ) => {
     const { step, at, epoch } = point;
     const before = known.get(run);
     const taken = before?.taken;
@@ -119,14 +129,35 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       ...(resumed !== undefined && { resumed }),
       ...(paceMs !== undefined && { paceMs }),
       ...(more.exact !== undefined && { exact: more.exact }),
+      ...(more.seen !== undefined && { seen: more.seen }),
+      ...(more.isShown !== undefined && { isShown: more.isShown }),
     });
     write();
   };
   const see = (run: string, point: TrainedPoint) => {
-    const before = known.get(run);
-    const tookMs = before === undefined ? 0 : point.at - (before.stepAt ?? before.at);
-    const steps = before === undefined ? 0 : point.step - before.step;
-    note(run, point, tookMs > 0 && steps > 0 ? { paceMs: tookMs / steps } : {});
+    const before = takeRecord(run).point;
+    const { step, at } = point;
+    const isOfEarlierLife = before?.resumed !== undefined && at < before.resumed.at;
+    if (before === undefined || isOfEarlierLife) {
+      if (step > (before?.step ?? -1)) note(run, point);
+      return;
+    }
+    if (before.seen !== undefined && before.seen.step >= step) return;
+    // Before its first checkpoint a program loads itself and its data: that tells the pace only where nothing better does.
+    const since = before.seen ?? (before.paceMs === undefined ? { step: before.step, at: before.at } : null);
+    const [steps, tookMs] = since === null ? [0, 0] : [step - since.step, at - since.at];
+    const more = { seen: { step, at }, ...(steps > 0 && tookMs > 0 && { paceMs: tookMs / steps }) };
+    if (step > before.step) note(run, point, { ...more, ...(before.exact === "said" && { exact: "said" }) });
+    else {
+      Object.assign(before, more);
+      write();
+    }
+  };
+  const show = (run: string, point: TrainedPoint) => {
+    const before = takeRecord(run).point;
+    // What the program says itself is exact.
+    if (before?.exact !== undefined || point.step <= (before?.step ?? -1)) return;
+    note(run, point, { isShown: true, ...(before?.seen !== undefined && { seen: before.seen }) });
   };
   /** A record found after a start is of the epoch of what was known then: the program's life began in it. */
   const takeRecord = (run: string): { point: KeptPoint | undefined; isRecorded: boolean } => {
@@ -151,6 +182,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     },
     note,
     see,
+    show,
     end: (run) => {
       const { point } = takeRecord(run);
       if (point === undefined || point.exact !== undefined) return;
@@ -161,13 +193,13 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     reached: (run, epoch) => {
       const { point } = takeRecord(run);
       if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
-      const { step, at, resumed, stepAt = at, paceMs, exact } = point;
+      const { step, at, resumed, stepAt = at, paceMs, exact, isShown = false } = point;
       const more = exact !== undefined || paceMs === undefined ? 0 : Math.floor((at - stepAt) / paceMs);
       return {
         step: step + Math.max(0, more),
         at,
         epoch: point.epoch,
-        isEstimated: more > 0,
+        isEstimated: more > 0 || (isShown && exact === undefined),
         isExact: exact !== undefined,
         ...(resumed !== undefined && { resumed }),
       };

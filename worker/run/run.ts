@@ -7,6 +7,7 @@ import { judgeWords } from "../loss/judge-beginning.ts";
 import { usage } from "../verbs/verb.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
+import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
 import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
@@ -50,11 +51,17 @@ export async function runProgram(command: RunCommand): Promise<number> {
       startFrom,
       start: (points) => {
         const tail = createLogTail();
+        const bars = createProgressBars();
         agent.logTail = tail.text;
+        agent.bars = bars;
         if (mayLower) comeBack();
         const env = programEnvironment(command.env, variablesFor(agent, points));
         const { out, err } = command;
-        running.program = startProgram(command.program, { env, out, err, onSaid: tail.add });
+        const onSaid = (chunk: Buffer) => {
+          tail.add(chunk);
+          bars.add(chunk);
+        };
+        running.program = startProgram(command.program, { env, out, err, onSaid });
         if (mayLower) stepAside();
         return running.program;
       },
@@ -75,9 +82,23 @@ export async function runProgram(command: RunCommand): Promise<number> {
 /** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
 const ALIVE_EVERY_MS = 500;
 
+/** A progress bar that a checkpoint has confirmed shows how far the program has come. Of several runs nobody knows which one it means. */
+function hearBars({ options, training, runs, bars, narrator }: Agent): void {
+  const [watch, another] = options.watches;
+  const step = bars?.step() ?? null;
+  if (watch === undefined || another !== undefined || step === null) return;
+  const { run } = watch;
+  try {
+    training.show(run, { step, at: Date.now(), epoch: runs.get(run)?.claim?.epoch ?? null });
+  } catch (error) {
+    narrator.waitingFor(error);
+  }
+}
+
 /** Time that passes while the program runs is lost with it. */
 function saysItGoesOn(agent: Agent): void {
   const { options, training, narrator } = agent;
+  hearBars(agent);
   for (const { run } of options.watches) training.goesOn(run, Date.now());
   // That it could not be written down (a full disk) keeps nobody from training.
   judgeWords(agent).catch(narrator.waitingFor);
