@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowVersion } from "./bounded.ts";
 import { id } from "./names.ts";
 import { scope } from "./scope.ts";
 
@@ -162,7 +163,7 @@ export const ruleDraft = z.object({
 });
 export type RuleDraft = z.infer<typeof ruleDraft>;
 export const createRuleInput = z.object({ rule: ruleDraft });
-export const updateRuleInput = z.object({ id, version: z.number().int(), rule: ruleDraft });
+export const updateRuleInput = z.object({ id, version: rowVersion, rule: ruleDraft });
 
 export const CHANNEL_KINDS = ["slack", "discord", "ntfy", "webhook"] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
@@ -204,7 +205,7 @@ export const createChannelInput = z
   .refine(isSignable, unsignable);
 /** `secret: null` keeps the stored one. */
 export const updateChannelInput = z
-  .object({ id, version: z.number().int(), channel: channelDraft, secret: channelSecret.nullable() })
+  .object({ id, version: rowVersion, channel: channelDraft, secret: channelSecret.nullable() })
   .refine(isSignable, unsignable);
 
 export const acknowledgeInput = z.object({ alertIds: z.array(id).min(1).max(1_000) });

@@ -112,6 +112,35 @@ describe("signing in", () => {
     expect((await signIn(draft.password)).person?.email).toBe("ada@example.com");
   });
 
+  it("is not locked out by wrong passwords from elsewhere, where it signed in before", async () => {
+    await firstAccount();
+    const signIn = (password: string, address: string) =>
+      callAs(test.hub, NOBODY, { address }).auth.signIn({ email: draft.email, password });
+    await signIn(draft.password, "192.0.2.7");
+    for (let tries = 0; tries < 84; tries++) {
+      const failed = await signIn("wrong", `198.51.100.${tries % 28}`).catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(Error);
+    }
+    await expect(signIn("wrong", "203.0.113.9")).rejects.toEqual(fault("TOO_MANY_TRIES"));
+    expect((await signIn(draft.password, "192.0.2.7")).person?.email).toBe("ada@example.com");
+  });
+
+  it("does not wait for the tries of another network", async () => {
+    await firstAccount();
+    const tries = Array.from({ length: 18 }, (_, number) =>
+      callAs(test.hub, NOBODY, { address: "198.51.100.1" })
+        .auth.signIn({ email: `${number}@example.com`, password: "wrong" })
+        .catch((error: unknown) => error),
+    );
+    const first = await Promise.race([
+      callAs(test.hub, NOBODY, { address: "192.0.2.7" }).auth.signIn(draft),
+      Promise.all(tries).then(() => null),
+    ]);
+    expect(first?.person?.email).toBe("ada@example.com");
+    const refused = (await Promise.all(tries)).filter((error) => String(error).includes("Too many tries"));
+    expect(refused.length).toBeGreaterThan(8);
+  });
+
   it("is slowed down per address over many accounts", async () => {
     const attempt = (number: number) =>
       callAs(test.hub, NOBODY).auth.signIn({ email: `${number}@example.com`, password: "wrong" });
@@ -165,10 +194,10 @@ describe("a session", () => {
 
 describe("a password", () => {
   it("fits its own hash only, and the hash carries its cost", async () => {
-    const hash = await hashPassword("one", 10);
+    const hash = await hashPassword("one", { cost: 10, network: "a" });
     expect(hash).toMatch(/^scrypt\$10\$8\$1\$/);
-    expect(await passwordFits("one", hash, 11)).toBe(true);
-    expect(await passwordFits("two", hash, 11)).toBe(false);
-    expect(await passwordFits("one", null, 10)).toBe(false);
+    expect(await passwordFits("one", hash, { cost: 11, network: "a" })).toBe(true);
+    expect(await passwordFits("two", hash, { cost: 11, network: "a" })).toBe(false);
+    expect(await passwordFits("one", null, { cost: 10, network: "a" })).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { Fault } from "#protocol/fault.ts";
 import type { takeCodeInput } from "#protocol/people.ts";
 import { role } from "#protocol/requests.ts";
 import type { HubStatus, Person } from "#protocol/views.ts";
-import { hashPassword } from "../auth/password.ts";
+import { hashPassword, hashTerms } from "../auth/password.ts";
 import { welcome } from "../auth/welcome.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
@@ -23,7 +23,7 @@ export async function acceptInvitation(context: Context, input: z.infer<typeof t
   const asked = { code: input.code, kind: "invitation" as const, now: hub.now() };
   // Looked at before, so that a stranger's guess costs no hash of a password.
   await goodCode(hub.db, asked);
-  const passwordHash = await hashPassword(input.password, hub.passwordCost);
+  const passwordHash = await hashPassword(input.password, hashTerms(context));
   const { person, event } = await hub.db.$transaction(async (tx) => {
     const row = await goodCode(tx, asked);
     const { email } = row;
