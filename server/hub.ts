@@ -6,6 +6,7 @@ import type { Throttle } from "./auth/throttle.ts";
 import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
 import type { KeyUses } from "./events/key-uses.ts";
+import type { Inspector } from "#storage/inspect/inspector.ts";
 import type { Inspections } from "./inspect/inspections.ts";
 import type { History } from "./history/open-history.ts";
 import type { Keeper } from "./keeper/messages.ts";
@@ -40,6 +41,8 @@ export interface Hub {
   readonly bucketJobs: JobBoard;
   /** What was found inside files, kept for a while. */
   readonly inspections: Inspections;
+  /** Looks inside files, in threads of their own. */
+  readonly inspector: Inspector;
   readonly history: History;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -19,6 +19,7 @@ import { startKeepingHistory } from "../history/keep-history.ts";
 import { openHistory } from "../history/open-history.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { createInspector } from "#storage/inspect/inspector.ts";
 import { createInspections } from "../inspect/inspections.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
@@ -109,6 +110,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
     inspections: createInspections(),
+    inspector: createInspector(),
     counters,
     history: await openHistory(db, `file:${file}`),
     startedAt: now(),
@@ -132,6 +134,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       await keeping.stop();
       counters.lag.disable();
       hub.stores.close();
+      await hub.inspector.close();
       await hub.history.reader.close();
       await closeDatabase();
       await unlock();
