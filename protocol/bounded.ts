@@ -18,7 +18,7 @@ export const rate = z.number().min(0).max(1e13);
 /** Round trip, milliseconds. */
 export const roundTrip = z.number().min(0).max(600_000);
 /** Version of a row: counts up with each change. */
-export const rowVersion = count;
+export const rowVersion = z.number().int().min(0).max(2_147_483_647);
 /** Id of a row that the database counts. */
 export const rowNumber = z
   .number()

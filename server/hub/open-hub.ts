@@ -30,6 +30,7 @@ import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
 import { createReach, type Reach } from "../profiles/reach.ts";
 import { createUpkeepState } from "../upkeep/start-janitor.ts";
+import { cutSizes } from "../checkpoints/cut-sizes.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -86,6 +87,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
+  await cutSizes(db);
   await addDefaultRules(db, now());
   const closing = new AbortController();
   const keyUses = createKeyUses(db, now);
