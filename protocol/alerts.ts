@@ -48,6 +48,12 @@ export const alertCondition = z.discriminatedUnion("kind", [
     moreThanMs: duration(1_000).default(30 * MINUTE_MS),
     withinMs: duration(MINUTE_MS).default(24 * HOUR_MS),
   }),
+  /** More sign-ins failed than so many. Subject: the hub. */
+  z.object({
+    kind: z.literal("sign-ins-failed"),
+    moreThan: z.number().int().min(1).max(10_000).default(20),
+    withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
+  }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
 export type AlertKind = AlertCondition["kind"];
@@ -98,6 +104,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "Work lost",
     many: "interruptions cost training",
     todo: "Save more often, or see why what was saved had not become safe in time.",
+  },
+  "sign-ins-failed": {
+    label: "Many failed sign-ins",
+    many: "hubs have many failed sign-ins",
+    todo: "See the audit for the networks they came from, and close the hub's address to them.",
   },
 };
 

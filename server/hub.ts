@@ -13,6 +13,7 @@ import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
+import type { LoopWatch } from "./loop-watch.ts";
 import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 import type { Workloads } from "./workloads/verify-salad.ts";
@@ -37,6 +38,7 @@ export interface Hub {
   readonly alerts: AlertMemory;
   readonly locks: KeyedLock;
   readonly counters: Counters;
+  readonly loop: LoopWatch;
   readonly upkeep: UpkeepState;
   readonly bucketJobs: JobBoard;
   /** What was found inside files, kept for a while. */

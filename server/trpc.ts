@@ -137,7 +137,7 @@ function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusa
 /** Failed calls of procedures that are open to everybody, by network. Calls that succeed are not counted. */
 const OPEN_CALLS = { atOnce: 60, perSecond: 2 } as const;
 
-const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
+const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
   let giveBack: (() => void) | null = null;
   try {
     if (type === "mutation" && ctx.crossSite !== null) throw ctx.crossSite;
@@ -148,7 +148,8 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
   } catch (error) {
     throw isFault(error) ? trpcError(error) : error;
   }
-  const result = await next();
+  const leave = ctx.hub.loop.enter(path);
+  const result = await next().finally(leave);
   if (result.ok) giveBack?.();
   if (!result.ok && isFault(result.error.cause)) throw trpcError(result.error.cause);
   return result;

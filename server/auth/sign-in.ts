@@ -6,6 +6,7 @@ import type { Context } from "../trpc.ts";
 import { audit } from "../events/audit.ts";
 import { countGuess, forgetGuesses } from "./count-guess.ts";
 import { hashTerms, passwordFits } from "./password.ts";
+import { noteRefusal } from "./refusals.ts";
 import { welcome } from "./welcome.ts";
 
 /**
@@ -18,7 +19,10 @@ export async function signIn(context: Context, input: z.infer<typeof signInInput
   await countGuess(context, email);
   const user = await hub.db.user.findUnique({ where: { email } });
   const fits = await passwordFits(input.password, user?.passwordHash ?? null, hashTerms(context));
-  if (user === null || !fits) throw new Fault("SIGN_IN_FAILED");
+  if (user === null || !fits) {
+    await noteRefusal(hub, { by: "password", address: context.address, account: { email, id: user?.id ?? null } });
+    throw new Fault("SIGN_IN_FAILED");
+  }
   // Only whoever knows the password learns this.
   if (user.disabledAt !== null) throw new Fault("ACCOUNT_DISABLED");
   forgetGuesses(context, email);

@@ -25,6 +25,7 @@ import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
+import { createLoopWatch } from "../loop-watch.ts";
 import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
@@ -114,6 +115,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     inspections: createInspections(),
     inspector: createInspector(),
     counters,
+    loop: createLoopWatch({ counters, log }),
     history: await openHistory(db, `file:${file}`),
     startedAt: now(),
     closing: closing.signal,
@@ -135,6 +137,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       await ticking.stop();
       await keeping.stop();
       counters.lag.disable();
+      hub.loop.stop();
       hub.stores.close();
       await hub.inspector.close();
       await hub.history.reader.close();

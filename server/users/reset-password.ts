@@ -4,6 +4,7 @@ import type { takeCodeInput } from "#protocol/people.ts";
 import { role } from "#protocol/requests.ts";
 import type { HubStatus, Person } from "#protocol/views.ts";
 import { forgetGuesses } from "../auth/count-guess.ts";
+import { noteRefusal } from "../auth/refusals.ts";
 import { hashPassword, hashTerms } from "../auth/password.ts";
 import { welcome } from "../auth/welcome.ts";
 import { audit } from "../events/audit.ts";
@@ -19,7 +20,10 @@ export async function resetPassword(context: Context, input: z.infer<typeof take
   const { hub, address } = context;
   hub.throttle.take(`code:${address}`, FREE_CODE_TRIES);
   const asked = { code: input.code, kind: "reset" as const, now: hub.now() };
-  await goodCode(hub.db, asked);
+  await goodCode(hub.db, asked).catch(async (error: unknown) => {
+    await noteRefusal(hub, { by: "code", address });
+    throw error;
+  });
   const passwordHash = await hashPassword(input.password, hashTerms(context));
   const person = await hub.db.$transaction(async (tx) => {
     const row = await goodCode(tx, asked);
