@@ -39,8 +39,7 @@ function createAskForSignIn(): (path: string) => boolean {
     Object.entries(procedures).flatMap(([path, { _def }]) => (_def.meta?.who === "open" ? [] : [path])),
   );
   return (path) =>
-    path
-      .slice(API_PATH.length)
+    decodeURIComponent(path.slice(API_PATH.length))
       .split(",")
       .every((name) => guarded.has(name));
 }

@@ -25,6 +25,7 @@ it.each([
   "/%5c_next/image",
   "/x%00",
   "/%zz",
+  "/x#%zz",
   "http://hub/_next/image",
   "*",
   "",

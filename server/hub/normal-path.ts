@@ -3,7 +3,7 @@
  * be passed by another spelling of it, which a router behind it resolves: `/./_next/image`, `/%2e/x`, `//x`, `\\x`.
  */
 export function isNormalPath(url: string): boolean {
-  const [path = ""] = url.split(/[?#]/, 1);
+  const [path = ""] = url.split("?", 1);
   if (!path.startsWith("/") || path.includes("//") || /%(2e|2f|5c)/i.test(path)) return false;
   if (URL.parse(path, "http://hub.invalid")?.pathname !== path) return false;
   try {

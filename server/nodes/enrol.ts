@@ -61,9 +61,8 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   const workload = input.saladJwt === undefined ? null : await admitWorkload(hub, input.saladJwt);
   const credential = newSecret("tmn");
   const now = hub.now();
-  const admit = async (tx: Transaction): Promise<Admission> => workload ?? (await useToken(tx, input.token ?? "", now));
   const enrolled = hub.db.$transaction(async (tx) => {
-    const admission = await admit(tx);
+    const admission = workload ?? (await useToken(tx, input.token ?? "", now));
     const { profile, fleet, tokenId, identity } = admission;
     const row = await tx.node.create({
       data: {
