@@ -45,8 +45,11 @@ describe("a small file that describes much", () => {
   it("an index whose paths are told by their beginnings is given up before they are joined", async () => {
     const body = [...Array.from({ length: 16 }, () => 1), 0, 1, 1, 1, 0, ...prefixTable(60_000)];
     const source = boundSource(sourceOfBytes(piece(0x0cdb3a2a, body)));
+    const peakBefore = process.resourceUsage().maxRSS;
     const reading = readOcdbt(source, { open: () => Promise.resolve(null), wanted: () => true });
     await expect(reading).rejects.toMatchObject({ code: "TOO_MUCH_INSIDE" });
+    // Joined, they have 3.6 GB.
+    expect(process.resourceUsage().maxRSS - peakBefore).toBeLessThan(1_000_000);
   });
 
   it("entries that all lie at one place are unpacked once in a while, not five hundred times", async () => {
