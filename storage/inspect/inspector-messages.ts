@@ -13,6 +13,8 @@ export type ToThread =
 
 /** `job`: which file it is about. A reader that failed may still ask on behalf of the one before. */
 export type FromThread = { job: number } & (
+  /** It computes from now on: starting a thread is not the file's fault. */
+  | { op: "begun" }
   | { op: "read"; ask: number; file: number; offset: number; length: number }
   | { op: "open"; ask: number; relative: string }
   | { op: "found"; found: FileInspection }

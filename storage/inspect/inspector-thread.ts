@@ -45,6 +45,7 @@ const besideOf =
   };
 
 async function inspect({ job, path, sizeBytes }: Extract<ToThread, { op: "inspect" }>): Promise<void> {
+  say({ job, op: "begun" });
   try {
     say({ job, op: "found", found: await inspectFile(path, sourceOf(job, 0, sizeBytes), besideOf(job)) });
   } catch (error) {

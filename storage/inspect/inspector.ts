@@ -135,6 +135,8 @@ function run(job: Job, computeMs: number): Promise<Outcome> {
   thread.on("message", (message: FromThread) => {
     if (message.job !== id) return undefined;
     switch (message.op) {
+      case "begun":
+        return clock.resume();
       case "read": {
         const { ask, file, offset, length } = message;
         const from = files[file];
@@ -169,7 +171,6 @@ function run(job: Job, computeMs: number): Promise<Outcome> {
     end({ found: endedInspection(job, detail), isThreadGood: false });
   });
   thread.once("exit", () => end({ found: endedInspection(job, "looking into it was ended"), isThreadGood: false }));
-  clock.resume();
   say({ op: "inspect", job: id, path, sizeBytes: source.sizeBytes });
   return promise;
 }

@@ -3,6 +3,7 @@ import { parentPort } from "node:worker_threads";
 /** For tests: a thread that does what the name of the file says, in place of looking into it. */
 parentPort?.on("message", ({ op, job, path }: { op: string; job: number; path: string }) => {
   if (op !== "inspect") return;
+  parentPort?.postMessage({ job, op: "begun" });
   if (path === "loop") for (;;);
   if (path === "fill") {
     const held: unknown[] = [];
