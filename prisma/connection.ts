@@ -9,6 +9,7 @@ import { PrismaLibSql } from "@prisma/adapter-libsql";
 export type SqlClient = ReturnType<PrismaLibSql["createClient"]>;
 type SqlTransaction = Awaited<ReturnType<SqlClient["transaction"]>>;
 
+type ResultSet = Awaited<ReturnType<SqlClient["execute"]>>;
 type Statement = Exclude<Parameters<SqlTransaction["execute"]>[0], string>;
 
 /** WAL so that readers never wait; synchronous FULL so that what was acknowledged survives a power cut. */
@@ -20,14 +21,26 @@ const SETTINGS = [
   "PRAGMA secure_delete = ON",
 ];
 
+/**
+ * Makes sums that cannot fail. SQLite refuses a sum that leaves 64 bits, and the library an answer with an integer that is no
+ * exact number; either would cost every list that shows it. Numbers come from nodes, so sums are added up as floats, which is
+ * exact up to 2^53, and end there.
+ */
+export const withSafeSums = (sql: string): string =>
+  sql.includes("SUM(")
+    ? sql.replaceAll(/\bSUM\(([^()]+)\)/g, `CAST(MIN(TOTAL($1), ${Number.MAX_SAFE_INTEGER}) AS INTEGER)`)
+    : sql;
+
 /** A client that runs everything, transactions included, on `inner`'s one connection. */
 export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => void = () => undefined): SqlClient {
+  const run = (statement: Statement): Promise<ResultSet> =>
+    inner.execute({ ...statement, sql: withSafeSums(statement.sql) });
   /** Writes outside of transactions are timed by themselves. */
   const execute = async (statement: Statement) => {
     const { sql } = statement;
-    if (!/^\s*(INSERT|UPDATE|DELETE)\b/i.test(sql)) return inner.execute(statement);
+    if (!/^\s*(INSERT|UPDATE|DELETE)\b/i.test(sql)) return run(statement);
     const startedAt = performance.now();
-    const result = await inner.execute(statement);
+    const result = await run(statement);
     onWrite(performance.now() - startedAt);
     return result;
   };
@@ -42,10 +55,12 @@ export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => v
       onWrite(performance.now() - startedAt);
     };
     return {
-      execute: (statement: Parameters<SqlTransaction["execute"]>[0]) => inner.execute(statement),
+      execute: (statement: Parameters<SqlTransaction["execute"]>[0]) =>
+        run(typeof statement === "string" ? { sql: statement } : statement),
       batch: async (statements) => {
         const results = [];
-        for (const statement of statements) results.push(await inner.execute(statement));
+        for (const statement of statements)
+          results.push(await run(typeof statement === "string" ? { sql: statement } : statement));
         return results;
       },
       executeMultiple: (sql) => inner.executeMultiple(sql),

@@ -98,6 +98,27 @@ describe("the one connection", () => {
     await close();
   });
 
+  it("adds up numbers of which the sum leaves 64 bits, and does not fail", async () => {
+    const { db, close } = await openDatabase(`file:${join(folder, "hub.db")}`);
+    const about = { at: new Date(), run: "r", epoch: 1, nodeId: "n", byNodeId: "n", fromStep: null, lastStep: 1n };
+    const rows = Array.from({ length: 1_100 }, (_, index) => ({
+      ...about,
+      id: `${index}`,
+      lostSteps: 3n,
+      lostMs: 2n ** 53n - 1n,
+    }));
+    await db.loss.createMany({ data: rows });
+    const [sum] = await db.loss.groupBy({ by: ["run"], _sum: { lostMs: true, lostSteps: true }, _count: { id: true } });
+    expect(sum).toMatchObject({ _sum: { lostMs: 2n ** 53n - 1n, lostSteps: 3_300n }, _count: { id: 1_100 } });
+    expect(await db.$queryRaw`SELECT COALESCE(SUM("lostMs"), 0) AS "all" FROM "Loss"`).toEqual([
+      { all: Number.MAX_SAFE_INTEGER },
+    ]);
+    expect(await db.loss.aggregate({ where: { run: "none" }, _sum: { lostMs: true } })).toEqual({
+      _sum: { lostMs: 0n },
+    });
+    await close();
+  });
+
   it("keeps counts beyond 2^31 and times to the millisecond", async () => {
     const { db, close } = await openDatabase(`file:${join(folder, "hub.db")}`);
     const at = new Date(1_790_000_000_123);

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { metricValue, MOST_METRICS, recordOf } from "./bounded.ts";
 import {
   checkFiles,
   crc32Hex,
@@ -49,7 +50,7 @@ export const adoptedManifest = z
     attempt: attemptId,
     node: z.null(),
     framework: z.string().max(64).nullable(),
-    metrics: z.record(z.string().max(64), z.number()),
+    metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the newest of its objects was written, by the store's clock. */
     capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
     sizeBytes: manifest.shape.sizeBytes,

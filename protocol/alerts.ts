@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowVersion } from "./bounded.ts";
 import { id } from "./names.ts";
 import { scope } from "./scope.ts";
 
@@ -46,6 +47,12 @@ export const alertCondition = z.discriminatedUnion("kind", [
     kind: z.literal("work-lost"),
     moreThanMs: duration(1_000).default(30 * MINUTE_MS),
     withinMs: duration(MINUTE_MS).default(24 * HOUR_MS),
+  }),
+  /** More sign-ins failed than so many. Subject: the hub. */
+  z.object({
+    kind: z.literal("sign-ins-failed"),
+    moreThan: z.number().int().min(1).max(10_000).default(20),
+    withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
   }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
@@ -97,6 +104,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "Work lost",
     many: "interruptions cost training",
     todo: "Save more often, or see why what was saved had not become safe in time.",
+  },
+  "sign-ins-failed": {
+    label: "Many failed sign-ins",
+    many: "hubs have many failed sign-ins",
+    todo: "See the audit for the networks they came from, and close the hub's address to them.",
   },
 };
 
@@ -162,7 +174,7 @@ export const ruleDraft = z.object({
 });
 export type RuleDraft = z.infer<typeof ruleDraft>;
 export const createRuleInput = z.object({ rule: ruleDraft });
-export const updateRuleInput = z.object({ id, version: z.number().int(), rule: ruleDraft });
+export const updateRuleInput = z.object({ id, version: rowVersion, rule: ruleDraft });
 
 export const CHANNEL_KINDS = ["slack", "discord", "ntfy", "webhook"] as const;
 export type ChannelKind = (typeof CHANNEL_KINDS)[number];
@@ -204,7 +216,7 @@ export const createChannelInput = z
   .refine(isSignable, unsignable);
 /** `secret: null` keeps the stored one. */
 export const updateChannelInput = z
-  .object({ id, version: z.number().int(), channel: channelDraft, secret: channelSecret.nullable() })
+  .object({ id, version: rowVersion, channel: channelDraft, secret: channelSecret.nullable() })
   .refine(isSignable, unsignable);
 
 export const acknowledgeInput = z.object({ alertIds: z.array(id).min(1).max(1_000) });

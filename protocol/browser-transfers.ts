@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
+import { byteCount } from "./bounded.ts";
+import { crc32Hex, etag } from "./checkpoint.ts";
 import type { FaultData } from "./fault.ts";
 import { filePath, id } from "./names.ts";
 import type { SignedRequest } from "./operations.ts";
@@ -24,10 +25,13 @@ export function whyKeyRefused(key: string): string | null {
   return null;
 }
 
-const newKey = z.string().superRefine((key, context) => {
-  const why = whyKeyRefused(key);
-  if (why !== null) context.addIssue({ code: "custom", message: `the key was refused: ${why}` });
-});
+const newKey = z
+  .string()
+  .max(1024, "the key was refused: it is longer than 1,024 bytes")
+  .superRefine((key, context) => {
+    const why = whyKeyRefused(key);
+    if (why !== null) context.addIssue({ code: "custom", message: `the key was refused: ${why}` });
+  });
 const anyKey = z.string().min(1).max(1024);
 
 /** Most files begun, completed or looked at in one call. */

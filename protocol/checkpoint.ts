@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } from "./bounded.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
 import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
@@ -37,8 +38,6 @@ export type CheckpointRole = z.infer<typeof checkpointRole>;
 export const crc32Hex = z.string().regex(/^[0-9a-f]{8}$/);
 export const sha256Hex = z.string().regex(/^[0-9a-f]{64}$/);
 export const etag = z.string().min(1).max(256);
-/** A byte count that JavaScript counts exactly (up to 8 PiB). */
-export const byteCount = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
 /** A run of bytes of a file: `length` bytes at `offset` of object `key`. The extents of a file, in order, are the file. */
 export const extent = z.object({
@@ -59,7 +58,7 @@ export type Extent = z.infer<typeof extent>;
 export const manifestFile = z.object({
   path: filePath,
   sizeBytes: byteCount,
-  mtimeMs: z.number().min(0),
+  mtimeMs: z.number().min(0).max(8_640_000_000_000_000),
   sha256: sha256Hex.nullable(),
   extents: z.array(extent).max(10_000),
 });
@@ -92,6 +91,20 @@ function whyNotSealed({ sizeBytes, extents }: ManifestFile, zstd: boolean): stri
   return null;
 }
 
+/** Why a file cannot lie in the bucket as the manifest says, or null. */
+function whyPackedWrong(
+  file: ManifestFile,
+  transform: { kind: string } | z.infer<typeof sealedTransform>,
+): string | null {
+  if ("zstd" in transform) {
+    const why = whyNotSealed(file, transform.zstd);
+    return why === null ? null : `${file.path} is not sealed right: ${why}`;
+  }
+  if (file.extents.every(({ stored }) => stored === undefined)) return null;
+  const why = whyNoFrame(file, transform.kind);
+  return why === null ? null : `${file.path} cannot be compressed: ${why}`;
+}
+
 export const manifest = z
   .object({
     format: z.literal("tidemark.checkpoint"),
@@ -107,9 +120,9 @@ export const manifest = z
     framework: z.string().max(64).nullable(),
     /** Absent of a checkpoint. */
     role: checkpointRole.optional(),
-    metrics: z.record(z.string().max(64), z.number()),
+    metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the program finished writing it, by the node's clock. */
-    capturedAt: z.number().int().min(0).max(8_640_000_000_000_000),
+    capturedAt: instant,
     sizeBytes: byteCount,
     homes: z.array(home).min(1).max(8),
     /** How file bytes became object bytes. `none`: as they are. `zstd`: extents with `stored` are frames of that format. `sealed`: encrypted. */
@@ -122,19 +135,12 @@ export const manifest = z
   })
   .superRefine((value, context) => {
     checkFiles(value, context);
-    const { transform } = value;
-    if (transform.kind === "sealed") {
-      for (const file of value.files) {
-        const why = whyNotSealed(file, transform.zstd);
-        if (why !== null) context.addIssue({ code: "custom", message: `${file.path} is not sealed right: ${why}` });
-      }
-      return;
-    }
-    for (const file of value.files) {
-      if (file.extents.every(({ stored }) => stored === undefined)) continue;
-      const why = whyNoFrame(file, transform.kind);
-      if (why !== null) context.addIssue({ code: "custom", message: `${file.path} cannot be compressed: ${why}` });
-    }
+    const wrong = value.files
+      .values()
+      .map((file) => whyPackedWrong(file, value.transform))
+      .filter((message) => message !== null)
+      .take(MOST_ISSUES);
+    for (const message of wrong) context.addIssue({ code: "custom", message });
   });
 export type Manifest = z.infer<typeof manifest>;
 
@@ -145,7 +151,10 @@ interface FilesTogether {
 
 /** What must be true of the files of a manifest together. Hoisted, because manifests above and elsewhere refer to it. */
 export function checkFiles(value: FilesTogether, context: z.RefinementCtx): void {
-  const complain = (message: string) => context.addIssue({ code: "custom", message });
+  let complaints = 0;
+  const complain = (message: string) => {
+    if (complaints++ < MOST_ISSUES) context.addIssue({ code: "custom", message });
+  };
   let total = 0;
   for (const file of value.files) {
     total += file.sizeBytes;

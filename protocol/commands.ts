@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { metricValue, recordOf } from "./bounded.ts";
 import { benchOrders, checkpointOrders, nodeOrders } from "./orders.ts";
 import { id } from "./names.ts";
 import { faultData } from "./fault-data.ts";
@@ -84,9 +85,11 @@ export const commandStatesBefore = (to: CommandState): CommandState[] =>
   COMMAND_STATES.filter((from) => COMMAND_MOVES[from].includes(to));
 
 /** A few facts about what came of it: rates, counts, a reason. */
-const commandDetail = z
-  .record(z.string().max(32), z.union([z.string().max(1024), z.number(), z.boolean(), z.null()]))
-  .refine((facts) => Object.keys(facts).length <= 16, "it holds 16 facts at most");
+const commandDetail = recordOf(
+  z.string().max(32),
+  z.union([z.string().max(1024), metricValue, z.boolean(), z.null()]),
+  16,
+);
 export type CommandDetail = z.infer<typeof commandDetail>;
 
 export const commandOutcome = z.object({

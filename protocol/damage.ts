@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount } from "./checkpoint.ts";
+import { byteCount } from "./bounded.ts";
 import { faultData } from "./fault-data.ts";
 import type { FaultCode } from "./fault-table.ts";
 import { filePath } from "./names.ts";

@@ -6,10 +6,10 @@ const isCode = (code: string): code is FaultCode => Object.hasOwn(FAULTS, code);
 
 /** Reads a Fault that comes from elsewhere. Apart from `fault.ts`, so that pages which only show faults carry no parser. */
 export const faultData: z.ZodType<FaultData> = z.object({
-  code: z.string().refine(isCode, "not a code of this version"),
+  code: z.string().max(64).refine(isCode, "not a code of this version"),
   op: z.string().max(64).optional(),
   subject: z.string().max(1024).optional(),
   detail: z.string().max(2048).optional(),
-  status: z.number().int().optional(),
+  status: z.number().int().min(0).max(999).optional(),
   requestId: z.string().max(256).optional(),
 });

@@ -30,3 +30,11 @@ test("text from strangers is cut to what the wire allows", () => {
   const fault = new Fault("INTERNAL", { subject: "x".repeat(5000), detail: "y".repeat(5000) });
   expect(faultData.safeParse(fault.toData()).success).toBe(true);
 });
+
+test("a sentence that names a stranger's text has nothing in it that a terminal would obey", () => {
+  const hostile = { subject: "a\u001b[2J\u202etxt.exe\n", detail: "the store said \u001b]0;owned\u0007\nand more" };
+  const said = sentenceOf({ code: "NO_SUCH_KEY", ...hostile });
+  expect(said).toContain("a\\u001b[2J\\u202etxt.exe\\u000a: ");
+  expect(said).toContain("the store said \\u001b]0;owned\\u0007\nand more");
+  expect(new Fault("NO_SUCH_KEY", hostile).message).toBe(said);
+});

@@ -1,5 +1,6 @@
 import type { Retry } from "./fault-row.ts";
 import { FAULTS, type FaultCode } from "./fault-table.ts";
+import { visibleLines, visibleText } from "./visible-text.ts";
 
 /**
  * Every error that crosses a border in Tidemark is a Fault: a value with a code from the one table in fault-table.ts, which
@@ -63,11 +64,14 @@ export class Fault extends Error {
   }
 }
 
-/** What happened, why, and what to do: the one sentence shown on a terminal and in the UI. */
+/**
+ * Returns what happened, why, and what to do: the one sentence shown on a terminal and in the UI. Names of objects, paths and
+ * answers of stores are in it, which strangers choose, so that what a terminal would obey is written as an escape.
+ */
 export function sentenceOf(data: FaultData): string {
   const { says, next } = FAULTS[data.code];
-  const subject = data.subject === undefined ? "" : `${data.subject}: `;
-  const detail = data.detail === undefined ? "" : ` (${data.detail})`;
+  const subject = data.subject === undefined ? "" : `${visibleText(data.subject)}: `;
+  const detail = data.detail === undefined ? "" : ` (${visibleLines(data.detail)})`;
   return `${subject}${says.replace(/\.$/, "")}${detail}. ${next}`;
 }
 

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { byteCount, checkpointRole, type CheckpointRole } from "./checkpoint.ts";
+import { byteCount, count, MOST_LABELS, recordOf } from "./bounded.ts";
+import { checkpointRole, type CheckpointRole } from "./checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
@@ -15,7 +16,7 @@ export const nodeFacts = z.object({
   memoryBytes: byteCount,
   gpu: z.string().max(128).nullable(),
   /** Free text from `--label key=value`, for example region=us-east. */
-  labels: z.record(z.string().max(32), z.string().max(128)),
+  labels: recordOf(z.string().max(32), z.string().max(128), MOST_LABELS),
   /** SALAD_MACHINE_ID and the like; null elsewhere. */
   machineId: z.string().max(128).nullable(),
   workerVersion: z.string().max(32),
@@ -40,7 +41,7 @@ export const enrolInput = z
     token: z.string().min(16).max(256).optional(),
     saladJwt: z.string().min(16).max(4096).optional(),
     name: nodeName,
-    protocol: z.number().int(),
+    protocol: count,
     facts: nodeFacts,
   })
   .refine(
@@ -63,7 +64,7 @@ export interface EnrolAnswer {
 }
 
 export const helloInput = z.object({
-  protocol: z.number().int(),
+  protocol: count,
   /** New at every start of the worker: tells a restart from a reconnection. */
   bootId: id,
   facts: nodeFacts,

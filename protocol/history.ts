@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { instant } from "./bounded.ts";
 import type { Summary } from "./histogram.ts";
 import { engineName } from "./measured.ts";
 import { id } from "./names.ts";
@@ -17,7 +18,6 @@ export const region = z.string().regex(/^[a-z0-9-]{0,32}$/, "a region looks like
 
 const RANGE = "a range ends after it begins, and is no longer than two years";
 const MOST_RANGE_MS = 2 * 366 * 86_400_000;
-const instant = z.number().int().min(0).max(8_640_000_000_000_000);
 const inOrder = ({ from, to }: { from: number; to: number }): boolean => to > from && to - from <= MOST_RANGE_MS;
 
 /** Which values count; null: all of them. */

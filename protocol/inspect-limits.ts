@@ -2,6 +2,8 @@
 export const INSPECT_LIMITS = {
   readBytes: 16 * 1024 * 1024,
   reads: 512,
+  /** What is unpacked, and what names amount to that are told by their difference to the one before. */
+  expandedBytes: 64 * 1024 * 1024,
   tensors: 100_000,
   dimensions: 64,
   metadata: 512,

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { FaultData } from "./fault.ts";
-import { byteCount, etag } from "./checkpoint.ts";
+import { byteCount } from "./bounded.ts";
+import { etag } from "./checkpoint.ts";
 import { filePath, id } from "./names.ts";
 
 /**

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { byteCount } from "./checkpoint.ts";
+import { byteCount, instant, rowVersion } from "./bounded.ts";
 import { id, runName } from "./names.ts";
 import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "./keep-limits.ts";
 import type { KeepReason } from "./decide-keeping.ts";
@@ -24,8 +24,6 @@ const noteText = z
   .refine((text) => text.isWellFormed(), "it is not valid Unicode")
   // A database may end a text at the first NUL.
   .refine((text) => !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/.test(text), "it has control characters");
-
-const instant = z.number().int().min(0).max(8_640_000_000_000_000);
 
 export const keepRecord = z.object({
   format: z.literal("tidemark.keeping"),
@@ -98,7 +96,7 @@ export const checkpointNote = z.object({ id, text: noteText });
 /** `run` null: the policy of all runs that have none of their own. */
 export const policyOf = z.object({ run: runName.nullable() });
 /** `policy` null: the run goes by the default, the default keeps everything. `version` refuses a change made on an old view. */
-export const setPolicyInput = policyOf.extend({ policy: keepPolicy.nullable(), version: z.number().int() });
+export const setPolicyInput = policyOf.extend({ policy: keepPolicy.nullable(), version: rowVersion });
 export const previewInput = policyOf.extend({ policy: keepPolicy.nullable() });
 export const emptyTrashInput = z.object({ ids: z.array(id).min(1).max(1_000) });
 

@@ -1,9 +1,8 @@
 import * as z from "zod";
-import { byteCount } from "./checkpoint.ts";
+import { byteCount, rate, roundTrip } from "./bounded.ts";
 
 /** What a transfer or a probe found out about the link on its way. Sent along where it is known; older workers do not. */
 
-const rate = z.number().min(0).max(1e13);
 const duration = z.number().min(0).max(1e12);
 
 /** What moved the bytes: Tidemark's own engine, or another program that was driven. */
@@ -22,7 +21,7 @@ export const measured = z.object({
   parts: z.number().int().min(0).max(1_000_000_000),
   /** Of the largest part; null when there is none. */
   partBytes: byteCount.nullable(),
-  rttMs: z.number().min(0).max(600_000).nullable(),
+  rttMs: roundTrip.nullable(),
   /** Bytes per second of its first seconds and of its last quarter; null when it was too short. Absent from older workers. */
   burst: z.object({ firstBytesPerSecond: rate, lateBytesPerSecond: rate }).nullable().optional(),
 });

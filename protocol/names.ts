@@ -71,6 +71,7 @@ export function whyPathRefused(path: string): string | null {
 /** The path of a file inside a checkpoint: relative, `/`-separated, safe on every system. */
 export const filePath = z
   .string()
+  .max(800, "the path was refused: it is longer than 800 bytes")
   .superRefine((path, context) => {
     const why = whyPathRefused(path);
     if (why !== null) context.addIssue({ code: "custom", message: `the path was refused: ${why}` });

@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { byteCount, crc32Hex, etag } from "./checkpoint.ts";
+import { byteCount } from "./bounded.ts";
+import { crc32Hex, etag } from "./checkpoint.ts";
 import { storeChecksum } from "./store-checksum.ts";
 
 /**

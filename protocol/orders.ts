@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { instant } from "./bounded.ts";
 import { filePath, id, runName, step } from "./names.ts";
 import { tensorPatterns } from "./tensor-choice.ts";
 
@@ -89,7 +90,7 @@ export const nodeOrders = {
     up: rate,
     down: rate,
     /** Then what held before comes back; null: until it is set again. */
-    until: z.number().int().min(0).nullable().default(null),
+    until: instant.nullable().default(null),
   }),
   priority: z.object({ kind: z.literal("priority"), run: runName, priority: z.enum(["low", "normal", "high"]) }),
   /** Takes what is finished now and ends when it is safe. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { instant, rowNumber } from "./bounded.ts";
 import { id } from "./names.ts";
 import { email, password, role, type Role } from "./requests.ts";
 
@@ -30,10 +31,10 @@ export const listAuditInput = z.object({
   /** Part of the subject's name, or the id of the subject. */
   subject: z.string().min(1).max(256).nullable().default(null),
   /** Epoch ms; `until` is left out. */
-  from: z.number().int().nullable().default(null),
-  until: z.number().int().nullable().default(null),
+  from: instant.nullable().default(null),
+  until: instant.nullable().default(null),
   /** Id of the last row of the page before. */
-  cursor: z.number().int().nullable().default(null),
+  cursor: rowNumber.nullable().default(null),
   limit: z.number().int().min(1).max(200).default(100),
 });
 

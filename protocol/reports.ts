@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { byteCount, checkpointRole } from "./checkpoint.ts";
+import { byteCount, count, instant, rate, roundTrip } from "./bounded.ts";
+import { checkpointRole } from "./checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { damageReport } from "./damage.ts";
 import { faultData } from "./fault-data.ts";
@@ -14,11 +15,6 @@ import { pieceMap, transferDirection, transferState } from "./transfer.ts";
  * and taken once however often they arrive.
  */
 
-/** A count that every database holds. */
-const count = z.number().int().min(0).max(1_000_000_000);
-/** Epoch milliseconds that every calendar holds: a stranger's clock must not be able to block its own outbox. */
-const instant = z.number().int().min(0).max(8_640_000_000_000_000);
-
 export const transferProgress = z.object({
   id,
   direction: transferDirection,
@@ -32,7 +28,7 @@ export const transferProgress = z.object({
   filesTotal: count,
   /** The file that moves now, for the sentence. */
   currentPath: z.string().max(1024).nullable(),
-  bytesPerSecond: z.number().min(0),
+  bytesPerSecond: rate,
   startedAt: instant.nullable(),
   connections: count,
   retries: count,
@@ -90,11 +86,11 @@ export const progressReport = z.object({
   /** Counts up with each report of one boot: one that was overtaken on the way does not replace a newer one. */
   seq: count.min(1),
   at: instant,
-  upBytesPerSecond: z.number().min(0),
-  downBytesPerSecond: z.number().min(0),
-  rttMs: z.number().min(0).nullable(),
+  upBytesPerSecond: rate,
+  downBytesPerSecond: rate,
+  rttMs: roundTrip.nullable(),
   disk: z.object({ freeBytes: byteCount, totalBytes: byteCount, path: z.string().max(1024) }).nullable(),
-  cpuPercent: z.number().min(0).nullable(),
+  cpuPercent: z.number().min(0).max(1_000_000).nullable(),
   /** What the program beside the worker said last, while somebody looks. A stranger's text. */
   logTail: z.string().max(8_192).nullable().default(null),
   runs: z.array(runBacklog).max(64),
@@ -173,7 +169,7 @@ export const nodeEvent = z.discriminatedUnion("type", [
     ...eventBase,
     type: z.literal("program-ended"),
     run: runName,
-    code: z.number().int().nullable(),
+    code: z.number().int().min(-2_147_483_648).max(4_294_967_295).nullable(),
     signal: z.string().max(32).nullable(),
     ranMs: byteCount,
     /** What it said last. */

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { instant, rowNumber, rowVersion } from "./bounded.ts";
 import { FLEET, fleetName, id, runName } from "./names.ts";
 import { provider } from "./provider.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
@@ -80,7 +81,7 @@ export const createProfileInput = z.object({
 /** `credential: null` keeps the stored one; `version` refuses an edit made on an old view. */
 export const updateProfileInput = z.object({
   id,
-  version: z.number().int(),
+  version: rowVersion,
   profile: profileDraft,
   credential: credentialDraft.nullable(),
   /** Left out: as it is. */
@@ -125,8 +126,8 @@ export const listTransfersInput = z.object({
   nodeWords: partOfName,
   runWords: partOfName,
   /** When it was first heard of, epoch ms: not before, and before. */
-  from: z.number().int().min(0).nullable().default(null),
-  to: z.number().int().min(0).nullable().default(null),
+  from: instant.nullable().default(null),
+  to: instant.nullable().default(null),
   /** Id of the last row of the page before. */
   cursor: id.nullable(),
   limit: z.number().int().min(1).max(200),
@@ -141,16 +142,16 @@ export const listEventsInput = z.object({
   runWords: partOfName,
   words: partOfName,
   /** Epoch ms: not before, and before. */
-  from: z.number().int().min(0).nullable().default(null),
-  to: z.number().int().min(0).nullable().default(null),
-  cursor: z.number().int().nullable(),
+  from: instant.nullable().default(null),
+  to: instant.nullable().default(null),
+  cursor: rowNumber.nullable(),
   limit: z.number().int().min(1).max(200),
 });
 export const listLossesInput = z.object({
   nodeId: id.nullable(),
   run: runName.nullable(),
   /** Only older ones, epoch ms. */
-  before: z.number().int().nullable(),
+  before: instant.nullable(),
   limit: z.number().int().min(1).max(200),
 });
 export const byId = z.object({ id });

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { recordOf } from "./bounded.ts";
 
 /** Which nodes and runs are meant: by the pattern of their names, where `*` is any text and `?` one character, and by labels. */
 const pattern = z
@@ -13,10 +14,7 @@ export const scope = z.object({
   /** Null: every run. */
   runs: pattern.nullable().default(null),
   /** All of them have to be there as given. */
-  labels: z
-    .record(z.string().min(1).max(32), z.string().max(128))
-    .refine((labels) => Object.keys(labels).length <= 16, "it names 16 labels at most")
-    .default({}),
+  labels: recordOf(z.string().min(1).max(32), z.string().max(128), 16).default({}),
 });
 export type Scope = z.infer<typeof scope>;
 export const EVERYWHERE: Scope = { nodes: null, runs: null, labels: {} };

@@ -37,6 +37,9 @@ export const key32 = base64url.length(43);
 export const nodeSealing = z.object({ keyId: id, publicKey: key32, hideNames: z.boolean() });
 export type NodeSealing = z.infer<typeof nodeSealing>;
 
+/** The sums and names of 50,000 files. */
+const MOST_INSIDE_CHARACTERS = 48 * 1024 * 1024;
+
 /** How the manifest of a sealed checkpoint says so. */
 export const sealedTransform = z.object({
   kind: z.literal("sealed"),
@@ -47,7 +50,7 @@ export const sealedTransform = z.object({
   /** The key of the checkpoint, wrapped: encapsulated key and ciphertext. */
   wrapped: base64url.max(256),
   /** Encrypted with it: the checksums of the files' own bytes, and their names where those are hidden. */
-  inside: base64url,
+  inside: base64url.max(MOST_INSIDE_CHARACTERS),
   /** The names in `files` are not those of the files. */
   hideNames: z.boolean(),
   /** A file that has fewer bytes stored than its own was compressed before it was sealed. */

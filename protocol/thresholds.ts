@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { rowVersion } from "./bounded.ts";
 import { id } from "./names.ts";
 import { linkThresholds } from "./probe.ts";
 import type { GovernorLimits } from "./judge-reallocation.ts";
@@ -21,7 +22,7 @@ export type StartsInput = z.infer<typeof startsInput>;
 export const setThresholdsInput = z.object({
   thresholds: linkThresholds,
   /** Of what was seen before; 0 where nobody has set any. */
-  version: z.number().int().min(0),
+  version: rowVersion,
 });
 
 /** Each null is not asked for. A node's own flags go before it. */

@@ -25,6 +25,10 @@ export interface Counters {
   losses: number;
   lostMs: number;
   probes: Map<string, number>;
+  /** Who was not let in, by what they showed. */
+  refusals: Map<string, number>;
+  /** How often the event loop stood still, by the procedure that began last. */
+  stalls: Map<string, number>;
   /** Of the event loop, since the metrics were read last. */
   lag: ReturnType<typeof monitorEventLoopDelay>;
 }
@@ -54,6 +58,8 @@ export function createCounters(): Counters {
     losses: 0,
     lostMs: 0,
     probes: zero("accept", "warn", "reject"),
+    refusals: zero("password", "code", "api-token", "node-credential", "join-token"),
+    stalls: zero("none"),
     lag,
   };
 }

@@ -6,12 +6,14 @@ import type { Throttle } from "./auth/throttle.ts";
 import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
 import type { KeyUses } from "./events/key-uses.ts";
+import type { Inspector } from "#storage/inspect/inspector.ts";
 import type { Inspections } from "./inspect/inspections.ts";
 import type { History } from "./history/open-history.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
 import type { Log } from "./log.ts";
+import type { LoopWatch } from "./loop-watch.ts";
 import type { Imports } from "./profiles/imports.ts";
 import type { Stores } from "./profiles/open-store.ts";
 import type { Workloads } from "./workloads/verify-salad.ts";
@@ -36,10 +38,13 @@ export interface Hub {
   readonly alerts: AlertMemory;
   readonly locks: KeyedLock;
   readonly counters: Counters;
+  readonly loop: LoopWatch;
   readonly upkeep: UpkeepState;
   readonly bucketJobs: JobBoard;
   /** What was found inside files, kept for a while. */
   readonly inspections: Inspections;
+  /** Looks inside files, in threads of their own. */
+  readonly inspector: Inspector;
   readonly history: History;
   /** Epoch milliseconds. */
   readonly now: () => number;

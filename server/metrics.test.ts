@@ -5,7 +5,7 @@ import { runName } from "#protocol/names.ts";
 import { metricRows, readExposition } from "#protocol/read-exposition.ts";
 import { writeMinute } from "./history/write-minute.ts";
 import { node, nodeForEach, test } from "./hub/node-for-each.ts";
-import { callAs, report } from "./hub/open-test-hub.ts";
+import { addTestWriter, callAs, report } from "./hub/open-test-hub.ts";
 import { refreshTotals } from "./live/tick.ts";
 import { metricsText } from "./metrics.ts";
 import { newId } from "./random-id.ts";
@@ -76,6 +76,7 @@ describe("metrics", () => {
     expect(valueOf("tidemark_transfer_bytes_total", { direction: "upload" })).toBe(14);
     const lost = { type: "work-lost" as const, seq: (seq += 1), at: test.hub.now(), lossId: newId(), run };
     const steps = { writerEpoch: 1, fromStep: null, lastStep: 9, lostSteps: 9, lostMs: 1_500 };
+    await addTestWriter(test.hub, run, node.nodeId);
     await callAs(test.hub, node.caller).node.record({ events: [{ ...lost, ...steps }] });
     expect([valueOf("tidemark_losses_total"), valueOf("tidemark_lost_training_seconds_total")]).toEqual([1, 1.5]);
   });

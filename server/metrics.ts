@@ -132,7 +132,7 @@ function workMetrics({ counters, live }: Hub): MetricFamily[] {
   ];
 }
 
-function hubMetrics({ counters, startedAt }: Hub): MetricFamily[] {
+function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
   const { lag } = counters;
   const cpu = process.cpuUsage();
   const memory = process.memoryUsage();
@@ -157,6 +157,16 @@ function hubMetrics({ counters, startedAt }: Hub): MetricFamily[] {
       type: "histogram",
       samples: samplesOf(counters.dbWrites),
     },
+    counter(
+      "tidemark_refused_credentials_total",
+      "Failed sign-ins and credentials that opened nothing, by what was shown.",
+      byLabel("by", counters.refusals),
+    ),
+    counter(
+      "tidemark_loop_stalls_total",
+      "How often the event loop stood still for more than 200 ms, by the procedure that began last.",
+      byLabel("procedure", counters.stalls),
+    ),
     counter("tidemark_http_answers_total", "Answers by class of status.", byLabel("class", counters.answers)),
     counter(
       "process_cpu_seconds_total",
@@ -166,6 +176,11 @@ function hubMetrics({ counters, startedAt }: Hub): MetricFamily[] {
     gauge("process_resident_memory_bytes", "Resident memory of the hub's process.", one(memory.rss)),
     gauge("process_start_time_seconds", "When the hub started, since 1970.", one(startedAt / 1000)),
     gauge("nodejs_heap_size_used_bytes", "Used heap of the hub's process.", one(memory.heapUsed)),
+    gauge(
+      "tidemark_loop_longest_stall_seconds",
+      "The longest time that the event loop stood still since the hub started.",
+      one(loop.longestMs / 1000),
+    ),
     gauge(
       "nodejs_eventloop_lag_seconds",
       "Delay of the event loop since the metrics were read last.",

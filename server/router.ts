@@ -24,6 +24,7 @@ import { sealingRouter } from "./sealing/router.ts";
 import { settingsRouter } from "./settings/router.ts";
 import { transfersRouter } from "./transfers/router.ts";
 import { router } from "./trpc.ts";
+import { limitIssues } from "./limit-issues.ts";
 import { invitationsRouter, usersRouter } from "./users/router.ts";
 import { drillsRouter } from "./verifying/router.ts";
 import { upkeepRouter } from "./upkeep/router.ts";
@@ -65,5 +66,7 @@ export const hubRouter = router({
   settings: settingsRouter,
   benchmarks: benchmarksRouter,
 });
+
+limitIssues(hubRouter);
 
 export type HubRouter = typeof hubRouter;

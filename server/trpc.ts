@@ -134,14 +134,23 @@ function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusa
   if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
 }
 
-const guarded = t.procedure.use(async ({ ctx, meta, type, next }) => {
+/** Failed calls of procedures that are open to everybody, by network. Calls that succeed are not counted. */
+const OPEN_CALLS = { atOnce: 60, perSecond: 2 } as const;
+
+const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
+  let giveBack: (() => void) | null = null;
   try {
     if (type === "mutation" && ctx.crossSite !== null) throw ctx.crossSite;
     allow(meta, ctx);
+    // Before the body is read and parsed: that is what it protects.
+    if (meta?.who === "open" && type === "mutation")
+      giveBack = ctx.hub.throttle.spend(`open:${ctx.address}`, OPEN_CALLS);
   } catch (error) {
     throw isFault(error) ? trpcError(error) : error;
   }
-  const result = await next();
+  const leave = ctx.hub.loop.enter(path);
+  const result = await next().finally(leave);
+  if (result.ok) giveBack?.();
   if (!result.ok && isFault(result.error.cause)) throw trpcError(result.error.cause);
   return result;
 });

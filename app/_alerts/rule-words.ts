@@ -23,6 +23,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `a bucket out of reach of a node for ${formatDuration(condition.longerThanMs)}`;
     case "work-lost":
       return `an interruption cost more than ${formatDuration(condition.moreThanMs)} of training`;
+    case "sign-ins-failed":
+      return `more than ${condition.moreThan} sign-ins failed within ${formatDuration(condition.withinMs)}`;
   }
 }
 
@@ -55,6 +57,10 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   "work-lost": [
     { key: "moreThanMs", label: "More than", unit: "min", scale: MINUTE, usual: 30 },
     { key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 },
+  ],
+  "sign-ins-failed": [
+    { key: "moreThan", label: "More than", unit: "sign-ins", scale: 1, usual: 20 },
+    { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 10 },
   ],
 };
 

@@ -81,7 +81,9 @@ export function RestoreDialog({ request, onClose }: { request: RestoreRequest; o
   const title =
     plan.data === undefined
       ? "Restore"
-      : `Restore ${visibleText(plan.data.checkpoint.run)} step ${formatCount(plan.data.checkpoint.step)}`;
+      : plan.data.checkpoint.role === "final-model"
+        ? `Restore the final model of ${visibleText(plan.data.checkpoint.run)}`
+        : `Restore ${visibleText(plan.data.checkpoint.run)} step ${formatCount(plan.data.checkpoint.step)}`;
 
   if (plan.data !== undefined && (started.length > 1 || transferId !== null)) {
     const where = started.length > 1 ? "the nodes" : visibleText(node?.name ?? "the node");

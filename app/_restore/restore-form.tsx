@@ -277,7 +277,10 @@ function Checks({ plan, node, also }: ChecksProps) {
       tone: plan.egress === "metered" ? "unknown" : "ok",
       text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
-    { tone: "ok", text: "every byte is verified before the folder takes its name; one that is there stays until then" },
+    {
+      tone: "ok",
+      text: "verified first, then replaces the existing folder; what of that is not in the bucket is kept beside it",
+    },
   ];
   return (
     <ul className="flex flex-col gap-1 pt-1.5 text-soft sm:pl-36">

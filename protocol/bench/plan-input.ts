@@ -9,7 +9,10 @@ import { ENGINE_NAMES, isEngine } from "./engines.ts";
 export const MOST_TURNS = 5_000;
 const MB = 1_000_000;
 
-export const engineName = z.string().refine(isEngine, `one of ${ENGINE_NAMES.join(", ")}`);
+export const engineName = z
+  .string()
+  .max(32)
+  .refine(isEngine, `one of ${ENGINE_NAMES.join(", ")}`);
 export const benchDirection = z.enum(["up", "down"]);
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;

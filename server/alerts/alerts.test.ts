@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ALERT_SETTLE_MS, isQuiet } from "#protocol/alerts.ts";
 import { makeRunBacklog } from "#protocol/make-run-backlog.ts";
+import { noteRefusal } from "../auth/refusals.ts";
 import { runName } from "#protocol/names.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import {
   addTestNode,
   addTestProfile,
+  addTestWriter,
   callAs,
   openTestHub,
   report,
@@ -155,6 +157,19 @@ describe("what fires", () => {
     expect(await active()).toMatchObject([{ kind: "no-checkpoint", run: "llama", path: "/runs/llama" }]);
   });
 
+  it("many failed sign-ins", async () => {
+    await addRule({ kind: "sign-ins-failed", moreThan: 2, withinMs: 10 * MINUTE_MS });
+    const refused = () => noteRefusal(test.hub, { by: "password", address: "198.51.100.1" });
+    for (let count = 0; count < 2; count++) await refused();
+    await look();
+    expect(await active()).toEqual([]);
+    await refused();
+    await look();
+    expect(await active()).toMatchObject([
+      { kind: "sign-ins-failed", path: "/settings", text: "3 sign-ins failed within 10 min" },
+    ]);
+  });
+
   it("many rejected nodes, a failed restore and lost work, by what the database knows", async () => {
     await addRule({ kind: "rejected", morePercent: 50, leastNodes: 2 });
     await addRule({ kind: "restore-failed" });
@@ -187,6 +202,7 @@ describe("what fires", () => {
     const lost = { type: "work-lost" as const, lossId: "loss-00001", run: checkpoint.run, writerEpoch: 1 };
     const cost = { fromStep: 1, lastStep: 9, lostSteps: 8, lostMs: 5 * MINUTE_MS };
     const at = test.hub.now();
+    await addTestWriter(test.hub, checkpoint.run, first.nodeId);
     await callAs(test.hub, first.caller).node.record({
       events: [
         { ...ended, seq: 1, at },
@@ -318,6 +334,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
     "no-checkpoint",
     "rejected",
     "restore-failed",
+    "sign-ins-failed",
     "silent",
     "stalled",
     "work-lost",

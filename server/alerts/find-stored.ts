@@ -1,6 +1,7 @@
 import { sentenceOf } from "#protocol/fault.ts";
 import { fitsNode, fitsPattern } from "#protocol/scope.ts";
 import { formatDuration } from "#protocol/units.ts";
+import { failedSignInsSince } from "../auth/refusals.ts";
 import { storedFault } from "../events/event-row.ts";
 import type { Hub } from "../hub.ts";
 import { stateOf } from "../live/live-node.ts";
@@ -24,6 +25,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return bucketsAway(hub, rule, condition.longerThanMs);
     case "work-lost":
       return lostWork(hub, rule, condition);
+    case "sign-ins-failed":
+      return failedSignIns(hub, condition);
     default:
       return null;
   }
@@ -92,6 +95,14 @@ async function rejectedNodes(
     found.push({ subject: profileId, nodeId: null, nodeName: null, run: null, text, since: now });
   }
   return found;
+}
+
+function failedSignIns(hub: Hub, about: { moreThan: number; withinMs: number }): Finding[] {
+  const now = hub.now();
+  const failed = failedSignInsSince(hub, now - about.withinMs);
+  if (failed <= about.moreThan) return [];
+  const text = `${failed} sign-ins failed within ${formatDuration(about.withinMs)}`;
+  return [{ subject: "hub", nodeId: null, nodeName: null, run: null, text, since: now }];
 }
 
 /** One for each bucket, however many nodes say so. */

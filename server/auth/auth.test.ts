@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { callAs, NOBODY, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { hashOf } from "../random-id.ts";
 import { hashPassword, passwordFits } from "./password.ts";
+import { serve } from "../hub/serve.ts";
+import { failedSignInsSince, noteRefusal } from "./refusals.ts";
 import { readSession, secretInCookie } from "./session.ts";
 import { fault } from "../hub/match-fault.ts";
 
@@ -112,6 +114,85 @@ describe("signing in", () => {
     expect((await signIn(draft.password)).person?.email).toBe("ada@example.com");
   });
 
+  it("that fails is on record with its network, under no name that might be a password", async () => {
+    await firstAccount();
+    const signIn = (email: string) =>
+      callAs(test.hub, NOBODY, { address: "198.51.100.1" }).auth.signIn({ email, password: "wrong" });
+    await expect(signIn(draft.email)).rejects.toEqual(fault("SIGN_IN_FAILED"));
+    await expect(signIn("my-password")).rejects.toEqual(fault("SIGN_IN_FAILED"));
+    const rows = await test.hub.db.audit.findMany({ where: { action: "sign-in failed" }, orderBy: { id: "asc" } });
+    expect(rows.map(({ actorKind, subject, address }) => ({ actorKind, subject, address }))).toEqual([
+      { actorKind: "nobody", subject: "ada@example.com", address: "198.51.100.1" },
+      {
+        actorKind: "nobody",
+        subject: expect.stringMatching(/^unknown account [0-9a-f]{12}$/),
+        address: "198.51.100.1",
+      },
+    ]);
+    expect(test.hub.counters.refusals.get("password")).toBe(2);
+    expect(failedSignInsSince(test.hub, test.hub.now() - 60_000)).toBe(2);
+  });
+
+  it("that fails a thousand times does not fill the record", async () => {
+    await firstAccount();
+    for (let tries = 0; tries < 1_000; tries++) {
+      await noteRefusal(test.hub, { by: "api-token", address: `198.51.100.${tries % 100}` });
+    }
+    expect(await test.hub.db.audit.count({ where: { action: "api-token refused" } })).toBe(500);
+    expect(test.hub.counters.refusals.get("api-token")).toBe(1_000);
+    test.advance(3_600_000);
+    await noteRefusal(test.hub, { by: "api-token", address: "198.51.100.1" });
+    expect(await test.hub.db.audit.count({ where: { action: "api-token refused" } })).toBe(501);
+  });
+
+  it("gives a cookie for https only behind a proxy that is trusted and says https", async () => {
+    const other = await openTestHub({ trustProxy: true, firstAdmin: { ...draft, email: "ada@example.com" } });
+    const served = await serve(other.hub, async (_request, response) => void response.end(), 0);
+    const signIn = (proto: string) =>
+      fetch(`${served.url}/api/trpc/auth.signIn`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-forwarded-proto": proto, "x-forwarded-for": "192.0.2.1" },
+        body: JSON.stringify(draft),
+      });
+    const cookie = (await signIn("https")).headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(/^__Host-tidemark=.*; Secure/);
+    expect((await signIn("http")).headers.get("set-cookie")).not.toContain("Secure");
+    const asked = { cookie: cookie.split(";", 1)[0] ?? "", "x-forwarded-proto": "https" };
+    const status = await fetch(`${served.url}/api/trpc/auth.status`, { headers: asked });
+    expect(await status.text()).toContain("ada@example.com");
+    await served.close(0);
+    await other.close();
+  });
+
+  it("is not locked out by wrong passwords from elsewhere, where it signed in before", async () => {
+    await firstAccount();
+    const signIn = (password: string, address: string) =>
+      callAs(test.hub, NOBODY, { address }).auth.signIn({ email: draft.email, password });
+    await signIn(draft.password, "192.0.2.7");
+    for (let tries = 0; tries < 84; tries++) {
+      const failed = await signIn("wrong", `198.51.100.${tries % 28}`).catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(Error);
+    }
+    await expect(signIn("wrong", "203.0.113.9")).rejects.toEqual(fault("TOO_MANY_TRIES"));
+    expect((await signIn(draft.password, "192.0.2.7")).person?.email).toBe("ada@example.com");
+  });
+
+  it("does not wait for the tries of another network", async () => {
+    await firstAccount();
+    const tries = Array.from({ length: 18 }, (_, number) =>
+      callAs(test.hub, NOBODY, { address: "198.51.100.1" })
+        .auth.signIn({ email: `${number}@example.com`, password: "wrong" })
+        .catch((error: unknown) => error),
+    );
+    const first = await Promise.race([
+      callAs(test.hub, NOBODY, { address: "192.0.2.7" }).auth.signIn(draft),
+      Promise.all(tries).then(() => null),
+    ]);
+    expect(first?.person?.email).toBe("ada@example.com");
+    const refused = (await Promise.all(tries)).filter((error) => String(error).includes("Too many tries"));
+    expect(refused.length).toBeGreaterThan(8);
+  });
+
   it("is slowed down per address over many accounts", async () => {
     const attempt = (number: number) =>
       callAs(test.hub, NOBODY).auth.signIn({ email: `${number}@example.com`, password: "wrong" });
@@ -122,7 +203,7 @@ describe("signing in", () => {
   it("sets a cookie no script can read, of which only a hash is stored", async () => {
     const cookie = await firstAccount();
     expect(cookie).toMatch(/^tidemark=tms_[A-Za-z0-9_-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=\d+$/);
-    const secret = secretInCookie(test.hub.settings, cookie.split(";")[0]) ?? "";
+    const secret = secretInCookie("", cookie.split(";")[0]) ?? "";
     const rows = await test.hub.db.session.findMany();
     expect(rows.map(({ hash }) => hash)).toEqual([hashOf(secret)]);
   });
@@ -133,14 +214,15 @@ describe("signing in", () => {
       firstAdmin: { ...draft, email: "ada@example.com" },
     });
     let cookie = "";
-    await callAs(other.hub, NOBODY, { setCookie: (value) => (cookie = value) }).auth.signIn(draft);
+    const origin = "https://tidemark.example.com";
+    await callAs(other.hub, NOBODY, { origin, setCookie: (value) => (cookie = value) }).auth.signIn(draft);
     expect(cookie).toMatch(/^__Host-tidemark=.*; Path=\/; .*; Secure/);
     await other.close();
   });
 });
 
 describe("a session", () => {
-  const hashIn = (cookie: string): string => hashOf(secretInCookie(test.hub.settings, cookie.split(";")[0]) ?? "");
+  const hashIn = (cookie: string): string => hashOf(secretInCookie("", cookie.split(";")[0]) ?? "");
 
   it("ends after seven days without use", async () => {
     const hash = hashIn(await firstAccount());
@@ -165,10 +247,10 @@ describe("a session", () => {
 
 describe("a password", () => {
   it("fits its own hash only, and the hash carries its cost", async () => {
-    const hash = await hashPassword("one", 10);
+    const hash = await hashPassword("one", { cost: 10, network: "a" });
     expect(hash).toMatch(/^scrypt\$10\$8\$1\$/);
-    expect(await passwordFits("one", hash, 11)).toBe(true);
-    expect(await passwordFits("two", hash, 11)).toBe(false);
-    expect(await passwordFits("one", null, 10)).toBe(false);
+    expect(await passwordFits("one", hash, { cost: 11, network: "a" })).toBe(true);
+    expect(await passwordFits("two", hash, { cost: 11, network: "a" })).toBe(false);
+    expect(await passwordFits("one", null, { cost: 10, network: "a" })).toBe(false);
   });
 });

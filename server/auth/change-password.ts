@@ -3,8 +3,8 @@ import { Fault } from "#protocol/fault.ts";
 import type { changePasswordInput } from "#protocol/people.ts";
 import { audit } from "../events/audit.ts";
 import type { Context, SessionCaller } from "../trpc.ts";
-import { hashPassword, passwordFits } from "./password.ts";
-import { FREE_TRIES_PER_ACCOUNT } from "./sign-in.ts";
+import { countGuess, forgetGuesses } from "./count-guess.ts";
+import { hashPassword, hashTerms, passwordFits } from "./password.ts";
 
 /**
  * Gives the caller's own account another password and ends all its other sessions. Guessing the old one in a browser that
@@ -17,11 +17,12 @@ export async function changePassword(
 ): Promise<{ ok: true }> {
   const { hub, caller } = context;
   const { id, email } = caller.person;
-  hub.throttle.take(`account:${email}`, FREE_TRIES_PER_ACCOUNT);
+  await countGuess(context, email);
   const user = await hub.db.user.findUnique({ where: { id } });
-  if (!(await passwordFits(input.old, user?.passwordHash ?? null, hub.passwordCost))) throw new Fault("PASSWORD_WRONG");
-  hub.throttle.clear(`account:${email}`);
-  const passwordHash = await hashPassword(input.password, hub.passwordCost);
+  if (!(await passwordFits(input.old, user?.passwordHash ?? null, hashTerms(context))))
+    throw new Fault("PASSWORD_WRONG");
+  forgetGuesses(context, email);
+  const passwordHash = await hashPassword(input.password, hashTerms(context));
   await hub.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id }, data: { passwordHash } });
     await tx.session.deleteMany({ where: { userId: id, hash: { not: caller.sessionHash } } });

@@ -1,36 +1,34 @@
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { Fault } from "#protocol/fault.ts";
+import { createFairQueue } from "../fair-queue.ts";
 
 /**
  * Passwords are kept as scrypt hashes that carry their own parameters: `scrypt$17$8$1$salt$hash`. One hash takes 128 MiB
  * while it is computed, so few are computed at once and a crowd of tries is turned away instead of filling the memory.
+ * Networks take turns: tries from one of them do not delay a sign-in from another.
  */
 
 export const PASSWORD_COST = 17;
 const BLOCK = 8;
-const AT_ONCE = 2;
-const MOST_WAITING = 32;
+const queue = createFairQueue({ atOnce: 2, atOnceEach: 1, waiting: 32, waitingEach: 6 });
 
-let running = 0;
-const queue: (() => void)[] = [];
-
-async function inTurn<T>(task: () => Promise<T>): Promise<T> {
-  if (running >= AT_ONCE) {
-    if (queue.length >= MOST_WAITING) throw new Fault("TOO_MANY_TRIES");
-    await new Promise<void>((resolve) => queue.push(resolve));
-  } else running++;
-  try {
-    return await task();
-  } finally {
-    const next = queue.shift();
-    if (next === undefined) running--;
-    else next();
-  }
+/** How much a hash costs, and for whom it is computed. */
+export interface HashTerms {
+  /** log2 of scrypt's N. */
+  cost: number;
+  /** The network that asks. */
+  network: string;
 }
 
-function derive(text: string, salt: Buffer, cost: number): Promise<Buffer> {
+/** Returns the terms of a caller's hashes. */
+export const hashTerms = (context: { hub: { passwordCost: number }; address: string }): HashTerms => ({
+  cost: context.hub.passwordCost,
+  network: context.address,
+});
+
+function derive(text: string, salt: Buffer, { cost, network }: HashTerms): Promise<Buffer> {
   const options = { N: 2 ** cost, r: BLOCK, p: 1, maxmem: 256 * BLOCK * 2 ** cost };
-  return inTurn(
+  return queue.run(
+    network,
     () =>
       new Promise<Buffer>((resolve, reject) =>
         scrypt(text.normalize("NFC"), salt, 32, options, (error, key) =>
@@ -40,24 +38,26 @@ function derive(text: string, salt: Buffer, cost: number): Promise<Buffer> {
   );
 }
 
-/** `cost` is log2 of scrypt's N. */
-export async function hashPassword(text: string, cost: number): Promise<string> {
+/** @throws Fault TOO_MANY_TRIES */
+export async function hashPassword(text: string, terms: HashTerms): Promise<string> {
   const salt = randomBytes(16);
-  const key = await derive(text, salt, cost);
-  return ["scrypt", cost, BLOCK, 1, salt.toString("base64url"), key.toString("base64url")].join("$");
+  const key = await derive(text, salt, terms);
+  return ["scrypt", terms.cost, BLOCK, 1, salt.toString("base64url"), key.toString("base64url")].join("$");
 }
 
 /**
- * Whether `text` is the password of `hash`. Without a hash (no such account) it takes as long as with one, computed at
- * `cost`, and the answer is false.
+ * Returns whether `text` is the password of `hash`. Without a hash (no such account) it takes as long as with one, computed
+ * at `cost`, and the answer is false.
+ * @throws Fault TOO_MANY_TRIES
  */
-export async function passwordFits(text: string, hash: string | null, cost: number): Promise<boolean> {
+export async function passwordFits(text: string, hash: string | null, terms: HashTerms): Promise<boolean> {
   const [, storedCost, , , salt, key] = (hash ?? "").split("$");
   if (storedCost === undefined || salt === undefined || key === undefined) {
-    await derive(text, randomBytes(16), cost);
+    await derive(text, randomBytes(16), terms);
     return false;
   }
   const expected = Buffer.from(key, "base64url");
-  const actual = await derive(text, Buffer.from(salt, "base64url"), Number(storedCost));
+  const stored = { ...terms, cost: Number(storedCost) };
+  const actual = await derive(text, Buffer.from(salt, "base64url"), stored);
   return timingSafeEqual(expected, actual);
 }

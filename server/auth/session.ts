@@ -1,7 +1,6 @@
 import type { SessionView } from "#protocol/people.ts";
 import { role } from "#protocol/requests.ts";
 import type { Person } from "#protocol/views.ts";
-import type { HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
 import { hashOf, newId, newSecret } from "../random-id.ts";
 import type { Context } from "../trpc.ts";
@@ -23,16 +22,19 @@ export interface OpenSession {
   hash: string;
 }
 
-const isSecure = (settings: HubSettings): boolean => settings.publicUrl?.protocol === "https:";
-
 /** `__Host-` binds the cookie to this host and to https; browsers refuse that name over plain http. */
-const cookieName = (settings: HubSettings): string => (isSecure(settings) ? "__Host-tidemark" : "tidemark");
+const SECURE_NAME = "__Host-tidemark";
+const PLAIN_NAME = "tidemark";
 
-const attributes = (settings: HubSettings): string =>
-  `Path=/; HttpOnly; SameSite=Lax${isSecure(settings) ? "; Secure" : ""}`;
+/** By the hub's public address, or by what a trusted proxy says of the request: `origin` is made of both. */
+const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
-type From = Pick<Context, "address" | "agent">;
-const NOWHERE: From = { address: "", agent: "" };
+const cookieName = (origin: string): string => (isSecure(origin) ? SECURE_NAME : PLAIN_NAME);
+
+const attributes = (origin: string): string => `Path=/; HttpOnly; SameSite=Lax${isSecure(origin) ? "; Secure" : ""}`;
+
+type From = Pick<Context, "address" | "agent" | "origin">;
+const NOWHERE: From = { address: "", agent: "", origin: "" };
 
 /** Opens a session; returns the value of the Set-Cookie header. */
 export async function openSession(hub: Hub, userId: string, from: From = NOWHERE): Promise<string> {
@@ -50,15 +52,14 @@ export async function openSession(hub: Hub, userId: string, from: From = NOWHERE
       expiresAt: new Date(now + LONGEST_MS),
     },
   });
-  return `${cookieName(hub.settings)}=${secret}; ${attributes(hub.settings)}; Max-Age=${LONGEST_MS / 1000}`;
+  return `${cookieName(from.origin)}=${secret}; ${attributes(from.origin)}; Max-Age=${LONGEST_MS / 1000}`;
 }
 
-export const clearedCookie = (settings: HubSettings): string =>
-  `${cookieName(settings)}=; ${attributes(settings)}; Max-Age=0`;
+export const clearedCookie = (origin: string): string => `${cookieName(origin)}=; ${attributes(origin)}; Max-Age=0`;
 
-/** The session's secret in a Cookie header, or null. */
-export function secretInCookie(settings: HubSettings, header: string | undefined): string | null {
-  const wanted = `${cookieName(settings)}=`;
+/** Returns the session's secret in a Cookie header, or null. Over https only a cookie that was set over https counts. */
+export function secretInCookie(origin: string, header: string | undefined): string | null {
+  const wanted = `${cookieName(origin)}=`;
   for (const piece of (header ?? "").split(";")) {
     const pair = piece.trim();
     if (pair.startsWith(wanted)) return pair.slice(wanted.length) || null;

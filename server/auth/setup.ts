@@ -12,7 +12,7 @@ export async function setup(context: Context, input: z.infer<typeof setupInput>)
   hub.throttle.take(`setup:${context.address}`, 5);
   if ((await hub.db.user.count()) > 0) throw new Fault("SETUP_CLOSED");
   if (!hub.setupCode.fits(input.code)) throw new Fault("SETUP_CODE_WRONG");
-  const person = await createFirstAccount(hub, input);
+  const person = await createFirstAccount(hub, { ...input, address: context.address });
   hub.throttle.clear(`setup:${context.address}`);
   return welcome(context, person);
 }

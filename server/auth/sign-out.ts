@@ -7,6 +7,6 @@ export async function signOut(context: Context & { caller: SessionCaller }): Pro
   const { id, email } = context.caller.person;
   await audit(context.hub, context.caller, { action: "sign out", subject: email, subjectId: id });
   await endSession(context.hub, context.caller.sessionHash);
-  context.setCookie(clearedCookie(context.hub.settings));
+  context.setCookie(clearedCookie(context.origin));
   return { ok: true };
 }

@@ -5,6 +5,12 @@ import { Fault } from "#protocol/fault.ts";
  * the one before, up to five minutes. A try counts when it begins, so that many at once gain nothing.
  */
 
+/** What of an allowance is used up, and when that was so. */
+interface Spent {
+  calls: number;
+  at: number;
+}
+
 interface Entry {
   tries: number;
   notBefore: number;
@@ -16,6 +22,16 @@ export interface Throttle {
   take(key: string, freeTries: number): void;
   /** Forgets the tries of a key that succeeded. */
   clear(key: string): void;
+  /**
+   * Uses up one call of an allowance that fills again with time, and returns what gives it back.
+   * @throws Fault TOO_MANY_TRIES while the allowance is used up
+   */
+  spend(key: string, allowance: Allowance): () => void;
+}
+
+export interface Allowance {
+  atOnce: number;
+  perSecond: number;
 }
 
 const LONGEST_WAIT_MS = 300_000;
@@ -23,8 +39,14 @@ const FORGET_AFTER_MS = 3_600_000;
 /** Keys come from strangers: the table stays small, the oldest leave first. */
 const MOST_KEYS = 20_000;
 
+function forgetOldest(keys: Map<string, unknown>): void {
+  const oldest = keys.keys().next();
+  if (keys.size > MOST_KEYS && oldest.done !== true) keys.delete(oldest.value);
+}
+
 export function createThrottle(now: () => number): Throttle {
   const entries = new Map<string, Entry>();
+  const spent = new Map<string, Spent>();
   return {
     take: (key, freeTries) => {
       const at = now();
@@ -41,8 +63,23 @@ export function createThrottle(now: () => number): Throttle {
       if (over >= 0) entry.notBefore = at + Math.min(LONGEST_WAIT_MS, 1000 * 2 ** Math.min(over, 20));
       entries.delete(key);
       entries.set(key, entry);
-      const oldest = entries.keys().next();
-      if (entries.size > MOST_KEYS && oldest.done !== true) entries.delete(oldest.value);
+      forgetOldest(entries);
+    },
+    spend: (key, { atOnce, perSecond }) => {
+      const at = now();
+      const known = spent.get(key) ?? { calls: 0, at };
+      const calls = Math.max(0, known.calls - ((at - known.at) / 1000) * perSecond);
+      if (calls + 1 > atOnce) {
+        const retryAfterMs = Math.ceil(((calls + 1 - atOnce) / perSecond) * 1000);
+        throw new Fault("TOO_MANY_TRIES", { detail: `wait ${Math.ceil(retryAfterMs / 1000)} s`, retryAfterMs });
+      }
+      const entry = { calls: calls + 1, at };
+      spent.delete(key);
+      spent.set(key, entry);
+      forgetOldest(spent);
+      return () => {
+        entry.calls = Math.max(0, entry.calls - 1);
+      };
     },
     clear: (key) => {
       entries.delete(key);

@@ -1,5 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { findCollision } from "#protocol/names.ts";
+import { MOST_BYTES } from "#protocol/bounded.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { CaptureAnnouncement } from "#protocol/reports.ts";
 import { emit } from "../events/record-event.ts";
@@ -30,6 +31,7 @@ export async function announce(
   const { access, prefix } = await hub.stores.open(profileId);
   const now = new Date(hub.now());
   const sizeBytes = input.files.reduce((sum, file) => sum + file.sizeBytes, 0);
+  if (sizeBytes > MOST_BYTES) throw new Fault("BAD_INPUT", { op: "announce", detail: "no store holds as many bytes" });
   await hub.db.$transaction(async (tx) => {
     await requireWriter(tx, { run: input.run, epoch: input.writerEpoch, nodeId: node.id });
     await requireHome(tx, { run: input.run, profileId, op: "announce" });

@@ -5,7 +5,7 @@ import { attemptPrefix, parseDataKey } from "#protocol/keys.ts";
 import { attemptId, filePath, runName } from "#protocol/names.ts";
 import { listObjects } from "#storage/listing.ts";
 import * as z from "zod";
-import { byteCount } from "#protocol/checkpoint.ts";
+import { byteCount } from "#protocol/bounded.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { OpenStore } from "../profiles/open-store.ts";
 import { wantedObjects } from "./check-extents.ts";

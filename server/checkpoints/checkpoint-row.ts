@@ -6,6 +6,7 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import { FOREIGN_WRITER } from "../adopt/foreign-node.ts";
 import { isAdoptedRow } from "../adopt/is-adopted.ts";
 import type { Live } from "../live/live.ts";
+import { readMetrics } from "./read-metrics.ts";
 
 /** Bytes of each checkpoint that the store has acknowledged, from the uploads that move now. */
 export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, number> {
@@ -19,10 +20,13 @@ export function bytesMoving(live: Pick<Live, "transfers">): ReadonlyMap<string, 
 /** Where the training stood, not how well it went: the step is shown by itself. */
 const COUNTERS: ReadonlySet<string> = new Set(["step", "global_step", "epoch"]);
 
-/** The metrics of a manifest as people see them. */
-function metricsOf(stored: string): Record<string, number> {
-  const metrics = Object.entries(JSON.parse(stored) as Record<string, number>);
-  return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)));
+/** As many as a row of a list shows, and some for those who read lists by program. */
+const MOST_LISTED_METRICS = 16;
+
+/** Returns the metrics of a manifest as people see them. */
+function metricsOf(stored: string, most: number): Record<string, number> {
+  const metrics = Object.entries(readMetrics(stored));
+  return Object.fromEntries(metrics.filter(([name]) => !COUNTERS.has(name)).slice(0, most));
 }
 
 /** Written by this hub and only shown. */
@@ -35,6 +39,8 @@ export function damageIn(row: Pick<Checkpoint, "damage" | "damagedAt">): Checkpo
 export interface RowContext {
   newestId: string | null;
   moving: ReadonlyMap<string, number>;
+  /** Left out: as many as a list shows. */
+  mostMetrics?: number;
   /** What is said about keeping them, where that is shown. */
   keeping?: ReadonlyMap<string, CheckpointKeeping>;
 }
@@ -57,7 +63,7 @@ export function checkpointRowOf(row: Checkpoint & { node: { name: string } }, co
     framework: row.framework,
     role: checkpointRole.nullable().catch(null).parse(row.role),
     isAbandoned: row.abandonedAt !== null,
-    metrics: metricsOf(row.metrics),
+    metrics: metricsOf(row.metrics, context.mostMetrics ?? MOST_LISTED_METRICS),
     capturedAt: row.capturedAt.getTime(),
     committedAt: row.committedAt?.getTime() ?? null,
     bytesDone: row.state === "complete" ? sizeBytes : (context.moving.get(row.id) ?? 0),

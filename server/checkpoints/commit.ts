@@ -72,9 +72,11 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       },
     });
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
+    // A step in the event would make it that of a checkpoint.
+    const ofStep = manifest.role === undefined ? { step } : {};
     const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
     const line = `made ${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})`;
-    return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, step, text: line });
+    return recordEvent(tx, { at: now, kind: "checkpoint-safe", work: "safe", node, run, ...ofStep, text: line });
   });
   hub.counters.checkpointsCommitted++;
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };

@@ -1,3 +1,4 @@
+import { MOST_METRICS } from "#protocol/bounded.ts";
 import { Fault } from "#protocol/fault.ts";
 import { attemptPrefix } from "#protocol/keys.ts";
 import { attemptId, runName } from "#protocol/names.ts";
@@ -44,7 +45,12 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
   const files = await filesOf(hub, row);
   const at = { run: runName.parse(row.run), epoch: row.writerEpoch, attempt: attemptId.parse(row.attempt) };
   return {
-    ...checkpointRowOf(row, { newestId: newest?.id ?? null, moving: bytesMoving(hub.live), keeping }),
+    ...checkpointRowOf(row, {
+      newestId: newest?.id ?? null,
+      moving: bytesMoving(hub.live),
+      mostMetrics: MOST_METRICS,
+      keeping,
+    }),
     attempt: row.attempt,
     parent:
       epoch === null || epoch.parentEpoch === null || epoch.parentStep === null

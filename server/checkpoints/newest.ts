@@ -70,14 +70,16 @@ export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: str
 /** The newest of those that are complete, older than this one, and not known to be damaged. */
 export const completeBefore = (
   tx: Pick<Transaction, "checkpoint">,
-  { run, writerEpoch, step }: { run: string; writerEpoch: number; step: bigint },
+  { run, writerEpoch, step, role }: Pick<Checkpoint, "run" | "writerEpoch" | "step" | "role">,
 ) =>
   tx.checkpoint.findFirst({
     where: {
       run,
       state: "complete",
       damagedAt: null,
-      ...RESUMABLE,
+      abandonedAt: null,
+      // Before a final model comes an earlier final model.
+      role,
       OR: [{ writerEpoch: { lt: writerEpoch } }, { writerEpoch, step: { lt: step } }],
     },
     orderBy: NEWEST,

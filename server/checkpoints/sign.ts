@@ -11,6 +11,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { mayRead } from "./assigned.ts";
 import { namedKeys } from "./named-keys.ts";
+import { requireStillPlain } from "../sealing/check-sealed.ts";
 import { requireWriter } from "./require-writer.ts";
 
 /**
@@ -65,6 +66,8 @@ async function checkpointAt(batch: Batch, at: DataKey): Promise<Found | null> {
   return found;
 }
 
+const ADDS_BYTES: ReadonlySet<Operation["op"]> = new Set(["create", "part", "put", "complete"]);
+
 async function allowWrite(batch: Batch, operation: Operation, found: Found): Promise<void> {
   const { checkpoint, copy } = found;
   const { id } = placeOf(found);
@@ -86,6 +89,7 @@ async function allowWrite(batch: Batch, operation: Operation, found: Found): Pro
     epoch: checkpoint.writerEpoch,
     nodeId: batch.node.id,
   });
+  if (ADDS_BYTES.has(operation.op)) await requireStillPlain(batch.hub, checkpoint);
   batch.writable.add(id);
 }
 
@@ -184,7 +188,7 @@ const usesOf = (operations: readonly Operation[]): [KeyUse, number][] => {
   ];
 };
 
-/** `profileId`: in which bucket; left out: that of the node's own profile. @throws Fault NODE_REVOKED, NOT_THIS_NODES, EPOCH_OVER */
+/** `profileId`: in which bucket; left out: that of the node's own profile. @throws Fault NODE_REVOKED, NOT_THIS_NODES, EPOCH_OVER, SEAL_REQUIRED */
 export async function sign(
   { hub, caller }: Context & { caller: NodeCaller },
   input: { operations: Operation[]; profileId?: string | undefined },

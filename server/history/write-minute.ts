@@ -22,16 +22,19 @@ interface Heard {
   entry: Omit<MinuteEntry, "series">;
 }
 
+/** A number that adds up with those of other nodes. */
+const finite = (value: number): number => (Number.isFinite(value) ? value : 0);
+
 const bucketOfMeter = (meter: Meter): number => (meter.count === 0 ? NO_BUCKET : bucketOf(take(meter)));
 
 function entryOf(node: LiveNode, now: number): Heard["entry"] {
   const risk = addRisks(risksOf(node, now));
   const { up, down, upBusy, downBusy } = node.minute;
   return {
-    up: take(up),
-    down: take(down),
-    atRiskBytes: risk.bytes,
-    lossMs: risk.lossMs,
+    up: finite(take(up)),
+    down: finite(take(down)),
+    atRiskBytes: finite(risk.bytes),
+    lossMs: finite(risk.lossMs),
     rttMs: node.report?.rttMs ?? null,
     cpuPercent: node.report?.cpuPercent ?? null,
     upBucket: bucketOfMeter(upBusy),
@@ -44,11 +47,16 @@ async function heardNodes(hub: Hub, now: number): Promise<Heard[]> {
   const heard: Heard[] = [];
   for (const node of hub.live.nodes.values()) {
     if (node.minute.up.count === 0) continue;
-    const entry = entryOf(node, now);
     const profile = profiles.get(node.profileId);
     if (profile === undefined) continue;
-    const place = placeOf(node, { profile, rules: hub.history.rules });
-    heard.push({ place, entry });
+    try {
+      const entry = entryOf(node, now);
+      const place = placeOf(node, { profile, rules: hub.history.rules });
+      heard.push({ place, entry });
+    } catch (error) {
+      // What one node said must not cost all others their minute.
+      hub.log.error({ error, node: node.id }, "the minute of a node could not be written");
+    }
   }
   return heard;
 }
@@ -126,11 +134,11 @@ async function putWhole(tx: Transaction, about: { minute: number; wholeOf: Map<n
   for (const { body } of bodies) {
     countMinute(body, (series, kind) => cellFor(cells, wholeOf.get(series) ?? 0, kind));
     for (const { up, down, atRiskBytes, lossMs, rttMs } of unpackMinute(body)) {
-      total.upBytesPerSecond += up;
-      total.downBytesPerSecond += down;
-      total.atRiskBytes += atRiskBytes;
-      total.lossMs += lossMs;
-      total.rttSumMs += rttMs ?? 0;
+      total.upBytesPerSecond += finite(up);
+      total.downBytesPerSecond += finite(down);
+      total.atRiskBytes += finite(atRiskBytes);
+      total.lossMs += finite(lossMs);
+      total.rttSumMs += finite(rttMs ?? 0);
       total.rttCount += rttMs === null ? 0 : 1;
     }
   }

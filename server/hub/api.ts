@@ -5,7 +5,7 @@ import { Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
-import { faultDataOf, type Context } from "../trpc.ts";
+import { faultDataOf, type Context, type Meta } from "../trpc.ts";
 import { createContext } from "./create-context.ts";
 import { createShortStream } from "./short-stream.ts";
 import { createShortWay } from "./short-way.ts";
@@ -15,6 +15,8 @@ import { createShortWay } from "./short-way.ts";
 export const API_PATH = "/api/trpc/";
 const MOST_CALLS = 20;
 const MOST_BODY_BYTES = 4 * 1024 * 1024;
+/** Of a call that nobody has to sign in for, and of a path that names no procedure. */
+const MOST_OPEN_BODY_BYTES = 64 * 1024;
 /** A manifest may name 50,000 files. Such a call stands alone, never in a batch. */
 const MOST_LARGE_BODY_BYTES = 64 * 1024 * 1024;
 const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`, `${API_PATH}node.tellSums`]);
@@ -28,6 +30,19 @@ const sayRefusal =
     else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
     else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
   };
+
+/** Whether a path names only procedures that somebody has to sign in for, alone or as a batch. */
+function createAskForSignIn(): (path: string) => boolean {
+  const flat: object = hubRouter;
+  const { procedures } = Reflect.get(flat, "_def") as { procedures: Record<string, { _def: { meta?: Meta } }> };
+  const guarded = new Set(
+    Object.entries(procedures).flatMap(([path, { _def }]) => (_def.meta?.who === "open" ? [] : [path])),
+  );
+  return (path) =>
+    decodeURIComponent(path.slice(API_PATH.length))
+      .split(",")
+      .every((name) => guarded.has(name));
+}
 
 export function createApi(hub: Hub): RequestListener {
   const onError = sayRefusal(hub);
@@ -47,8 +62,10 @@ export function createApi(hub: Hub): RequestListener {
       onError,
     });
   const usual = handlerFor(MOST_BODY_BYTES);
+  const small = handlerFor(MOST_OPEN_BODY_BYTES);
+  const asksForSignIn = createAskForSignIn();
   const large = handlerFor(MOST_LARGE_BODY_BYTES);
-  const not = new Set([...LARGE].map((path) => path.slice(API_PATH.length)));
+  const not = new Set(["node.enrol", ...[...LARGE].map((path) => path.slice(API_PATH.length))]);
   const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
   const shortStream = createShortStream({ hub, onError });
   return (request, response) => {
@@ -58,7 +75,8 @@ export function createApi(hub: Hub): RequestListener {
       response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
       return;
     }
-    const general = LARGE.has(path) ? large : usual;
+    const signedIn = LARGE.has(path) ? large : usual;
+    const general = asksForSignIn(path) ? signedIn : small;
     const short = request.method === "GET" ? shortStream : shortWay;
     short(request, response).then(
       (isTaken) => {

@@ -92,10 +92,10 @@ describe("how much is taken at once", () => {
   ])("is %s nested as deep as four megabytes allow: refused like any wrong input", async (_, opening, closing) => {
     const depth = Math.floor(3_900_000 / (opening.length + closing.length));
     const inner = opening === "[" ? "" : "1";
-    const answer = await post("auth.signIn", opening.repeat(depth) + inner + closing.repeat(depth));
+    const answer = await post("tokens.create", opening.repeat(depth) + inner + closing.repeat(depth));
     expect([answer.status, await codeOf(answer)]).toEqual([400, "BAD_INPUT"]);
-    const inside = `{"email":${opening.repeat(depth / 2)}${inner}${closing.repeat(depth / 2)},"password":"x"}`;
-    expect((await post("auth.signIn", inside)).status).toBe(400);
+    const inside = `{"label":${opening.repeat(depth / 2)}${inner}${closing.repeat(depth / 2)},"profileId":"x"}`;
+    expect((await post("tokens.create", inside)).status).toBe(400);
     expect((await fetch(`${served.url}/healthz`)).status).toBe(200);
   });
 });

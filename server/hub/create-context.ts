@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { Fault, isFault } from "#protocol/fault.ts";
 import { readToken } from "../api-tokens/read-token.ts";
+import { noteRefusal } from "../auth/refusals.ts";
 import { readSession, secretInCookie } from "../auth/session.ts";
 import type { HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
@@ -77,10 +78,12 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
       return { caller, refusal: null };
     } catch (error) {
       if (!isFault(error)) throw error;
+      const by = secret.startsWith("tmk_") ? "api-token" : "node-credential";
+      await noteRefusal(hub, { by, address: addressOf(request, hub.settings) });
       return { caller: nobody, refusal: error };
     }
   }
-  const secret = secretInCookie(hub.settings, request.headers.cookie);
+  const secret = secretInCookie(originOf(request, hub.settings), request.headers.cookie);
   const session = secret === null ? null : await readSession(hub, hashOf(secret));
   if (session === null) return { caller: nobody, refusal: null };
   return { caller: { kind: "person", person: session.person, sessionHash: session.hash }, refusal: null };

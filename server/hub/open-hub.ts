@@ -19,16 +19,19 @@ import { startKeepingHistory } from "../history/keep-history.ts";
 import { openHistory } from "../history/open-history.ts";
 import type { Hub } from "../hub.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { createInspector } from "#storage/inspect/inspector.ts";
 import { createInspections } from "../inspect/inspections.ts";
 import { createKeyedLock } from "../keyed-lock.ts";
 import { loadLive } from "../live/load.ts";
 import { refreshTotals, startTicking } from "../live/tick.ts";
 import type { Log } from "../log.ts";
+import { createLoopWatch } from "../loop-watch.ts";
 import { createImports } from "../profiles/imports.ts";
 import { createStores } from "../profiles/open-store.ts";
 import { createWorkloads } from "../workloads/verify-salad.ts";
 import { createReach, type Reach } from "../profiles/reach.ts";
 import { createUpkeepState } from "../upkeep/start-janitor.ts";
+import { cutSizes } from "../checkpoints/cut-sizes.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 export interface HubParts {
@@ -85,6 +88,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
+  await cutSizes(db);
   await addDefaultRules(db, now());
   const closing = new AbortController();
   const keyUses = createKeyUses(db, now);
@@ -109,7 +113,9 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
     inspections: createInspections(),
+    inspector: createInspector(),
     counters,
+    loop: createLoopWatch({ counters, log }),
     history: await openHistory(db, `file:${file}`),
     startedAt: now(),
     closing: closing.signal,
@@ -131,7 +137,9 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       await ticking.stop();
       await keeping.stop();
       counters.lag.disable();
+      hub.loop.stop();
       hub.stores.close();
+      await hub.inspector.close();
       await hub.history.reader.close();
       await closeDatabase();
       await unlock();

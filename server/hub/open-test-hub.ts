@@ -129,7 +129,7 @@ export interface TestPerson {
 export async function signedIn(hub: Hub, call: (overrides: Partial<Context>) => Promise<unknown>): Promise<TestPerson> {
   let cookie = "";
   await call({ setCookie: (value) => (cookie = value.split(";", 1)[0] ?? "") });
-  const session = await readSession(hub, hashOf(secretInCookie(hub.settings, cookie) ?? ""));
+  const session = await readSession(hub, hashOf(secretInCookie("", cookie) ?? ""));
   if (session === null) throw new Error("nobody was signed in");
   const { person, hash } = session;
   return { id: person.id, cookie, caller: { kind: "person", person, sessionHash: hash } };
@@ -186,6 +186,14 @@ export async function addTestNode(hub: Hub, profileId: string, name: string): Pr
   const { token } = await callAs(hub, "admin").tokens.create({ label: "", profileId, maxUses: 1, validMs: 3_600_000 });
   const answer = await callAs(hub, NOBODY).node.enrol({ token, name: nodeName.parse(name), protocol: 1, facts });
   return { ...answer, caller: { kind: "node", nodeId: answer.nodeId, name: answer.name, profileId } };
+}
+
+/** Makes a node the writer of a run without a bucket, as its first claim does. */
+export async function addTestWriter(hub: Hub, run: string, nodeId: string): Promise<void> {
+  const { profileId } = await hub.db.node.findUniqueOrThrow({ where: { id: nodeId } });
+  const at = new Date(hub.now());
+  await hub.db.run.create({ data: { name: run, profileId, createdAt: at } });
+  await hub.db.epoch.create({ data: { run, epoch: 1, nodeId, claimedAt: at } });
 }
 
 let reports = 0;

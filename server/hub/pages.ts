@@ -32,7 +32,8 @@ export async function openPages(hub: Hub, root: string): Promise<{ serve: Pages;
     serve: async (request, response) => {
       const path = request.url ?? "/";
       // Fetches addresses given in a query; nothing here needs it.
-      if (path.startsWith("/_next/image")) return refuse(response, 404, "There is no such page.");
+      if (decodeURIComponent(path.split("?", 1)[0] ?? "").startsWith("/_next/image"))
+        return refuse(response, 404, "There is no such page.");
       if (!path.startsWith("/_next/static/")) await setPagePolicy(hub, request, response);
       await render(request, response);
     },

@@ -36,8 +36,8 @@ describe("a stream whose other end goes away", () => {
     const mailboxes = live.nodes.get(node.nodeId)?.mailboxes;
     const input = encodeURIComponent(JSON.stringify({ bootId: "boot-0001" }));
     for (let round = 0; round < 25; round++) {
-      const people = Array.from({ length: 20 }, () => visit("live.watch", { cookie }));
-      const nodes = Array.from({ length: 20 }, () =>
+      const people = Array.from({ length: 12 }, () => visit("live.watch", { cookie }));
+      const nodes = Array.from({ length: 28 }, () =>
         visit(`node.stream?input=${input}`, { authorization: `Bearer ${node.credential}` }),
       );
       await Promise.all([...people, ...nodes]);

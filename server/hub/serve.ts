@@ -9,6 +9,7 @@ import { metricsText } from "../metrics.ts";
 import { API_PATH, createApi } from "./api.ts";
 import type { Pages } from "./pages.ts";
 import { refuseMetrics } from "./refuse-metrics.ts";
+import { isNormalPath } from "./normal-path.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
@@ -75,6 +76,10 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
     if (hub.closing.aborted) response.setHeader("connection", "close");
     response.on("finish", () => countAnswer(hub.counters, response.statusCode));
     const path = request.url ?? "/";
+    if (!isNormalPath(path)) {
+      response.writeHead(400, { "content-type": "text/plain", "cache-control": "no-store" }).end("No such path.\n");
+      return;
+    }
     if (path.startsWith(API_PATH)) {
       api(request, response);
       return;

@@ -2,7 +2,7 @@ import type { StoredExtent, StoredFile, StoredManifest } from "#protocol/adopted
 import { Fault, isFault } from "#protocol/fault.ts";
 import { storedBytes } from "#protocol/packing.ts";
 import type { FileInspection, InspectPlace } from "#protocol/inspect.ts";
-import { inspectFile, readsBeside } from "#storage/inspect/inspect-file.ts";
+import { readsBeside } from "#storage/inspect/inspect-file.ts";
 import type { ByteSource, OpenBeside } from "#storage/inspect/source.ts";
 import { getObjectRange, headObject } from "#storage/objects.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
@@ -74,7 +74,7 @@ export function inspectManifestFile(
     extents.map(({ key: at, offset, etag }) => `${path} ${at} ${offset} ${etag}`),
   );
   const version = store.access.traits.trustEtag ? hashOf([store.profileId, file.path, ...pins].join("\n")) : null;
-  return hub.inspections.of(version, () => inspectFile(file.path, sourceOfExtents(about), beside));
+  return hub.inspections.of(version, () => hub.inspector.inspect(file.path, sourceOfExtents(about), beside));
 }
 
 /** The bytes of a file, which may lie in pieces of several objects, or as a frame among others in one. */
@@ -134,7 +134,7 @@ export async function inspectObject(
     );
   const isKept = pinOf(store, etag) !== null && !readsBeside(key);
   const version = isKept ? hashOf([store.profileId, key, etag].join("\n")) : null;
-  return hub.inspections.of(version, () => inspectFile(key, source, beside));
+  return hub.inspections.of(version, () => hub.inspector.inspect(key, source, beside));
 }
 
 /** An object as it is now; if it becomes another while it is read, that is a fault. */

@@ -7,6 +7,8 @@ import { inspectManifestFile, type ReadableCheckpoint } from "./find-file.ts";
 const MOST_FILES = 500;
 const MOST_READ_BYTES = 128 * 1024 * 1024;
 const LONGEST_MS = 60_000;
+/** Of all files together; a few bytes of a file may describe one. */
+const MOST_TENSORS = 300_000;
 const AT_A_TIME = 4;
 
 export interface InspectedFile {
@@ -30,13 +32,15 @@ export async function inspectFiles(
   const queue = manifest.files.slice(0, MOST_FILES).entries();
   const results: { index: number; one: InspectedFile }[] = [];
   let readBytes = 0;
+  let tensors = 0;
   const lane = async () => {
     for (const [index, file] of queue) {
       if (signal.aborted) throw new Fault("CANCELLED", { op: "inspect" });
-      if (readBytes > MOST_READ_BYTES || performance.now() - startedAt > LONGEST_MS) return;
+      if (tensors > MOST_TENSORS || readBytes > MOST_READ_BYTES || performance.now() - startedAt > LONGEST_MS) return;
       try {
         const found = await inspectManifestFile(hub, { store, file, files: manifest.files, key, signal });
         readBytes += found.readBytes;
+        tensors += found.tensors.length;
         results.push({ index, one: { file, found, fault: null } });
       } catch (error) {
         if (!isFault(error) || signal.aborted) throw error;

@@ -1,3 +1,5 @@
+import { MOST_METRICS } from "#protocol/bounded.ts";
+import { readMetrics } from "../checkpoints/read-metrics.ts";
 import { Fault } from "#protocol/fault.ts";
 import type { KeepPolicy, PolicyView, RunPolicyView } from "#protocol/keeping.ts";
 import type { KeepPolicy as PolicyRow } from "#prisma/client/client.ts";
@@ -25,8 +27,8 @@ export async function policyOfRun(hub: Hub, { run }: { run: string | null }): Pr
     run === null
       ? []
       : await hub.db.checkpoint.findMany({ where: { run, state: "complete" }, select: { metrics: true }, take: 1_000 });
-  const metrics = new Set(rows.flatMap((row) => Object.keys(JSON.parse(row.metrics) as Record<string, number>)));
-  return { own, usual, metrics: [...metrics].toSorted() };
+  const metrics = new Set(rows.flatMap((row) => Object.keys(readMetrics(row.metrics))));
+  return { own, usual, metrics: [...metrics].toSorted().slice(0, MOST_METRICS) };
 }
 
 /**

@@ -1,3 +1,4 @@
+import { readMetrics } from "../checkpoints/read-metrics.ts";
 import type { CheckpointState } from "#protocol/checkpoint.ts";
 import type { KeepHistory } from "#protocol/decide-keeping.ts";
 import { KEPT_NOWHERE } from "#protocol/keeping.ts";
@@ -41,7 +42,7 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         capturedAt: row.capturedAt.getTime(),
         sizeBytes: Number(row.sizeBytes),
         // Parsed when its manifest was committed.
-        metrics: JSON.parse(row.metrics) as Record<string, number>,
+        metrics: readMetrics(row.metrics),
         // One that was found damaged since is not what a verified one is kept for.
         verifiedAt: row.damagedAt === null ? (row.verifiedAt?.getTime() ?? null) : null,
         isDamaged: row.damagedAt !== null,

@@ -53,7 +53,7 @@ it("one that speaks while the others are written down is not called silent", asy
 });
 
 it("they are asked for fewer reports the more they are, watched or not", async () => {
-  const leave = test.hub.live.enter(test.hub.now);
+  const leave = test.hub.live.enter(test.hub.now, "somebody");
   expect(test.hub.live.settings.reportEveryMs).toBe(NODES);
   leave();
   test.advance(6_000);

@@ -1,3 +1,4 @@
+import { Fault } from "#protocol/fault.ts";
 import type { NodeMessage } from "#protocol/commands.ts";
 import type { NodeSettings } from "#protocol/hello.ts";
 import { returnWindowMs } from "#protocol/return-wait.ts";
@@ -31,6 +32,9 @@ const REPORTS_PER_SECOND = 1_000;
 const LONGEST_MS = 15_000;
 /** A reloaded page must not slow every node down and speed it up again. */
 const LINGER_MS = 5_000;
+
+/** Of one session or API token. */
+const MOST_STREAMS = 20;
 
 export class Live {
   readonly nodes = new Map<string, LiveNode>();
@@ -73,6 +77,7 @@ export class Live {
   /** How often something that opens a stream was taken away: streams look at theirs again. */
   sessionEnds = 0;
   #watchers = 0;
+  readonly #streams = new Map<string, number>();
   #watchedUntil = 0;
   #reportEveryMs = UNWATCHED_MS;
   #returnWithinMs = returnWindowMs(0);
@@ -166,10 +171,19 @@ export class Live {
   }
 
   /** A browser watches from now on: nodes report every second. Call the returned function when it leaves. */
-  enter(now: () => number): () => void {
+  /** `caller`: its streams are counted together. @throws Fault TOO_MANY_TRIES when it has too many open */
+  enter(now: () => number, caller: string): () => void {
+    const open = this.#streams.get(caller) ?? 0;
+    if (open >= MOST_STREAMS) {
+      throw new Fault("TOO_MANY_TRIES", { detail: `${open} streams are open already`, retryAfterMs: 10_000 });
+    }
+    this.#streams.set(caller, open + 1);
     this.#watchers++;
     this.adaptCadence(now());
     return () => {
+      const left = (this.#streams.get(caller) ?? 1) - 1;
+      if (left === 0) this.#streams.delete(caller);
+      else this.#streams.set(caller, left);
       this.#watchers--;
       this.#watchedUntil = now() + LINGER_MS;
     };

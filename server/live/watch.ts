@@ -1,4 +1,4 @@
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import type { LiveMessage } from "#protocol/views.ts";
 import { isTokenGood } from "../api-tokens/read-token.ts";
@@ -71,13 +71,22 @@ async function checkCaller(hub: Hub, caller: PersonCaller): Promise<void> {
   if (!isGood) throw trpcError(new Fault(caller.kind === "person" ? "NOT_SIGNED_IN" : "API_TOKEN_REFUSED"));
 }
 
-/** @throws SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
+/** @throws TOO_MANY_TRIES (as a tRPC error) */
+function enter({ live, now }: Hub, caller: PersonCaller): () => void {
+  try {
+    return live.enter(now, caller.kind === "person" ? caller.sessionHash : caller.tokenId);
+  } catch (error) {
+    throw isFault(error) ? trpcError(error) : error;
+  }
+}
+
+/** @throws TOO_MANY_TRIES, SHUTTING_DOWN when the hub ends, NOT_SIGNED_IN when the session does (as tRPC errors: they end the stream) */
 export async function* watch(
   { hub, caller }: Context & { caller: PersonCaller },
   signal: AbortSignal,
 ): AsyncGenerator<LiveMessage> {
   const { live } = hub;
-  const leave = live.enter(hub.now);
+  const leave = enter(hub, caller);
   const abort = AbortSignal.any([signal, hub.closing]);
   try {
     let seen = live.revision;

@@ -30,6 +30,16 @@ interface Lost {
 const againWords = (lost: Parameters<typeof lostWords>[0]): string =>
   `${lostWords(lost)} ${lost.lostSteps === 0 ? "is" : "are"} done again`;
 
+/** No interruption costs more than a year. */
+const LONGEST_LOSS_MS = 366 * 86_400_000;
+/** Of one node in a day: more often than once a minute nobody is interrupted. */
+const MOST_A_DAY = 1_440;
+
+async function hasToldTooMuch(tx: Transaction, about: { hub: Pick<Hub, "now">; node: LiveNode }): Promise<boolean> {
+  const since = new Date(about.hub.now() - 86_400_000);
+  return (await tx.loss.count({ where: { nodeId: about.node.id, at: { gte: since } } })) >= MOST_A_DAY;
+}
+
 const placeOf = (step: number | null): string => (step === null ? "its beginning" : `step ${formatCount(step)}`);
 
 async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
@@ -81,7 +91,8 @@ async function correct(
   row: Loss,
   event: WorkLost,
 ): Promise<EventRow[]> {
-  const { run, fromStep, lostMs } = event;
+  const { run, fromStep } = event;
+  const lostMs = Math.min(event.lostMs, LONGEST_LOSS_MS);
   const goesOnAt = fromStep === null ? null : BigInt(fromStep);
   if (row.fromStep === goesOnAt) return [];
   const lastStep = Number(row.lastStep);
@@ -101,9 +112,19 @@ export async function recordInterruption(
   { tx, hub, node }: { tx: Transaction; hub: Hub; node: LiveNode },
   event: WorkLost,
 ): Promise<EventRow[]> {
-  const { lossId, run, writerEpoch, fromStep, lastStep, lostMs, isEstimated = false } = event;
+  const { lossId, run, writerEpoch, fromStep, lastStep, isEstimated = false } = event;
   const lostSteps = lastStep - (fromStep ?? 0);
   if (lostSteps < 0 || (lostSteps === 0 && !isEstimated)) return [];
+  const isWriter = (await tx.epoch.count({ where: { run, epoch: writerEpoch, nodeId: node.id } })) > 0;
+  if (!isWriter || (await hasToldTooMuch(tx, { hub, node }))) {
+    // Refusing it would keep the node's outbox from ever moving on.
+    hub.log.warn(
+      { node: node.id, run, writerEpoch },
+      "a loss was not written down: it is not this node's, or one of too many",
+    );
+    return [];
+  }
+  const lostMs = Math.min(event.lostMs, LONGEST_LOSS_MS);
   const takeover = await findTakeover(tx, event, node);
   if (takeover !== null) return correct({ tx, hub, node }, takeover, event);
   const lost = {
@@ -138,7 +159,7 @@ export async function recordTakeover(
   const since = parent?.at ?? report.startedAt;
   // Told for the time since the newest safe step only: of an older one it is not known.
   const idleMs = (parent?.step ?? null) === report.safeStep ? report.idleMs : 0;
-  const lostMs = Math.max(0, lastAt - since - idleMs);
+  const lostMs = Math.min(LONGEST_LOSS_MS, Math.max(0, lastAt - since - idleMs));
   if (lostSteps === 0 && lostMs < LEAST_UNCERTAIN_MS) return null;
   const lost = {
     id: takeoverId(run, epoch),

@@ -1,8 +1,9 @@
 import type * as z from "zod";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
 import type { EnrolAnswer, enrolInput } from "#protocol/hello.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { noteRefusal } from "../auth/refusals.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
@@ -60,7 +61,7 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   const workload = input.saladJwt === undefined ? null : await admitWorkload(hub, input.saladJwt);
   const credential = newSecret("tmn");
   const now = hub.now();
-  const { node, event } = await hub.db.$transaction(async (tx) => {
+  const enrolled = hub.db.$transaction(async (tx) => {
     const admission = workload ?? (await useToken(tx, input.token ?? "", now));
     const { profile, fleet, tokenId, identity } = admission;
     const row = await tx.node.create({
@@ -92,6 +93,10 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
     const text = `joined and keeps its checkpoints in ${profile.name}`;
     const event = await recordEvent(tx, { at: now, kind: "node-joined", work: "safe", node: row, text });
     return { node: { ...row, profileName: profile.name }, event };
+  });
+  const { node, event } = await enrolled.catch(async (error: unknown) => {
+    if (isFault(error)) await noteRefusal(hub, { by: "join-token", address });
+    throw error;
   });
   // What succeeded was no guess.
   hub.throttle.clear(`enrol:${address}`);

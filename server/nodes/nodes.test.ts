@@ -221,7 +221,7 @@ describe("the stream to a node", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     const stream = await open(node);
     expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 10_000, returnWithinMs: 500 } });
-    const leave = test.hub.live.enter(test.hub.now);
+    const leave = test.hub.live.enter(test.hub.now, "somebody");
     expect(await stream.next()).toEqual({ type: "settings", settings: { reportEveryMs: 1_000, returnWithinMs: 500 } });
     leave();
     test.advance(6_000);

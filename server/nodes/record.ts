@@ -32,6 +32,20 @@ export interface RecordScope {
   recorded: Recorded;
 }
 
+/**
+ * Whether a node may say something of a run: it wrote the run at some time, or nobody has yet. What a node says of the runs of
+ * others is passed over; refusing it would keep its outbox from ever moving on.
+ */
+async function isOfWriter(
+  { tx, hub, node }: RecordScope,
+  { run, type }: { run: string; type: string },
+): Promise<boolean> {
+  const isWriter = (await tx.epoch.count({ where: { run, nodeId: node.id } })) > 0;
+  if (isWriter || (await tx.epoch.count({ where: { run } })) === 0) return true;
+  hub.log.warn({ node: node.id, run, type }, "a node spoke of a run that others write");
+  return false;
+}
+
 async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
   switch (event.type) {
     case "transfer-ended":
@@ -42,6 +56,7 @@ async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
       return endCommand(scope, event);
     case "program-ended": {
       const { hub, tx, node, recorded } = scope;
+      if (!(await isOfWriter(scope, event))) return;
       const how = event.signal === null ? `with ${event.code}` : `by ${event.signal}`;
       const text = `saw the program of ${event.run} end ${how} after ${formatDuration(event.ranMs)}`;
       const work = event.code === 0 ? ("safe" as const) : ("risk" as const);
@@ -54,6 +69,7 @@ async function take(scope: RecordScope, event: NodeEvent): Promise<void> {
       return;
     case "capture-refused": {
       const { hub, tx, node, recorded } = scope;
+      if (!(await isOfWriter(scope, event))) return;
       const text = `did not take ${event.path} of ${event.run}`;
       const line = { at: hub.now(), kind: "capture-refused" as const, work: "risk" as const, node, run: event.run };
       recorded.events.push(await recordEvent(tx, { ...line, text, fault: event.fault }));

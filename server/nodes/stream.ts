@@ -31,6 +31,18 @@ async function openCommands(hub: Hub, nodeId: string): Promise<Command[]> {
   return rows.map((row) => command.parse(JSON.parse(row.body)));
 }
 
+/** A worker holds one stream; a connection that is gone may count as open for a while. */
+const MOST_STREAMS = 4;
+
+/** Ends the oldest streams of a node that has too many: the newest is the one that it listens to. */
+function endSurplus({ mailboxes }: LiveNode): void {
+  for (const oldest of mailboxes) {
+    if (mailboxes.size <= MOST_STREAMS) return;
+    mailboxes.delete(oldest);
+    oldest.signal.ring();
+  }
+}
+
 function refuseOver(node: LiveNode, mailbox: Mailbox): void {
   if (node.revokedAt !== null) throw trpcError(new Fault("NODE_REVOKED"));
   if (mailbox.isOver) throw trpcError(new Fault("CREDENTIAL_REPLACED"));
@@ -46,6 +58,7 @@ export async function* streamToNode(
   const abort = AbortSignal.any([signal, hub.closing]);
   // Before the commands are read, so that none falls between; one may come twice.
   node.mailboxes.add(mailbox);
+  endSurplus(node);
   try {
     await hearFrom(hub, node);
     yield { type: "settings", settings: hub.live.settings };
@@ -53,6 +66,7 @@ export async function* streamToNode(
     for (const open of await openCommands(hub, node.id)) yield { type: "command", command: open };
     while (!abort.aborted) {
       refuseOver(node, mailbox);
+      if (!node.mailboxes.has(mailbox)) return;
       const message = mailbox.messages.shift();
       if (message !== undefined) {
         yield message;

@@ -12,13 +12,14 @@ import { sealingOfRun } from "./seal-keys.ts";
  * is inside fits what is outside, and that nothing plain comes where encryption was said. A checkpoint that nobody could ever
  * open is not called safe.
  * @returns the manifest with the names of its files
- * @throws Fault BAD_INPUT, SEAL_KEY_MISSING
+ * @throws Fault BAD_INPUT, SEAL_KEY_MISSING, SEAL_REQUIRED
  */
 export async function checkSealed(hub: Hub, manifest: Manifest, checkpoint: Checkpoint): Promise<Manifest> {
   const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
   if (!isSealed(manifest)) {
     const isWanted = (await sealingOfRun(hub, checkpoint)) !== "off";
     if (checkpoint.sealKeyId !== null && isWanted) throw refuse("it was announced as encrypted");
+    if (isWanted) throw await sealRequired(hub, { op: "commit", profileId: checkpoint.profileId });
     return manifest;
   }
   const key = await hub.db.sealKey.findUnique({ where: { id: manifest.transform.keyId } });
@@ -59,6 +60,19 @@ export async function requireSealed(
     return;
   }
   if ((await sealingOfRun(hub, { run, profileId })) === "off") return;
-  const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: profileId } });
-  throw new Fault("SEAL_REQUIRED", { op: "announce", subject: profile.name });
+  throw await sealRequired(hub, { op: "announce", profileId });
+}
+
+async function sealRequired(hub: Hub, about: { op: string; profileId: string }): Promise<Fault> {
+  const profile = await hub.db.profile.findUniqueOrThrow({ where: { id: about.profileId } });
+  return new Fault("SEAL_REQUIRED", { op: about.op, subject: profile.name });
+}
+
+/**
+ * Refuses to go on with a checkpoint that was announced as it is, before encryption was switched on: the node begins again, and
+ * encrypts. @throws Fault SEAL_REQUIRED
+ */
+export async function requireStillPlain(hub: Hub, checkpoint: Checkpoint): Promise<void> {
+  if (checkpoint.sealKeyId !== null || (await sealingOfRun(hub, checkpoint)) === "off") return;
+  throw await sealRequired(hub, { op: "sign", profileId: checkpoint.profileId });
 }

@@ -1,8 +1,8 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/fault.ts";
 import type { exportSealKeyInput, SealKeyExport } from "#protocol/sealing.ts";
-import { passwordFits } from "../auth/password.ts";
-import { FREE_TRIES_PER_ACCOUNT } from "../auth/sign-in.ts";
+import { countGuess, forgetGuesses } from "../auth/count-guess.ts";
+import { hashTerms, passwordFits } from "../auth/password.ts";
 import { audit } from "../events/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { sealKeyPlace } from "../keeper/secret-place.ts";
@@ -14,14 +14,16 @@ import type { Context, SessionCaller } from "../trpc.ts";
  * @throws Fault TOO_MANY_TRIES, PASSWORD_WRONG, NOT_FOUND
  */
 export async function exportSealKey(
-  { hub, caller }: Context & { caller: SessionCaller },
+  context: Context & { caller: SessionCaller },
   { profileId, keyId, password }: z.infer<typeof exportSealKeyInput>,
 ): Promise<SealKeyExport> {
+  const { hub, caller } = context;
   const { id, email } = caller.person;
-  hub.throttle.take(`account:${email}`, FREE_TRIES_PER_ACCOUNT);
+  await countGuess(context, email);
   const user = await hub.db.user.findUnique({ where: { id } });
-  if (!(await passwordFits(password, user?.passwordHash ?? null, hub.passwordCost))) throw new Fault("PASSWORD_WRONG");
-  hub.throttle.clear(`account:${email}`);
+  if (!(await passwordFits(password, user?.passwordHash ?? null, hashTerms(context))))
+    throw new Fault("PASSWORD_WRONG");
+  forgetGuesses(context, email);
   const found = await hub.db.sealKey.findUnique({ where: { id: keyId }, include: { secret: true, profile: true } });
   if (found === null || found.profileId !== profileId || found.secret === null) {
     throw new Fault("NOT_FOUND", { subject: "this key" });

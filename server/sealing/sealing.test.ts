@@ -3,7 +3,7 @@ import type { Sealing } from "#protocol/sealing.ts";
 import { listObjects } from "#storage/listing.ts";
 import { getObjectRange } from "#storage/objects.ts";
 import { makeSafetensors } from "#storage/testing/plain-safetensors.ts";
-import { announce, makeSafe, manifestOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
+import { announce, makeSafe, manifestOf, putOf, run, upload } from "../checkpoints/stage-checkpoint.ts";
 import { claim as claimEpoch, node, other, pairForEach, profileId, store, test } from "../checkpoints/pair-for-each.ts";
 import { keysOf } from "../checkpoints/test-bucket.ts";
 import { fault } from "../hub/match-fault.ts";
@@ -70,8 +70,11 @@ describe("switching encryption on", () => {
     const etags = await upload(test.hub, node, before);
     await set("content");
     await expect(announce(test.hub, node, { epoch, step: 2 })).rejects.toEqual(fault("SEAL_REQUIRED"));
-    // What was on its way before is still taken.
-    await as(node).commit({ manifest: manifestOf(test.hub, node, { staged: before, etags }) });
+    // What was on its way before is neither signed for nor taken any more: its node begins again, and encrypts.
+    const operations = before.files.map((file) => putOf(before, file));
+    await expect(as(node).sign({ operations })).rejects.toEqual(fault("SEAL_REQUIRED"));
+    const late = as(node).commit({ manifest: manifestOf(test.hub, node, { staged: before, etags }) });
+    await expect(late).rejects.toEqual(fault("SEAL_REQUIRED"));
     const { staged, manifest } = await uploadSealed(test.hub, node, { epoch, step: 3 });
     const plain = {
       ...manifestOf(test.hub, node, { staged, etags: new Map([["model.safetensors", "etag"]]) }),

@@ -70,7 +70,7 @@ export async function createUser(
   const email = emailOf(wish.email);
   const role = roleOf(wish.role);
   const password = passwordOf(wish.password);
-  const passwordHash = await hashPassword(password, passwordCost);
+  const passwordHash = await hashPassword(password, { cost: passwordCost, network: "console" });
   await db.$transaction(async (tx) => {
     if ((await tx.user.findUnique({ where: { email } })) !== null) {
       throw new Fault("CONFLICT", { op: "user create", subject: email, detail: "there is an account of this address" });
@@ -115,7 +115,7 @@ export async function setPassword(
 ): Promise<string | null> {
   const email = emailOf(wish.email);
   const password = passwordOf(wish.password);
-  const passwordHash = await hashPassword(password, passwordCost);
+  const passwordHash = await hashPassword(password, { cost: passwordCost, network: "console" });
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, email);
     await tx.user.update({ where: { id: user.id }, data: { passwordHash, disabledAt: null } });

@@ -3,7 +3,9 @@ import { Fault } from "#protocol/fault.ts";
 import type { takeCodeInput } from "#protocol/people.ts";
 import { role } from "#protocol/requests.ts";
 import type { HubStatus, Person } from "#protocol/views.ts";
-import { hashPassword } from "../auth/password.ts";
+import { forgetGuesses } from "../auth/count-guess.ts";
+import { noteRefusal } from "../auth/refusals.ts";
+import { hashPassword, hashTerms } from "../auth/password.ts";
 import { welcome } from "../auth/welcome.ts";
 import { audit } from "../events/audit.ts";
 import type { Context } from "../trpc.ts";
@@ -18,8 +20,11 @@ export async function resetPassword(context: Context, input: z.infer<typeof take
   const { hub, address } = context;
   hub.throttle.take(`code:${address}`, FREE_CODE_TRIES);
   const asked = { code: input.code, kind: "reset" as const, now: hub.now() };
-  await goodCode(hub.db, asked);
-  const passwordHash = await hashPassword(input.password, hub.passwordCost);
+  await goodCode(hub.db, asked).catch(async (error: unknown) => {
+    await noteRefusal(hub, { by: "code", address });
+    throw error;
+  });
+  const passwordHash = await hashPassword(input.password, hashTerms(context));
   const person = await hub.db.$transaction(async (tx) => {
     const row = await goodCode(tx, asked);
     const user = row.userId === null ? null : await tx.user.findUnique({ where: { id: row.userId } });
@@ -36,7 +41,7 @@ export async function resetPassword(context: Context, input: z.infer<typeof take
   });
   hub.throttle.clear(`code:${address}`);
   // Whoever forgot the password has tried it often.
-  hub.throttle.clear(`account:${person.email}`);
+  forgetGuesses(context, person.email);
   hub.live.endSession();
   return welcome(context, person);
 }

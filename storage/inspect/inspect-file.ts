@@ -19,6 +19,7 @@ import {
   boundSource,
   type ByteSource,
   FIRST_READ_BYTES,
+  nothingSpent,
   NOTHING_BESIDE,
   type OpenBeside,
   readBeside,
@@ -36,7 +37,7 @@ export async function inspectFile(
   source: ByteSource,
   beside: OpenBeside = NOTHING_BESIDE,
 ): Promise<FileInspection> {
-  const spent = { readBytes: 0, reads: 0 };
+  const spent = nothingSpent();
   const bounded = boundSource(source, spent);
   const found = emptyFound("binary");
   let fault: Fault | null = null;

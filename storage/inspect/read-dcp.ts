@@ -10,6 +10,8 @@ import { calleeOf, isCall, itemsOf, pairsOf, shapeOf, torchDtypeOf } from "./tor
  */
 const MODULE = "torch.distributed.checkpoint.metadata.";
 const MOST_FILES = 10_000;
+/** No dataclass of it has as many: the state of one that does may belong to thousands. */
+const MOST_FIELDS = 64;
 
 /** Faults: MALFORMED, TOO_MUCH_INSIDE, those of the source. */
 export async function readDcp(source: BoundedSource, found: Found): Promise<void> {
@@ -33,7 +35,9 @@ export async function readDcp(source: BoundedSource, found: Found): Promise<void
 /** A field of a dataclass, from the state that it would have been given. */
 function fieldOf(value: PickleValue | undefined, name: string): PickleValue | undefined {
   if (value === undefined || !isCall(value)) return undefined;
-  return pairsOf(value.state)?.find(([key]) => key === name)?.[1];
+  return pairsOf(value.state)
+    ?.slice(0, MOST_FIELDS)
+    .find(([key]) => key === name)?.[1];
 }
 
 function addDescribed(found: Found, about: { name: string; value: PickleValue }): void {

@@ -83,11 +83,15 @@ function readHeader(bytes: Uint8Array, end: number): ArrayHeader {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1", from, end);
   const descr = /'descr': ?(?:'([^']{1,64})'|[[(])/.exec(text);
   const order = /'fortran_order': ?(True|False)/.exec(text)?.[1];
-  const shape = /'shape': ?\(((?:\d{1,16},? ?)*)\)/.exec(text)?.[1];
+  const shape = /'shape': ?\(([\d, ]{0,2048})\)/.exec(text)?.[1];
   if (!text.startsWith("{") || descr === null || order === undefined || shape === undefined) {
     throw malformed("its header does not say type, order and shape");
   }
-  const lengths = [...shape.matchAll(/\d+/g)].map(([digits]) => wholeNumber(Number(digits), "a dimension"));
+  const lengths = shape
+    .split(",")
+    .map((digits) => digits.trim())
+    .filter((digits) => digits !== "")
+    .map((digits) => wholeNumber(Number(digits), "a dimension"));
   const dtype = descr[1] === undefined ? null : dtypeOfNumpy(descr[1]);
   return { dtype: dtype ?? "OPAQUE", shape: lengths, dataAt: end };
 }

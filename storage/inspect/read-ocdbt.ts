@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { zstdDecompress } from "node:zlib";
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import { type BoundedBeside, type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
@@ -23,7 +24,6 @@ const FOOTER_BYTES = 4;
 const UUID_BYTES = 16;
 const ZSTD = 1;
 
-const MOST_UNPACKED_BYTES = 64 * 1024 * 1024;
 const MOST_ENTRIES = 1_000_000;
 const MOST_HEIGHT = 16;
 const MOST_PATH_BYTES = 65_535;
@@ -33,7 +33,7 @@ const MOST_FILES = 100_000;
 const decompress = promisify(zstdDecompress);
 
 /** Numbers and bytes of an unpacked body, one after another. Faults of all: MALFORMED past its end. */
-function createReader(bytes: Uint8Array) {
+function createReader(bytes: Uint8Array, { expand }: Pick<BoundedSource, "expand">) {
   let at = 0;
   const take = (length: number): Uint8Array => {
     if (length > bytes.length - at) throw malformed("its index ends in the middle");
@@ -58,7 +58,7 @@ function createReader(bytes: Uint8Array) {
     return rows;
   };
   const times = <T>(rows: number, read: () => T): T[] => Array.from({ length: rows }, read);
-  return { take, byte, varint, count, times };
+  return { take, byte, varint, count, times, expand };
 }
 type Reader = ReturnType<typeof createReader>;
 
@@ -66,8 +66,8 @@ type Reader = ReturnType<typeof createReader>;
 const HEADER_BYTES = 14;
 
 /** Header, packed body, checksum: the same for manifests and nodes. */
-async function unpack(bytes: Uint8Array, about: { magic: number; budget: { bytes: number } }): Promise<Reader> {
-  const { magic, budget } = about;
+async function unpack(bytes: Uint8Array, about: { magic: number; source: BoundedSource }): Promise<Reader> {
+  const { magic, source } = about;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   if (bytes.length < HEADER_BYTES + FOOTER_BYTES || view.getUint32(0) !== magic)
     throw malformed("a piece of its index is none");
@@ -76,13 +76,12 @@ async function unpack(bytes: Uint8Array, about: { magic: number; budget: { bytes
   const [version, compression] = [view.getUint8(12), view.getUint8(13)];
   if (version !== 0 || compression > ZSTD) throw malformed("its index is of a form that is not known");
   const packed = bytes.subarray(HEADER_BYTES, bytes.length - FOOTER_BYTES);
-  const body = compression === ZSTD ? await unpackZstd(packed, budget.bytes) : packed;
-  budget.bytes -= body.length;
-  if (budget.bytes < 0) throw tooLarge();
-  return createReader(body);
+  const body = compression === ZSTD ? await unpackZstd(packed, source.leftExpandedBytes) : packed;
+  source.expand(body.length);
+  return createReader(body, source);
 }
 
-const tooLarge = () => tooMuch(`its index has more than ${MOST_UNPACKED_BYTES} bytes`);
+const tooLarge = () => tooMuch(`its index has more than ${INSPECT_LIMITS.expandedBytes} bytes`);
 
 const unpackZstd = (packed: Uint8Array, mostBytes: number): Promise<Uint8Array> =>
   decompress(packed, { maxOutputLength: Math.max(1, mostBytes) }).catch((error: unknown) => {
@@ -103,10 +102,11 @@ function readFileTable(reader: Reader, base: string): Place[] {
   const shared = [0, ...reader.times(Math.max(0, rows - 1), reader.varint)];
   const lengths = reader.times(rows, reader.varint);
   const bases = reader.times(rows, reader.varint);
-  return joinPrefixes(reader, { shared, lengths, most: MOST_PATH_BYTES }).map((path, row) => ({
-    path: base + textOf(path),
-    base: base + textOf(path.subarray(0, bases[row])),
-  }));
+  return joinPrefixes(reader, { shared, lengths, most: MOST_PATH_BYTES }).map((path, row) => {
+    if (base.length + path.length > MOST_PATH_BYTES) throw malformed("a path in its index is none");
+    reader.expand(2 * base.length + path.length);
+    return { path: base + textOf(path), base: base + textOf(path.subarray(0, bases[row])) };
+  });
 }
 
 /** Each begins with the first `shared` bytes of the one before. */
@@ -119,6 +119,8 @@ function joinPrefixes(
   return lengths.map((length, row) => {
     const same = shared[row] ?? 0;
     if (same > before.length || same + length > most) throw malformed("a name in its index is none");
+    // A few bytes of a row may stand for a name of 64 KiB.
+    reader.expand(same + length);
     const whole = new Uint8Array(same + length);
     whole.set(before.subarray(0, same));
     whole.set(reader.take(length), same);
@@ -167,9 +169,8 @@ export async function readOcdbt(
   about: { open: BoundedBeside; wanted(key: string): boolean },
 ): Promise<OcdbtIndex> {
   const index: OcdbtIndex = { values: new Map(), files: new Map(), isPartial: false };
-  const budget = { bytes: MOST_UNPACKED_BYTES };
   const bytes = await manifest.read(0, manifest.sizeBytes);
-  const root = readManifest(await unpack(bytes, { magic: MANIFEST_MAGIC, budget }));
+  const root = readManifest(await unpack(bytes, { magic: MANIFEST_MAGIC, source: manifest }));
   const left: NodeAt[] = root === null ? [] : [root];
   let entries = 0;
   for (let node = left.pop(); node !== undefined; node = left.pop()) {
@@ -179,7 +180,7 @@ export async function readOcdbt(
       index.isPartial = true;
       continue;
     }
-    const reader = await unpack(await source.read(node.offset, node.length), { magic: NODE_MAGIC, budget });
+    const reader = await unpack(await source.read(node.offset, node.length), { magic: NODE_MAGIC, source });
     const height = reader.byte();
     if (height !== node.height || height > MOST_HEIGHT) throw malformed("a piece of its index has another height");
     const table = readFileTable(reader, node.place.base);
@@ -220,6 +221,7 @@ function readInterior(reader: Reader, { node, table, rows }: Rows): NodeAt[] {
   const common = reader.times(rows, reader.varint);
   const keys = joinPrefixes(reader, { ...about, most: MOST_KEY_BYTES });
   const [files, offsets, lengths] = [0, 1, 2].map(() => reader.times(rows, reader.varint));
+  reader.expand(rows * node.prefix.length);
   return keys.map((key, row) => ({
     place: placeIn(table, files?.[row]),
     offset: offsets?.[row] ?? 0,
@@ -237,6 +239,7 @@ function readLeaf(reader: Reader, about: Rows & { index: OcdbtIndex; wanted(key:
   const outside = isOutside.filter(Boolean).length;
   const files = reader.times(outside, reader.varint);
   const offsets = reader.times(outside, reader.varint);
+  reader.expand(rows * node.prefix.length);
   let next = 0;
   for (let row = 0; row < rows; row++) {
     const length = lengths[row] ?? 0;

@@ -1,6 +1,14 @@
 import { bytesOf } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";
-import { isArray, OCDBT_MANIFEST, type OrbaxTree, readTree, readZarr, zarrPathOf } from "./orbax-tree.ts";
+import {
+  isArray,
+  OCDBT_MANIFEST,
+  type OrbaxTree,
+  readTree,
+  readZarr,
+  type ZarrArray,
+  zarrPathOf,
+} from "./orbax-tree.ts";
 import { parseJson } from "./parse-json.ts";
 import { readOcdbt } from "./read-ocdbt.ts";
 import { type BoundedBeside, type BoundedSource, malformed } from "./source.ts";
@@ -26,6 +34,13 @@ export async function readOrbax(source: BoundedSource, about: { found: Found; be
     : await readEach(tree, { found, beside });
   found.names = names.sort();
   let unknown = 0;
+  // Many leaves may have the same name: what zarr says of it is parsed once.
+  const parsed = new Map<Uint8Array, ZarrArray>();
+  const zarrOf = (value: Uint8Array): ZarrArray => {
+    const known = parsed.get(value) ?? readZarr(value);
+    parsed.set(value, known);
+    return known;
+  };
   for (const leaf of tree.leaves) {
     if (!isArray(leaf)) {
       addMetadata(found, leaf.name, "(a value that is no tensor)");
@@ -37,7 +52,7 @@ export async function readOrbax(source: BoundedSource, about: { found: Found; be
       unknown++;
       continue;
     }
-    const { dtype, shape } = readZarr(value);
+    const { dtype, shape } = zarrOf(value);
     if (dtype === "OPAQUE") warn(found, "a tensor has a dtype that is not known", leaf.name);
     const sizeBytes = bytesOf(dtype, elementsOf(shape, leaf.name)) ?? 0;
     addTensor(found, { name: leaf.name, dtype, shape, sizeBytes, offset: null });
@@ -67,7 +82,7 @@ async function readEach(
   tree: OrbaxTree,
   { found, beside }: { found: Found; beside: BoundedBeside },
 ): Promise<Described> {
-  const names = tree.leaves.filter(isArray).map(({ name }) => zarrPathOf(tree, name));
+  const names = [...new Set(tree.leaves.filter(isArray).map(({ name }) => zarrPathOf(tree, name)))];
   const values = new Map<string, Uint8Array>();
   const queue = names.slice(0, MOST_OPENED).values();
   const lane = async () => {

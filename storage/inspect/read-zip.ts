@@ -160,7 +160,10 @@ export async function readEntryStart(source: BoundedSource, entry: ZipEntry, mos
     dataAt + wanted <= first.length
       ? first.subarray(dataAt, dataAt + wanted)
       : await source.read(entry.headerAt + dataAt, wanted);
-  return entry.method === 0 ? packed : inflateStart(packed);
+  if (entry.method === 0) return packed;
+  const unpacked = inflateStart(packed);
+  source.expand(unpacked.length);
+  return unpacked;
 }
 
 function inflateStart(packed: Uint8Array): Uint8Array {

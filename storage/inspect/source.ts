@@ -18,6 +18,13 @@ export interface BoundedSource extends ByteSource {
   readonly reads: number;
   /** May still be fetched. */
   readonly leftBytes: number;
+  /** May still be unpacked. */
+  readonly leftExpandedBytes: number;
+  /**
+   * Counts bytes that are made of fewer: unpacked, joined, repeated.
+   * @throws Fault TOO_MUCH_INSIDE past the limit that a file and those beside it share
+   */
+  expand(bytes: number): void;
 }
 
 /**
@@ -33,7 +40,11 @@ export const NOTHING_BESIDE: OpenBeside = () => Promise.resolve(null);
 export interface Spent {
   readBytes: number;
   reads: number;
+  /** Left out: nothing yet. */
+  expandedBytes?: number;
 }
+
+export const nothingSpent = (): Spent => ({ readBytes: 0, reads: 0, expandedBytes: 0 });
 
 /** Something about the file itself is wrong, so that nothing more is to be had of it. */
 export const malformed = (detail: string): Fault => new Fault("MALFORMED", { op: "inspect", detail });
@@ -48,7 +59,7 @@ export function wholeNumber(value: number | bigint, what: string): number {
 }
 
 /** Faults of `read`: MALFORMED past the end of the file, TOO_MUCH_INSIDE past the limits, TRUNCATED, those of `source`. */
-export function boundSource(source: ByteSource, spent: Spent = { readBytes: 0, reads: 0 }): BoundedSource {
+export function boundSource(source: ByteSource, spent: Spent = nothingSpent()): BoundedSource {
   const chunks: { offset: number; bytes: Uint8Array }[] = [];
   const sizeBytes = wholeNumber(source.sizeBytes, "the size of the file");
   return {
@@ -61,6 +72,15 @@ export function boundSource(source: ByteSource, spent: Spent = { readBytes: 0, r
     },
     get leftBytes() {
       return INSPECT_LIMITS.readBytes - spent.readBytes;
+    },
+    get leftExpandedBytes() {
+      return INSPECT_LIMITS.expandedBytes - (spent.expandedBytes ?? 0);
+    },
+    expand: (bytes) => {
+      spent.expandedBytes = (spent.expandedBytes ?? 0) + bytes;
+      if (spent.expandedBytes > INSPECT_LIMITS.expandedBytes) {
+        throw tooMuch(`what describes it has more than ${INSPECT_LIMITS.expandedBytes} bytes once it is unpacked`);
+      }
     },
     read: async (offset, length) => {
       wholeNumber(offset, "an offset");

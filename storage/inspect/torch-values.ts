@@ -1,3 +1,4 @@
+import { INSPECT_LIMITS } from "#protocol/inspect-limits.ts";
 import { bytesOf, dtypeOfStorage, dtypeOfTorch } from "./dtypes.ts";
 import { addMetadata, addTensor, elementsOf, type Found, warn } from "./found.ts";
 import type { PickleCall, PickleValue } from "./read-pickle.ts";
@@ -26,6 +27,8 @@ interface Walk {
 const MOST_DEPTH = 64;
 const MOST_NODES = 1_000_000;
 const MOST_OPAQUE = 20;
+/** Two sets of places, values, size, and a switch. */
+const MOST_SPARSE_PARTS = 8;
 
 export const isCall = (value: PickleValue): value is PickleCall =>
   typeof value === "object" && value !== null && value.kind === "call";
@@ -49,6 +52,8 @@ export function pairsOf(value: PickleValue | undefined): readonly [PickleValue, 
 export function shapeOf(value: PickleValue | undefined, what: string): number[] {
   const of = value !== undefined && calleeOf(value) === "torch.Size" && isCall(value) ? itemsOf(value.args)[0] : value;
   if (typeof of !== "object" || of === null || of.kind !== "tuple") throw malformed(`${what} is no tuple of numbers`);
+  // Before its numbers are read: the same long tuple may belong to thousands of tensors.
+  if (of.items.length > INSPECT_LIMITS.dimensions) throw malformed(`${what} has ${of.items.length} dimensions`);
   return of.items.map((length) => {
     if (typeof length !== "number") throw malformed(`${what} holds something that is no number`);
     return wholeNumber(length, what);
@@ -116,6 +121,9 @@ const PLAIN = /^torch\._utils\._rebuild_(tensor|tensor_v2|tensor_v3|qtensor)$/;
 /** Whether the value was a tensor (then it is noted). */
 function addIfTensor(walk: Walk, at: { value: PickleCall; path: string; depth: number }): boolean {
   const { value, path, depth } = at;
+  // What it is made from may be itself.
+  if (++walk.nodes > MOST_NODES) throw tooMuch("the same things are named in it again and again");
+  if (depth > MOST_DEPTH) throw malformed("a tensor is made of a tensor, again and again");
   const name = calleeOf(value);
   const args = itemsOf(value.args);
   if (PLAIN.test(name)) {
@@ -214,6 +222,7 @@ function addStrided(walk: Walk, at: { args: readonly PickleValue[]; path: string
 /** Of a sparse tensor the shape is that of the whole, the bytes are those of its places and values. */
 function addSparse(walk: Walk, at: { data: readonly PickleValue[]; path: string }): void {
   const { data, path } = at;
+  if (data.length > MOST_SPARSE_PARTS) throw malformed("a sparse tensor has more parts than there are");
   const parts = data.filter((part) => PLAIN.test(calleeOf(part)));
   const read = parts.map((part) => {
     const args = isCall(part) ? itemsOf(part.args) : [];

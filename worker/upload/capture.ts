@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { byteCount, checkpointRole, crc32Hex } from "#protocol/checkpoint.ts";
+import { byteCount } from "#protocol/bounded.ts";
+import { checkpointRole, crc32Hex } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { measured } from "#protocol/measured.ts";

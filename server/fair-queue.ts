@@ -1,0 +1,84 @@
+import { Fault } from "#protocol/fault.ts";
+
+/**
+ * Runs costly tasks a few at a time. Callers take turns whatever each of them asks for: one that asks a thousand times has
+ * one task running and a few waiting, and everybody else is served as if it were not there.
+ */
+
+export interface FairQueue {
+  /**
+   * Runs `task` when it is the turn of `caller`.
+   * @throws Fault TOO_MANY_TRIES when this caller, or all of them together, have too many tasks waiting
+   */
+  run: <T>(caller: string, task: () => Promise<T>) => Promise<T>;
+}
+
+export interface QueueLimits {
+  atOnce: number;
+  /** Of one caller. */
+  atOnceEach: number;
+  waiting: number;
+  waitingEach: number;
+}
+
+interface Lane {
+  running: number;
+  waiting: (() => void)[];
+}
+
+export function createFairQueue(limits: QueueLimits): FairQueue {
+  /** In the order of their turns: whoever was served goes to the end. */
+  const lanes = new Map<string, Lane>();
+  let running = 0;
+  let waiting = 0;
+
+  const laneOf = (caller: string): Lane => {
+    const known = lanes.get(caller);
+    if (known !== undefined) return known;
+    const lane: Lane = { running: 0, waiting: [] };
+    lanes.set(caller, lane);
+    return lane;
+  };
+
+  const startNext = (): void => {
+    for (const lane of lanes.values()) {
+      if (running >= limits.atOnce) return;
+      if (lane.running >= limits.atOnceEach) continue;
+      const start = lane.waiting.shift();
+      if (start === undefined) continue;
+      waiting--;
+      running++;
+      lane.running++;
+      start();
+      startNext();
+      return;
+    }
+  };
+
+  const enter = async (lane: Lane): Promise<void> => {
+    if (lane.waiting.length >= limits.waitingEach || waiting >= limits.waiting) {
+      throw new Fault("TOO_MANY_TRIES", { detail: "too much is asked for at once", retryAfterMs: 1_000 });
+    }
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    lane.waiting.push(() => resolve(undefined));
+    waiting++;
+    startNext();
+    await promise;
+  };
+
+  return {
+    run: async (caller, task) => {
+      const lane = laneOf(caller);
+      await enter(lane);
+      try {
+        return await task();
+      } finally {
+        running--;
+        lane.running--;
+        lanes.delete(caller);
+        if (lane.running > 0 || lane.waiting.length > 0) lanes.set(caller, lane);
+        startNext();
+      }
+    },
+  };
+}

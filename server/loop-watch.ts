@@ -1,0 +1,65 @@
+import { countUp, type Counters } from "./counters.ts";
+import type { Log } from "./log.ts";
+
+/**
+ * Notices when the event loop stands still, and which procedures were at work: everybody waits for whoever holds it. A timer
+ * that comes late tells for how long; the procedures that were open meanwhile tell by whom.
+ */
+export interface LoopWatch {
+  /** Notes that a procedure is at work. Returns what notes its end. */
+  enter(procedure: string): () => void;
+  /** The longest stall since the hub started, ms. */
+  readonly longestMs: number;
+  stop(): void;
+}
+
+const LOOK_EVERY_MS = 50;
+/** A stall that is named; shorter ones are in the percentiles of the delay. */
+const STALL_MS = 200;
+const NAMED = 5;
+
+export function createLoopWatch(about: {
+  counters: Pick<Counters, "stalls">;
+  log: Pick<Log, "warn">;
+  now?: () => number;
+}): LoopWatch & { look: () => void } {
+  const { counters, log, now = () => performance.now() } = about;
+  /** At work now, by how often; and those that began since the last look. */
+  const open = new Map<string, number>();
+  let since = new Set<string>();
+  let last: string | null = null;
+  let lookedAt = now();
+  let longestMs = 0;
+  const look = (): void => {
+    const at = now();
+    const lateMs = at - lookedAt - LOOK_EVERY_MS;
+    lookedAt = at;
+    longestMs = Math.max(longestMs, lateMs);
+    if (lateMs > STALL_MS) {
+      const procedures = [...new Set([...since, ...open.keys()])].slice(0, NAMED);
+      countUp(counters.stalls, last ?? "none");
+      log.warn({ lateMs: Math.round(lateMs), last, procedures }, "the event loop stood still");
+    }
+    since = new Set();
+    if (open.size === 0) last = null;
+  };
+  const timer = setInterval(look, LOOK_EVERY_MS);
+  timer.unref();
+  return {
+    enter: (procedure) => {
+      last = procedure;
+      since.add(procedure);
+      open.set(procedure, (open.get(procedure) ?? 0) + 1);
+      return () => {
+        const left = (open.get(procedure) ?? 1) - 1;
+        if (left === 0) open.delete(procedure);
+        else open.set(procedure, left);
+      };
+    },
+    get longestMs() {
+      return longestMs;
+    },
+    stop: () => clearInterval(timer),
+    look,
+  };
+}
