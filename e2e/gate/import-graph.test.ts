@@ -34,6 +34,12 @@ test("a file that lies beside a program and is named by it counts as imported", 
   expect(distancesTo(["e2e/stage/training.py"], readImportGraph(root)).get("e2e/stage/train.ts")).toBe(1);
 });
 
+test("a change of what is imported as a type alone reaches nobody", () => {
+  write("server/router.ts", "export type Router = 1;");
+  write("e2e/stage/client.ts", 'import type { Router } from "#server/router.ts";');
+  expect(distancesTo(["server/router.ts"], readImportGraph(root)).size).toBe(1);
+});
+
 test("a change that no file imports reaches itself alone", () => {
   write("protocol/a.ts", "export {};");
   expect([...distancesTo(["README.md"], readImportGraph(root)).keys()]).toEqual(["README.md"]);

@@ -2,11 +2,11 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { ROOT } from "./run-step.ts";
 
-/** Which file of the project imports which, read from their text. Types count: a test may be about what they allow. */
+/** Which file of the project imports which, read from their text. `import type` does not count: the type checker looks at it. */
 
 const FOLDERS = "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients,e2e}";
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
+  /(?:^|\n)\s*(?:import|export)\s+(?!type\s)(?:[^"';]*?\sfrom\s+)?["']([^"']+)["']|import\(\s*["']([^"']+)["']\s*\)/g;
 /** `join(import.meta.dirname, "training.py")`, `new URL("./main.ts", import.meta.url)`: a file that is started or read. */
 const BESIDE = /import\.meta\.dirname,\s*"([^"]+)"\)|new URL\("([^"]+)", import\.meta\.url\)/g;
 
