@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { defineConfig } from "@playwright/test";
-import { findChromium } from "../gate/install-chromium.ts";
+import { findStoryBrowser } from "../gate/install-chromium.ts";
 
 const ci = process.env.CI !== undefined;
 // Read by this process and, as its children, by those that run stories: see e2e/stage/prepare-hub.ts.
@@ -29,7 +29,7 @@ export default defineConfig({
     screenshot: "only-on-failure",
     trace: "retain-on-failure",
     launchOptions: {
-      executablePath: findChromium() ?? "/usr/bin/chromium",
+      executablePath: findStoryBrowser() ?? "/usr/bin/chromium",
       args: [
         "--no-sandbox",
         "--disable-gpu",
