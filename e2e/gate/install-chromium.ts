@@ -1,5 +1,5 @@
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { installPackages } from "./install-debian.ts";
 
 /** Chromium for the browser stories: the one of the system, put there from Debian's packages where that is possible. */
 
@@ -22,13 +22,9 @@ export function findStoryBrowser(): string | null {
 /** @throws Error with one sentence when there is no browser and none can be installed. */
 export async function installChromium(options: { ci: boolean }): Promise<void> {
   if (findStoryBrowser() !== null) return;
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot && existsSync("/usr/bin/apt-get")) {
-    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
-    const install = ["install", "-y", "-qq", "--no-install-recommends"];
-    spawnSync("apt-get", ["update", "-qq"], { stdio: "ignore", env });
+  if (process.getuid?.() === 0 && existsSync("/usr/bin/apt-get")) {
     for (const name of ["chromium-headless-shell", "chromium"]) {
-      if (findStoryBrowser() === null) spawnSync("apt-get", [...install, name], { stdio: "ignore", env });
+      if (findStoryBrowser() === null) await installPackages(`/usr/bin/${name}`, [name]).catch(() => undefined);
     }
   }
   if (findStoryBrowser() === null) {

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { descendantsOf, type ProcessEntry, stillRunning } from "./process-tree.ts";
+import { descendantsOf, listProcesses, type ProcessEntry, stillRunning } from "./process-tree.ts";
 import { becomeSubreaper } from "./subreaper.ts";
 
 /**
@@ -14,11 +15,13 @@ import { becomeSubreaper } from "./subreaper.ts";
  *
  * The door (`ready.mjs`) starts it in a session of its own and holds the other end of descriptor 3. The door writes the names
  * of the signals it gets; when the descriptor closes, the door has ended, whatever ended it. The program then has GRACE_MS to
- * stop by itself before it and all its descendants are killed. Temporary files of the run lie in one folder, which goes with it.
+ * stop by itself before it and all its descendants are killed. Temporary files of the run lie in one folder, which goes with it;
+ * what is too much to be removed within REMOVE_MS of a stop, the next run removes.
  */
 
 const CONTROL_FD = 3;
 const GRACE_MS = 3_000;
+const REMOVE_MS = 1_000;
 const KILL_AGAIN_MS = 20;
 /** A process in an uninterruptible system call ends when the call does; it is not waited for any longer. */
 const KILL_LIMIT_MS = 20_000;
@@ -61,8 +64,8 @@ async function killAll(own: number): Promise<void> {
   }
 }
 
-/** Removes the run's temporary folder, after what was mounted inside it. */
-function removeFolder(folder: string): void {
+/** Removes a run's temporary folder, after what was mounted inside it. */
+async function removeFolder(folder: string): Promise<void> {
   if (process.platform === "linux") {
     const mounted = readFileSync("/proc/self/mounts", "utf8")
       .split("\n")
@@ -70,7 +73,16 @@ function removeFolder(folder: string): void {
       .filter((place) => place.startsWith(`${folder}/`));
     for (const place of mounted.toReversed()) spawnSync("umount", ["-l", place], { stdio: "ignore" });
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
+}
+
+/** Removes the folders of runs whose supervisor has ended before it could. */
+async function removeLeftovers(): Promise<void> {
+  const running = new Set(listProcesses().map(({ pid }) => pid));
+  for (const name of readdirSync(tmpdir())) {
+    const owner = /^tm-(\d+)-/.exec(name)?.[1];
+    if (owner !== undefined && !running.has(Number(owner))) await removeFolder(join(tmpdir(), name));
+  }
 }
 
 function exitCodeOf(child: ChildProcess, stoppedBy: Signal | null): number {
@@ -81,7 +93,7 @@ function exitCodeOf(child: ChildProcess, stoppedBy: Signal | null): number {
 async function main(): Promise<number> {
   const [program = "", ...args] = process.argv.slice(2);
   // Short: sockets lie below it, whose paths may have 107 bytes.
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "tm-")));
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), `tm-${process.pid}-`)));
   const child = spawn(process.execPath, [program, ...args], {
     stdio: "inherit",
     env: { ...process.env, TMPDIR: folder, TIDEMARK_SUPERVISOR: String(process.pid) },
@@ -115,9 +127,11 @@ async function main(): Promise<number> {
     if (stoppedBy === null) stop("SIGTERM");
   });
   door.unref();
+  void removeLeftovers();
   await ended;
   await killAll(own);
-  removeFolder(folder);
+  const removed = removeFolder(folder);
+  await (stoppedBy === null ? removed : Promise.race([removed, pause(REMOVE_MS)]));
   return exitCodeOf(child, stoppedBy);
 }
 

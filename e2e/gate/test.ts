@@ -49,10 +49,13 @@ async function runAll(tally: Tally): Promise<void> {
   const installed = tally.attempt("install a real S3 server and the clients to compare with", async () => {
     await installServer("versitygw", { ci: needsAll() });
     await installPythonClients({ ci: needsAll() });
-    // Said where the stories are skipped.
-    await installChromium({ ci: inCi }).catch(() => undefined);
   });
-  const debian = installDebian();
+  // One after the other: apt-get has one lock.
+  const debian = installDebian().then(async (made) => {
+    // Why it could not be done is said where the stories are skipped.
+    await installChromium({ ci: inCi }).catch(() => undefined);
+    return made;
+  });
   tally.add(await check());
   const built = await tally.attempt("build the pages, the worker, and the hub for tests", async () => {
     await build();

@@ -88,7 +88,7 @@ export async function openImageBuilder(): Promise<ImageBuilder> {
   return {
     build: async (target) => {
       const name = `localhost/tidemark-${target}`;
-      await buildah("bud", "--pull-never", "--layers", "--target", target, "-t", name, ".");
+      await buildah("bud", "--pull-never", "--target", target, "-t", name, ".");
       const container = (await buildah("from", "--pull-never", name)).trim();
       const { config } = (JSON.parse(await buildah("inspect", "--type", "image", name)) as Config).OCIv1;
       return {
