@@ -24,7 +24,7 @@ test("a second home, copies with their states, and a bucket that goes down", asy
   // The run gets a second home.
   await page.goto(`${stage.hub.url}/runs/llama`);
   const homes = page.getByRole("list", { name: "Homes in their order" });
-  await expect(homes.getByRole("listitem")).toHaveCount(1, { timeout: 60_000 });
+  await expect(homes.getByRole("listitem")).toHaveCount(1);
   await page.getByRole("combobox", { name: "Add a home" }).click();
   await page.getByRole("option", { name: /far bucket/ }).click();
   await expect(homes.getByRole("listitem")).toHaveCount(2);
@@ -44,7 +44,7 @@ test("a second home, copies with their states, and a bucket that goes down", asy
 
   // The order is a person's; the keyboard does as well.
   await page.goto(`${stage.hub.url}/runs/llama`);
-  await expect(homes.getByRole("listitem").first()).toContainText("stage bucket", { timeout: 60_000 });
+  await expect(homes.getByRole("listitem").first()).toContainText("stage bucket");
   await page.getByRole("button", { name: "Move far bucket up" }).focus();
   await page.keyboard.press("Enter");
   await expect(homes.getByRole("listitem").first()).toContainText("far bucket");
@@ -63,7 +63,7 @@ test("a second home, copies with their states, and a bucket that goes down", asy
   await homes.scrollIntoViewIfNeeded();
   await page.screenshot({ path: "test-results/homes-narrow.png", fullPage: true });
   await page.goto(`${stage.hub.url}/checkpoints/${id}`);
-  await expect(copies.getByText("out of reach")).toHaveCount(1, { timeout: 60_000 });
+  await expect(copies.getByText("out of reach")).toHaveCount(1);
   await expectSound(page);
   await page.screenshot({ path: "test-results/copies-narrow.png", fullPage: true });
 });

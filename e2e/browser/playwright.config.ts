@@ -4,7 +4,7 @@ import { findStoryBrowser } from "../gate/install-chromium.ts";
 
 const ci = process.env.CI !== undefined;
 // Read by this process and, as its children, by those that run stories: see e2e/stage/prepare-hub.ts.
-process.env["TIDEMARK_TEST_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js");
+process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js");
 
 /**
  * Numbered stories, three at a time: half of a story is waiting. Where nobody is there to tell it again (CI) a story that
@@ -20,7 +20,7 @@ export default defineConfig({
   retries: ci ? 1 : 0,
   forbidOnly: ci,
   timeout: 300_000,
-  expect: { timeout: 60_000 },
+  expect: { timeout: 120_000 },
   reporter: process.env.PLAYWRIGHT_JSON_OUTPUT_NAME === undefined ? [["list"]] : [["list"], ["json"]],
   use: {
     viewport: { width: 1440, height: 900 },

@@ -9,7 +9,7 @@ const LOOK_AGAIN_MS = 200;
  * Finds processes that tests have left behind: those whose parent has ended were adopted by the supervisor, see `supervise.ts`.
  * Returns their command lines; none without a supervisor, or where orphans are not adopted.
  */
-export async function findLeft(supervisor = Number(process.env["TIDEMARK_SUPERVISOR"] ?? 0)): Promise<string[]> {
+export async function findLeft(supervisor = Number(process.env["GATE_SUPERVISOR"] ?? 0)): Promise<string[]> {
   if (supervisor === 0 || process.ppid !== supervisor) return [];
   const deadline = performance.now() + LIMIT_MS;
   for (;;) {

@@ -96,7 +96,7 @@ async function main(): Promise<number> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), `tm-${process.pid}-`)));
   const child = spawn(process.execPath, [program, ...args], {
     stdio: "inherit",
-    env: { ...process.env, TMPDIR: folder, TIDEMARK_SUPERVISOR: String(process.pid) },
+    env: { ...process.env, TMPDIR: folder, GATE_SUPERVISOR: String(process.pid) },
   });
   const own = child.pid ?? 0;
   const ended = new Promise<void>((resolve) => {

@@ -80,7 +80,7 @@ test("a copy killed on its way down leaves nothing under the final name, and goe
     return new Set(found.flatMap(({ success, data }) => (success ? [data.at] : []))).size;
   };
   for (let kills = 1; kills <= 3; kills++) {
-    const copy = await cp(["--limit-down", "16MB", ...args]);
+    const copy = await cp(["--limit-down", "4MB", ...args]);
     await waitUntil("pieces are remembered", () => remembered() >= 2 * kills);
     await copy.stop("SIGKILL");
     expect(existsSync(target)).toBe(false);

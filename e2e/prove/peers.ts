@@ -16,7 +16,7 @@ const STEPS = [
 export async function provePeers(): Promise<number> {
   let isFine = true;
   for (const { title, project, files } of STEPS) {
-    const { read, ...step } = vitestStep(project, { files, env: { TIDEMARK_PEERS: "all" } });
+    const { read, ...step } = vitestStep(project, { files, env: { GATE_PEERS: "all" } });
     const result = await runStep({ title, ...step });
     const report = read();
     tell(result, report ?? undefined);

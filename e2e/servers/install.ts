@@ -144,7 +144,7 @@ export async function installPythonClients(options: { readonly ci: boolean }): P
  * Whether every peer takes part, also those that take minutes to build with Go (MinIO, rclone, s5cmd). `npm run prove -- peers`
  * sets it; the gate has one real server, and clients that are downloaded.
  */
-export const withAllPeers = (): boolean => process.env["TIDEMARK_PEERS"] === "all";
+export const withAllPeers = (): boolean => process.env["GATE_PEERS"] === "all";
 
 /** Whether this run must not skip anything. */
 export function inCi(env: Readonly<Record<string, string | undefined>> = process.env): boolean {

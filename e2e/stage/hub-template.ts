@@ -11,7 +11,7 @@ export const STAMP = join(FOLDER, "made-from");
 
 /** Copies the template to `dataDir` and returns the cookie of its session; null where none was prepared. */
 export function copyTemplate(dataDir: string): string | null {
-  if (process.env["TIDEMARK_TEST_HUB"] === undefined || !existsSync(STAMP)) return null;
+  if (process.env["GATE_HUB"] === undefined || !existsSync(STAMP)) return null;
   mkdirSync(dirname(dataDir), { recursive: true });
   cpSync(TEMPLATE, dataDir, { recursive: true });
   return readFileSync(COOKIE, "utf8");

@@ -24,7 +24,7 @@ export interface RunningHub extends RunningProcess {
 
 export const HUB_SOURCES = "server/main.ts";
 /** The launcher that tests start: `prepare-hub` bundles it. */
-export const testedHub = (): string => process.env["TIDEMARK_TEST_HUB"] ?? HUB_SOURCES;
+export const testedHub = (): string => process.env["GATE_HUB"] ?? HUB_SOURCES;
 
 /** Starts the real hub. `ready` is its address. */
 export async function startHub(options: HubOptions): Promise<RunningHub> {
