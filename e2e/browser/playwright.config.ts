@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { defineConfig } from "@playwright/test";
 import { findStoryBrowser } from "../gate/install-chromium.ts";
 
+/** Stories that take longest begin first, so that none of them is left for the end on one core. */
+const LONG = ["**/04-*", "**/22-*", "**/12-*", "**/11-*", "**/13-*", "**/14-*"];
 const ci = process.env.CI !== undefined;
 // Read by this process and, as its children, by those that run stories: see e2e/stage/prepare-hub.ts.
 process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js");
@@ -15,6 +17,10 @@ export default defineConfig({
   globalSetup: "../stage/prepare-hub.ts",
   // Each story has a stage of its own, so those of one file need not wait for each other.
   fullyParallel: true,
+  projects: [
+    { name: "long", testMatch: LONG },
+    { name: "others", testIgnore: LONG },
+  ],
   outputDir: "../../test-results",
   workers: 3,
   retries: ci ? 1 : 0,
