@@ -5,7 +5,7 @@
  *
  *   node ready.mjs demo|test|check|start|... [arguments]
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -17,6 +17,7 @@ const at = (...parts) => join(root, ...parts);
 const TASKS = {
   demo: ["demo/main.ts"],
   test: ["e2e/gate/test.ts"],
+  "test:near": ["e2e/gate/test-near.ts"],
   check: ["e2e/gate/check.ts"],
   start: ["server/main.ts"],
   hub: ["server/upkeep/main.ts"],
@@ -28,22 +29,50 @@ const TASKS = {
   prepare: null,
 };
 
+/** Tasks that start other processes. None of those outlives the task, see `e2e/gate/supervise.ts`. */
+const SUPERVISED = ["demo", "test", "test:near", "check", "build", "bench", "prove"];
+const isWindows = process.platform === "win32";
+
 function fail(sentence) {
   process.stderr.write(`\n${sentence}\n`);
   process.exit(1);
 }
 
-function run(title, command, options = {}) {
+/**
+ * Kills the process group of `pid` when this process ends, also when it is killed: the shell reads from a pipe that only this
+ * process holds open. Returns what ends the watch.
+ */
+function killWithUs(pid) {
+  if (isWindows) return () => undefined;
+  const watch = spawn("sh", ["-c", 'read -r _; kill -KILL -- "-$1" 2>/dev/null', "sh", String(pid)], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  return () => watch.kill("SIGKILL");
+}
+
+async function run(title, [program, ...args], options = {}) {
   process.stderr.write(`  ${title}\n`);
-  const result = spawnSync(command[0], command.slice(1), {
+  const child = spawn(program, args, {
     cwd: root,
     stdio: ["ignore", "pipe", "pipe"],
-    shell: process.platform === "win32",
-    maxBuffer: 64 * 1024 * 1024,
+    shell: isWindows,
+    detached: !isWindows,
     ...options,
   });
-  if (result.status !== 0) {
-    process.stderr.write(String(result.stdout ?? "") + String(result.stderr ?? ""));
+  const endWatch = child.pid === undefined ? () => undefined : killWithUs(child.pid);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
+  const status = await new Promise((resolve) => {
+    child.on("error", (error) => {
+      output += error.message;
+      resolve(1);
+    });
+    child.on("close", (code) => resolve(code));
+  });
+  endWatch();
+  if (status !== 0) {
+    process.stderr.write(output);
     fail(`Could not finish: ${title}. The lines above say why; run the same command again after mending it.`);
   }
 }
@@ -55,10 +84,10 @@ const digest = (...files) => {
 };
 
 /** Runs `work` unless a stamp with the same digest says that it was done. */
-function once(stamp, wanted, work) {
+async function once(stamp, wanted, work) {
   const file = at(stamp);
   if (existsSync(file) && readFileSync(file, "utf8") === wanted) return;
-  work();
+  await work();
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, wanted);
 }
@@ -70,23 +99,24 @@ if (Number(process.versions.node.split(".")[0]) < 20) {
 const [task, ...rest] = process.argv.slice(2);
 if (task === undefined || !(task in TASKS)) fail(`Choose one of: ${Object.keys(TASKS).join(", ")}.`);
 
-const ownNode = at("node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
+const ownNode = at("node_modules", "node", "bin", isWindows ? "node.exe" : "node");
 
-once("node_modules/.tidemark-installed", digest("package-lock.json", "package.json"), () => {
+await once("node_modules/.tidemark-installed", digest("package-lock.json", "package.json"), async () => {
   // Install scripts stay off: the only one that matters puts the project's Node in place and is run by name below.
   // `install --no-save` and not `ci`: the lock file names what it could see of other platforms' optional binaries, and
   // `ci` refuses to go on where that list differs.
   const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
-  run("installing packages", ["npm", "install", "--no-save", ...quiet]);
+  await run("installing packages", ["npm", "install", "--no-save", ...quiet]);
   if (!existsSync(ownNode)) {
-    run("installing Node 24", [process.execPath, "installArchSpecificPackage.js"], { cwd: at("node_modules", "node") });
+    const cwd = at("node_modules", "node");
+    await run("installing Node 24", [process.execPath, "installArchSpecificPackage.js"], { cwd });
   }
   const link = at("node_modules", ".bin", "node");
-  if (process.platform !== "win32" && !existsSync(link)) symlinkSync("../node/bin/node", link);
+  if (!isWindows && !existsSync(link)) symlinkSync("../node/bin/node", link);
 });
-once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.json"), () => {
+await once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.json"), async () => {
   // `generate` never runs the schema engine; naming any existing file keeps it from trying to download one.
-  run("making the database client", [ownNode, at("node_modules/prisma/build/index.js"), "generate"], {
+  await run("making the database client", [ownNode, at("node_modules/prisma/build/index.js"), "generate"], {
     env: {
       ...process.env,
       PRISMA_SCHEMA_ENGINE_BINARY: ownNode,
@@ -97,13 +127,16 @@ once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.js
 });
 
 // A person's start serves the pages as they are in the sources; the container image has them built already.
-if (task === "start") run("building what changed", [ownNode, "e2e/gate/build.ts"]);
+if (task === "start") await run("building what changed", [ownNode, "e2e/gate/build.ts"]);
 
 const entry = TASKS[task];
 if (entry !== null) {
-  const child = spawn(ownNode, [...entry, ...rest], {
+  const isSupervised = SUPERVISED.includes(task) && !isWindows;
+  const child = spawn(ownNode, [...(isSupervised ? ["e2e/gate/supervise.ts"] : []), ...entry, ...rest], {
     cwd: root,
-    stdio: "inherit",
+    // A session of its own: signals of the terminal reach the task once, through this process.
+    detached: isSupervised,
+    stdio: ["inherit", "inherit", "inherit", isSupervised ? "pipe" : "ignore"],
     env: {
       ...process.env,
       PATH: `${at("node_modules", ".bin")}${delimiter}${process.env.PATH ?? ""}`,
@@ -111,8 +144,21 @@ if (entry !== null) {
         process.env.NODE_ENV ?? (task === "start" || task === "hub" || task === "demo" ? "production" : "development"),
     },
   });
+  const control = child.stdio[3];
+  control?.on("error", () => undefined);
+  const passOn = (signal) => (isSupervised ? control.write(`${signal}\n`) : child.kill(signal));
   // The terminal sends Ctrl-C to the whole group; a supervisor sends SIGTERM to this process alone.
-  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-  process.on("SIGINT", () => {});
+  for (const signal of ["SIGTERM", "SIGHUP"]) process.on(signal, () => passOn(signal));
+  process.on("SIGINT", () => isSupervised && passOn("SIGINT"));
+  // npm that is killed passes no signal on; its script becomes the child of another process.
+  if (isSupervised && process.env.npm_lifecycle_event !== undefined) {
+    const npm = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === npm) return;
+      clearInterval(watch);
+      passOn("SIGTERM");
+    }, 500);
+    watch.unref();
+  }
   child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGINT" ? 130 : 143)));
 }

@@ -1,23 +1,33 @@
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { SUITES } from "./e2e/gate/test-files.ts";
+import LongestFirst from "./e2e/gate/longest-first.ts";
+
+const filesOf = (name: keyof typeof SUITES) => ({
+  include: [...SUITES[name].include],
+  exclude: ["**/node_modules/**", ...SUITES[name].exclude],
+});
+
+/** Generous: a machine that is busy with something else answers late, not wrongly. */
+const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
+
+/** Hubs start from one bundle on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */
+const ON_STAGE = {
+  globalSetup: ["e2e/stage/prepare-hub.ts"],
+  env: { GATE_HUB: join(import.meta.dirname, ".tools/hub/main.js") },
+};
 
 /** Unit tests sit beside the code they cover; conformance and process tests live in e2e/ and start real processes. */
 export default defineConfig({
   test: {
     pool: "forks",
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: "unit",
-          include: [
-            "{protocol,storage,store,worker,server,app,prisma,demo,bench,clients}/**/*.test.{ts,tsx}",
-            "e2e/{gate,prove,stage}/**/*.test.ts",
-          ],
-          // The tests of whole programs start processes and belong with the process tests.
-          exclude: ["{server,store,demo}/main.test.ts"],
-          // Generous, like every wait below: a machine that builds servers beside the tests answers late, not wrongly.
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          expect: { poll: { timeout: 20_000 } },
+          ...filesOf("unit"),
+          ...PATIENCE,
           // One process runs many files: what they import is loaded once. Three of them, because much of a test is waiting.
           isolate: false,
           maxWorkers: 3,
@@ -26,19 +36,16 @@ export default defineConfig({
       {
         test: {
           name: "conformance",
-          include: ["e2e/conformance/**/*.test.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 20_000 } },
+          ...filesOf("conformance"),
+          ...PATIENCE,
         },
       },
       {
         test: {
           name: "process",
-          include: ["e2e/process/**/*.test.ts", "{server,store,demo}/main.test.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 20_000 } },
+          ...ON_STAGE,
+          ...filesOf("process"),
+          ...PATIENCE,
           // Four at a time: a third of a test is waiting for programs to start and to end.
           maxWorkers: 4,
         },
@@ -46,14 +53,16 @@ export default defineConfig({
       {
         test: {
           name: "faults",
-          include: ["e2e/faults/**/*.test.ts"],
-          testTimeout: 240_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 20_000 } },
+          ...filesOf("faults"),
+          ...PATIENCE,
           // Most of a trial is waiting: for a watchdog, for a link that comes back.
           maxConcurrency: 5,
           fileParallelism: false,
         },
+      },
+      {
+        // Needs servers and clients that take minutes to build: run by \`npm run prove -- peers\`.
+        test: { name: "peers", ...ON_STAGE, include: ["e2e/peers/**/*.test.ts"], ...PATIENCE },
       },
     ],
   },

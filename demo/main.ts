@@ -7,7 +7,7 @@ import { z } from "zod";
 import { build } from "#e2e/gate/build.ts";
 import { createHubClient, signIn } from "#e2e/stage/hub-client.ts";
 import { addProfile, addToken } from "#e2e/stage/provision.ts";
-import { startHub } from "#e2e/stage/start-hub.ts";
+import { HUB_SOURCES, startHub } from "#e2e/stage/start-hub.ts";
 import { type RunningProcess, startProcess } from "#e2e/stage/start-process.ts";
 import { startStore } from "#e2e/stage/start-store.ts";
 import { startWorker } from "#e2e/stage/start-worker.ts";
@@ -145,7 +145,8 @@ async function main(): Promise<void> {
     corsOrigin: `http://127.0.0.1:${port}`,
   });
   keep("store", store);
-  const hub = await startHub({ dataDir: join(options.dir, "hub"), port, admin: person, pages: "served" });
+  const dataDir = join(options.dir, "hub");
+  const hub = await startHub({ dataDir, port, admin: person, pages: "served", program: HUB_SOURCES });
   keep("hub", hub);
   const client = createHubClient(hub.url, await signIn(hub.url, person));
   const profileId = await addProfile(client, { name: "demo bucket", store });

@@ -14,7 +14,9 @@ import type { HubRouter } from "./router.ts";
 
 /** The hub as real processes, started the way `npm start` does. */
 
-const PROGRAM = join(import.meta.dirname, "main.ts");
+const SOURCES = join(import.meta.dirname, "main.ts");
+/** The bundle that tests start where there is one; some tests below start the sources. */
+const PROGRAM = process.env["GATE_HUB"] ?? SOURCES;
 const SECRET = "planted-canary-master-key-of-this-test";
 const ADMIN = { email: "admin@example.com", password: "a-long-enough-password" };
 
@@ -38,11 +40,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(variables: Record<string, string> = {}): Started {
-  const child = spawn(process.execPath, [PROGRAM], {
+function start(variables: Record<string, string> = {}, program = PROGRAM): Started {
+  const child = spawn(process.execPath, [program], {
     env: {
       NODE_ENV: "test",
       PATH: process.env["PATH"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       TIDEMARK_DATA: folder,
       TIDEMARK_PORT: "0",
       TIDEMARK_NO_UI: "1",
@@ -101,7 +104,7 @@ const isAlive = (pid: number): boolean => {
 };
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 const childOf = (one: Started, name: "hub" | "keeper"): number => {
-  const pid = childrenOf(one.child.pid ?? 0).find((child) => commandOf(child).includes(`${name}/main.ts`));
+  const pid = childrenOf(one.child.pid ?? 0).find((child) => commandOf(child).includes(`${name}/main.`));
   if (pid === undefined) throw new Error(`no ${name}`);
   return pid;
 };
@@ -137,7 +140,7 @@ function follow(url: string, cookie: string) {
 
 describe("starting", () => {
   it("prints one line, after the setup code of a hub without an account", async () => {
-    const hub = start();
+    const hub = start({}, SOURCES);
     const url = await ready(hub);
     expect(hub.out()).toMatch(/setup code.*\n\n\s+([A-Z2-9]{4}-){7}[A-Z2-9]{4}\n\nTidemark is ready at http:\S+\n$/s);
     expect(await (await fetch(`${url}/healthz`)).json()).toMatchObject({ ok: true, protocol: PROTOCOL_VERSION });
@@ -149,7 +152,7 @@ describe("starting", () => {
   });
 
   it("keeps the master key from the process that serves pages", async () => {
-    const hub = start(withAdmin);
+    const hub = start(withAdmin, SOURCES);
     await ready(hub);
     expect(environmentOf(childOf(hub, "keeper"))).toContain(SECRET);
     expect(environmentOf(childOf(hub, "hub"))).not.toContain(SECRET);
@@ -205,15 +208,13 @@ describe("starting", () => {
 });
 
 describe("ending", () => {
-  it("ends with an open stream, cleanly, and the stream comes back by itself", { timeout: 40_000 }, async () => {
+  it("ends with an open stream, cleanly, and the stream comes back by itself", async () => {
     const hub = start(withAdmin);
     const url = await ready(hub);
     const stream = follow(url, await signIn(url));
     await until(() => stream.seen.whole === 1);
-    const limit = setTimeout(() => hub.child.kill("SIGKILL"), 5_000);
     hub.child.kill("SIGTERM");
     expect(await hub.exited).toBe(0);
-    clearTimeout(limit);
     const again = start({ ...withAdmin, TIDEMARK_PORT: new URL(url).port });
     await ready(again);
     await until(() => stream.seen.whole === 2);

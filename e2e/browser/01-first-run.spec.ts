@@ -58,10 +58,10 @@ test("account, bucket, node, first checkpoint", async ({ page }) => {
   const pasted = line.replace("./tidemark-state", join(dir, "state"));
   const worker = spawn("sh", ["-c", `exec ${pasted}`], { cwd: ROOT, detached: true, stdio: "ignore" });
   try {
-    await expect(page.getByText("has joined.")).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText("has joined.")).toBeVisible();
     await page.getByRole("link", { name: "Go to the overview" }).click();
     writeCheckpoint({ folder: checkpoints, step: 100, modelBytes: 4 * 1024 ** 2, optimizerBytes: 0, loss: 2 });
-    await expect(page.getByText(/saved my-run step 100/)).toBeVisible({ timeout: 30_000 });
+    await expect(page.getByText(/saved my-run step 100/)).toBeVisible();
     await expect(page.getByRole("heading", { level: 1 })).toContainText("you would lose");
   } finally {
     process.kill(-(worker.pid ?? 0), "SIGTERM");

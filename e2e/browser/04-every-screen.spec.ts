@@ -35,38 +35,38 @@ const shifted = (page: Page) =>
       }),
   );
 
-test("every screen, light and dark, wide and narrow: no overflow, no serious accessibility fault", async ({
-  page,
-  stage,
-}) => {
-  test.setTimeout(900_000);
-  const run = runName.parse("llama-8b");
-  await stage.startNode({ name: "gpu-1", run });
-  writeCheckpoint({
-    folder: stage.folderOf("gpu-1"),
-    step: 500,
-    modelBytes: 2 * 1024 ** 2,
-    optimizerBytes: 0,
-    loss: 1.5,
-  });
-  const checkpoint = await waitComplete(stage, run);
-  const measured = await enrolRogue(stage, { name: "gpu-2" });
-  const benchmark = await tellBenchmark(stage, measured, { bytesPerSecond: 2_500_000, rttMs: 190 });
-  const before = await tellBenchmark(stage, measured, { bytesPerSecond: 2_000_000, rttMs: 190 });
-  await openSignedIn(page, stage);
-  const screens = [
-    ...screensOf(checkpoint),
-    `/buckets/${stage.profileId}`,
-    "/alerts?show=rules",
-    "/alerts?show=channels",
-    "/alerts?show=history",
-    "/advice?show=thresholds",
-    `/benchmarks/${benchmark}`,
-    `/benchmarks/${benchmark}?with=${before}`,
-    "/settings?show=tokens",
-    "/settings?show=hub",
-  ];
-  for (const { width, themes } of FORMS) {
+for (const { width, themes } of FORMS) {
+  test(`every screen, light and dark, at ${width}: no overflow, no serious accessibility fault`, async ({
+    page,
+    stage,
+  }) => {
+    test.setTimeout(900_000);
+    const run = runName.parse("llama-8b");
+    await stage.startNode({ name: "gpu-1", run });
+    writeCheckpoint({
+      folder: stage.folderOf("gpu-1"),
+      step: 500,
+      modelBytes: 2 * 1024 ** 2,
+      optimizerBytes: 0,
+      loss: 1.5,
+    });
+    const checkpoint = await waitComplete(stage, run);
+    const measured = await enrolRogue(stage, { name: "gpu-2" });
+    const benchmark = await tellBenchmark(stage, measured, { bytesPerSecond: 2_500_000, rttMs: 190 });
+    const before = await tellBenchmark(stage, measured, { bytesPerSecond: 2_000_000, rttMs: 190 });
+    await openSignedIn(page, stage);
+    const screens = [
+      ...screensOf(checkpoint),
+      `/buckets/${stage.profileId}`,
+      "/alerts?show=rules",
+      "/alerts?show=channels",
+      "/alerts?show=history",
+      "/advice?show=thresholds",
+      `/benchmarks/${benchmark}`,
+      `/benchmarks/${benchmark}?with=${before}`,
+      "/settings?show=tokens",
+      "/settings?show=hub",
+    ];
     await page.setViewportSize({ width, height: 900 });
     for (const screen of screens) {
       await page.emulateMedia({ colorScheme: themes[0] });
@@ -80,5 +80,5 @@ test("every screen, light and dark, wide and narrow: no overflow, no serious acc
       await page.emulateMedia({ colorScheme: themes[1] });
       expect(await seriousFaults(page, "colours"), `${screen} ${themes[1]}`).toEqual([]);
     }
-  }
-});
+  });
+}

@@ -41,7 +41,7 @@ test("a pasted configuration becomes a bucket, and its secret never comes back",
   await expect(page.getByText("from the pasted text")).toBeVisible();
   await expect(page.getByLabel("Bucket", { exact: true })).toHaveValue(bucket);
   await page.getByRole("button", { name: "Test", exact: true }).click();
-  await expect(page.getByText("Everything Tidemark needs works.")).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText("Everything Tidemark needs works.")).toBeVisible();
   await page.getByRole("button", { name: "Add bucket", exact: true }).last().click();
   await expect(page.getByRole("region", { name: "lab" })).toBeVisible();
   expect(answers.length).toBeGreaterThan(2);

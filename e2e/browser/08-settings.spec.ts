@@ -154,7 +154,7 @@ test("sizes and times are said as this browser chose, and each setting of the hu
   await page.locator("label", { hasText: /^MB$/ }).click();
   await page.goto(`${stage.hub.url}/runs/llama`);
   const row = page.getByRole("table", { name: "Checkpoints" }).getByRole("row").filter({ hasText: "complete" });
-  await expect(row).toContainText(/3\.\d MB/, { timeout: 60_000 });
+  await expect(row).toContainText(/3\.\d MB/);
   await row.getByRole("link").first().click();
   await expect(page.getByText(/\d\d:\d\d:\d\d UTC/).first()).toBeVisible();
   // From the palette, without a reload.

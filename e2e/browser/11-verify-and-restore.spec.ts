@@ -36,7 +36,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   // Every byte is right.
   await expect(page.getByText("not since it was written")).toBeVisible();
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByText(/verified (now|\d)/).first()).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(/verified (now|\d)/).first()).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
 
   // The store gives other bytes than were committed, of one file.
@@ -46,7 +46,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
     action: { kind: "flip", side: "response", offset: 100 },
   });
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByText("Damaged: bytes in the bucket")).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText("Damaged: bytes in the bucket")).toBeVisible();
   await expect(page.getByRole("list", { name: "Damaged" })).toContainText(`${model}, bytes 0 to`);
   expect(await seriousFaults(page)).toEqual([]);
   await page.screenshot({ path: "test-results/verify-damaged.png", fullPage: true });
@@ -74,10 +74,10 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await dialog.getByLabel("Path").fill(part);
   await expect(dialog).toContainText("1 file");
   await dialog.getByRole("button", { name: "Try it without writing" }).click();
-  await expect(dialog).toContainText("It would be restored.", { timeout: 60_000 });
+  await expect(dialog).toContainText("It would be restored.");
   await page.screenshot({ path: "test-results/restore-part.png" });
   await dialog.getByRole("button", { name: /^Restore/ }).click();
-  await expect(dialog).toContainText("Restored and verified: 1 file", { timeout: 60_000 });
+  await expect(dialog).toContainText("Restored and verified: 1 file");
   expect(Object.keys(hashFolder(part))).toEqual([other]);
   expect(hashFolder(part)[other]).toBe(hashFolder(written)[other]);
   await page.keyboard.press("Escape");
@@ -85,7 +85,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   // Mended, it is whole again.
   await clearFaults(stage.store);
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByText("Damaged: bytes in the bucket")).toHaveCount(0, { timeout: 60_000 });
+  await expect(page.getByText("Damaged: bytes in the bucket")).toHaveCount(0);
   await expect(page.getByText(/verified (now|\d)/).first()).toBeVisible();
 
   // Some tensors of one file, counted as they are typed.
@@ -112,7 +112,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await page.screenshot({ path: "test-results/restore-tensors-narrow.png" });
   await showAs(page, "wide");
   await dialog.getByRole("button", { name: /^Restore/ }).click();
-  await expect(dialog).toContainText("Restored and verified: 2 tensors in 1 file, 2.0 MiB", { timeout: 60_000 });
+  await expect(dialog).toContainText("Restored and verified: 2 tensors in 1 file, 2.0 MiB");
   const names = readPlainly(readFileSync(join(cut, model))).tensors.map(({ name }) => name);
   expect(names).toEqual(["model.layers.0.weight", "model.layers.2.weight"]);
   await page.keyboard.press("Escape");
@@ -130,7 +130,7 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await page.screenshot({ path: "test-results/restore-many.png" });
   expect(await seriousFaults(page)).toEqual([]);
   await dialog.getByRole("button", { name: /^Restore/ }).click();
-  await expect(dialog).toContainText("Restored and verified on 2 of 2 nodes.", { timeout: 60_000 });
+  await expect(dialog).toContainText("Restored and verified on 2 of 2 nodes.");
   expect(hashFolder(target)).toEqual(hashFolder(written));
   await page.keyboard.press("Escape");
 
@@ -138,8 +138,8 @@ test("verify, a damaged object found and shown, one file to another path, all fi
   await page.goto(`${stage.hub.url}/runs/llama`);
   await page.getByRole("combobox", { name: "How often restores are rehearsed" }).click();
   await page.getByRole("option", { name: "Every week", exact: true }).click();
-  await expect(page.getByRole("list", { name: "Drills" })).toContainText("restore drill", { timeout: 90_000 });
-  await expect(page.getByText(/The next one comes in/)).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole("list", { name: "Drills" })).toContainText("restore drill");
+  await expect(page.getByText(/The next one comes in/)).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
   await page.screenshot({ path: "test-results/drills.png", fullPage: true });
 });

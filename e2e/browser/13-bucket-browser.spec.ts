@@ -114,12 +114,12 @@ test("an object is looked at beside the list, and search says how far it looked"
 
   await openBucket(page, stage);
   await page.getByLabel("Search all names below this folder").fill("config");
-  await expect(page.getByText("a/config.json", { exact: true })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText("a/config.json", { exact: true })).toBeVisible();
   await expect(page.getByText(/looked at 40,0\d\d objects in \d+ requests: all of it\./)).toBeVisible({
-    timeout: 60_000,
+    timeout: 180_000,
   });
   await page.reload();
-  await expect(page.getByText("a/config.json", { exact: true })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText("a/config.json", { exact: true })).toBeVisible();
 });
 
 test("hostile names are shown as what they are, wide and narrow", async ({ page, stage }) => {
@@ -166,7 +166,7 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   await page.getByRole("button", { name: "Copy 3 objects" }).click();
   const work = page.getByRole("region", { name: "Work in buckets" });
   await expect(work).toContainText("Copy 3 objects from a/ → b/");
-  await expect(work.getByRole("img", { name: "done" })).toBeVisible({ timeout: 60_000 });
+  await expect(work.getByRole("img", { name: "done" })).toBeVisible();
 
   await openBucket(page, stage, "?in=b/");
   await expect(page.getByText("3 rows, all of it")).toBeVisible();
@@ -176,7 +176,7 @@ test("copies, moves and deletions show their effect first, and run on the hub", 
   await expect(effect).toContainText("what is deleted is gone");
   await page.getByRole("button", { name: "Delete 3 objects" }).click();
   await expect(work).toContainText("Delete 3 objects from b/");
-  await expect(work.getByRole("img", { name: "done" })).toHaveCount(2, { timeout: 60_000 });
+  await expect(work.getByRole("img", { name: "done" })).toHaveCount(2);
   await page.getByRole("button", { name: "List again" }).click();
   await expect(page.getByText("Nothing is in this folder")).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
@@ -212,7 +212,7 @@ test("an older version and what was deleted are brought back, with the effect sh
   await page.screenshot({ path: test.info().outputPath("bring-back.png") });
   await page.getByRole("button", { name: "Bring back 1 object" }).click();
   await expect(work).toContainText("Bring back 1 object in kept/");
-  await expect(work.getByRole("img", { name: "done" })).toBeVisible({ timeout: 60_000 });
+  await expect(work.getByRole("img", { name: "done" })).toBeVisible();
   // The list shows what has come of it by itself.
   await expect(list.getByRole("button", { name: "Bring back… notes.txt, 14 B" })).toHaveCount(1);
   await expect(list.getByRole("button", { name: "Bring back… notes.txt, 6 B" })).toHaveCount(1);
@@ -224,7 +224,7 @@ test("an older version and what was deleted are brought back, with the effect sh
   await page.getByRole("button", { name: "Show what would happen" }).click();
   await expect(effect).toContainText("The deletion of 2 objects is taken back");
   await page.getByRole("button", { name: "Bring back 2 objects" }).click();
-  await expect(list.getByText("deleted")).toHaveCount(0, { timeout: 60_000 });
+  await expect(list.getByText("deleted")).toHaveCount(0);
   expect(await seriousFaults(page)).toEqual([]);
 });
 

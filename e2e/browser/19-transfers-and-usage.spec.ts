@@ -80,7 +80,7 @@ test("an upload is paused and goes on from the page, and stays where it was mean
   await signInByPage(page, stage);
   await page.goto(`${stage.hub.url}/transfers`);
   const line = page.getByRole("listitem", { name: "upload of llama step 500 on gpu-1" });
-  await expect(line.getByRole("img", { name: /pieces safe, \d+ moving/ })).toBeVisible({ timeout: 60_000 });
+  await expect(line.getByRole("img", { name: /pieces safe, \d+ moving/ })).toBeVisible();
 
   // Before the hub has answered it is said what will be.
   let answer: () => void = () => undefined;
@@ -95,12 +95,12 @@ test("an upload is paused and goes on from the page, and stays where it was mean
   await expect(line).toContainText("pausing");
   await expect(line.getByRole("button", { name: "Pause llama step 500" })).toBeDisabled();
   answer();
-  await expect(line.getByRole("button", { name: "Resume llama step 500" })).toBeEnabled({ timeout: 60_000 });
+  await expect(line.getByRole("button", { name: "Resume llama step 500" })).toBeEnabled();
   await expect(line).toContainText("paused");
   await line.getByRole("button", { name: "Resume llama step 500" }).click();
-  await expect(line.getByRole("button", { name: "Pause llama step 500" })).toBeEnabled({ timeout: 60_000 });
+  await expect(line.getByRole("button", { name: "Pause llama step 500" })).toBeEnabled();
   await line.getByRole("button", { name: "Cancel llama step 500" }).click();
-  await expect(line).toContainText("cancelled", { timeout: 60_000 });
+  await expect(line).toContainText("cancelled");
   await page.getByRole("button", { name: "Stopped" }).click();
   await expect(line).toBeVisible();
 });
@@ -125,9 +125,7 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
   // This node has said nothing since.
   await line.getByRole("button", { name: "Pause mistral step 900" }).click();
   await expect(line).toContainText("pausing");
-  await expect(line).toContainText("gpu-9 is silent: asked to pause it, it hears of it when it is back.", {
-    timeout: 60_000,
-  });
+  await expect(line).toContainText("gpu-9 is silent: asked to pause it, it hears of it when it is back.");
   await tell({ state: "paused" });
   await expect(line.getByRole("button", { name: "Resume mistral step 900" })).toBeEnabled();
   await expect(line).not.toContainText("asked to pause");

@@ -21,7 +21,7 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   const folder = stage.folderOf("gpu-1");
   writeCheckpoint({ folder, step: 100, modelBytes: MIB, optimizerBytes: 0, loss: 2 });
   await openSignedIn(page, stage);
-  await expect(page.getByText(/saved steady step 100/)).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText(/saved steady step 100/)).toBeVisible();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("you would lose");
   await expect(page.getByRole("list", { name: "What is wrong" })).toHaveCount(0);
   await expect(page.getByText("Nothing is wrong", { exact: false })).toBeVisible();
@@ -30,9 +30,7 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   await armFault(stage.store, { op: "UploadPart", action: { kind: "rate", side: "request", bytesPerSecond: 400_000 } });
   writeCheckpoint({ folder, step: 200, modelBytes: 24 * MIB, optimizerBytes: 0, loss: 1 });
   const sentence = page.getByRole("listitem", { name: "upload of steady step 200 on gpu-1" });
-  await expect(sentence).toContainText(/Mbps · (about|1 s left|time left not known yet)|stalled \d+ s/, {
-    timeout: 60_000,
-  });
+  await expect(sentence).toContainText(/Mbps · (about|1 s left|time left not known yet)|stalled \d+ s/);
   await expect(page.getByText(/in \d+ files? (is|are) not safe yet/)).toBeVisible();
 
   // Refusing: said where everybody looks first, with the reason in words, its code folded.
@@ -40,7 +38,7 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   for (const op of ["UploadPart", "PutObject", "CreateMultipartUpload"])
     await armFault(stage.store, { op, action: { kind: "error", status: 503, code: "SlowDown" } });
   const wrong = page.getByRole("list", { name: "What is wrong" });
-  await expect(wrong.getByRole("link", { name: /node cannot transfer now/ })).toBeVisible({ timeout: 90_000 });
+  await expect(wrong.getByRole("link", { name: /node cannot transfer now/ })).toBeVisible();
   await expect(page).toHaveTitle(/▲ 1 node cannot transfer now · Tidemark/);
   await expect(
     page.getByRole("table", { name: "Nodes, failing and slow first" }).getByRole("row").nth(1),
@@ -57,17 +55,17 @@ test("a slow and failing bucket is told in plain words, first of all on the over
   // The same bucket from the inside: not permitted, failed, and nothing there are three different things.
   await armFault(stage.store, { op: "ListObjectsV2", action: { kind: "error", status: 403, code: "AccessDenied" } });
   await page.goto(`${stage.hub.url}/buckets/${stage.profileId}`);
-  await expect(page.getByText("s3:ListBucket").first()).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByText("s3:ListBucket").first()).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
   await page.screenshot({ path: "test-results/not-permitted.png" });
   await clearFaults(stage.store);
   await page.getByRole("button", { name: "Try again" }).first().click();
-  await expect(page.getByRole("grid", { name: "Objects" })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole("grid", { name: "Objects" })).toBeVisible();
   await page.goto(`${stage.hub.url}/buckets/${stage.profileId}?begins=no-such-thing`);
   await expect(page.getByText("Nothing here begins with “no-such-thing”")).toBeVisible();
 
   // Well again: nobody had to do anything.
   await page.goto(stage.hub.url);
-  await expect(page.getByText(/saved steady step 200/)).toBeVisible({ timeout: 90_000 });
+  await expect(page.getByText(/saved steady step 200/)).toBeVisible();
   await expect(wrong.getByRole("link", { name: /cannot transfer/ })).toHaveCount(0);
 });

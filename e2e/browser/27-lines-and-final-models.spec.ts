@@ -46,6 +46,7 @@ test("the pages tell the newest step from abandoned ones and from the final mode
     .getByRole("button", { name: /^Restore/ })
     .first()
     .click();
+  await expect(page.getByRole("dialog", { name: "Restore the final model of tiny" })).toBeVisible();
   // Its folder has no name of a checkpoint: a program in the watched folder must not go on from it.
   await expect(page.getByLabel("Path")).toHaveValue(/\/final-model$/);
 });

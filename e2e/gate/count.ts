@@ -2,6 +2,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { relative } from "node:path";
 import { z } from "zod";
 import { ROOT } from "./run-step.ts";
+import type { MeasuredTest } from "./times.ts";
 
 /** How many tests ran, read from the runners' own JSON reports. */
 export interface Counts {
@@ -15,6 +16,8 @@ export interface Report extends Counts {
   failures: string[];
   /** What passed only when it was tried again, in the same words. */
   unsteady: string[];
+  /** How long each test took. */
+  tests: MeasuredTest[];
 }
 
 const vitestReport = z.object({
@@ -28,7 +31,13 @@ const vitestReport = z.object({
       status: z.string(),
       message: z.string().default(""),
       assertionResults: z.array(
-        z.object({ fullName: z.string(), status: z.string(), failureMessages: z.array(z.string()).nullish() }),
+        z.object({
+          fullName: z.string(),
+          status: z.string(),
+          /** Milliseconds; missing of a test that did not run. */
+          duration: z.number().nullish(),
+          failureMessages: z.array(z.string()).nullish(),
+        }),
       ),
     }),
   ),
@@ -62,6 +71,13 @@ export function readVitest(file: string): Report | null {
     skipped: report.numPendingTests + report.numTodoTests,
     failures: failuresOf(report),
     unsteady: lines.map((line) => z.string().parse(JSON.parse(line))),
+    tests: report.testResults.flatMap((suite) =>
+      suite.assertionResults.map(({ fullName, duration }) => ({
+        file: relative(ROOT, suite.name),
+        name: fullName,
+        seconds: (duration ?? 0) / 1000,
+      })),
+    ),
   };
 }
 
@@ -72,7 +88,12 @@ const playwrightSpec = z.object({
   tests: z.array(
     z.object({
       status: z.string(),
-      results: z.array(z.object({ errors: z.array(z.object({ message: z.string().default("") })).default([]) })),
+      results: z.array(
+        z.object({
+          duration: z.number().default(0),
+          errors: z.array(z.object({ message: z.string().default("") })).default([]),
+        }),
+      ),
     }),
   ),
 });
@@ -103,6 +124,16 @@ function storiesThat(ended: "unexpected" | "flaky", suite: z.infer<typeof playwr
   return [...own, ...suite.suites.flatMap((inner) => storiesThat(ended, inner))];
 }
 
+/** Every story with all its tries; the runner names files from its own folder. */
+function measuredStories(suite: z.infer<typeof playwrightSuite>): MeasuredTest[] {
+  const own = suite.specs.map((spec) => ({
+    file: `e2e/browser/${spec.file.split("/").at(-1) ?? ""}`,
+    name: spec.title,
+    seconds: spec.tests.flatMap(({ results }) => results).reduce((sum, one) => sum + one.duration, 0) / 1000,
+  }));
+  return [...own, ...suite.suites.flatMap(measuredStories)];
+}
+
 export function readPlaywright(file: string): Report | null {
   if (!existsSync(file)) return null;
   const { stats, suites, errors } = playwrightReport.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -116,6 +147,7 @@ export function readPlaywright(file: string): Report | null {
       ...errors.map((error) => firstLines(error.message)),
     ],
     unsteady: suites.flatMap((suite) => storiesThat("flaky", suite)),
+    tests: suites.flatMap(measuredStories),
   };
 }
 

@@ -5,35 +5,39 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { ROOT } from "../stage/start-process.ts";
 
-/** A whole Debian 12, as debootstrap makes it, for the tests of the single executable. Made once, in `.tools/`. */
+/** Whole Debian systems, as debootstrap makes them, for tests of the single executable and of images. Kept in `.tools/`. */
 
-const FOLDER = join(ROOT, ".tools/debian12");
+const CODE_NAMES = { 11: "bullseye", 12: "bookworm", 13: "trixie" } as const;
+export type DebianVersion = keyof typeof CODE_NAMES;
 const LIMIT_MS = 10 * 60_000;
 const run = promisify(execFile);
 
-/** The folder, or why there is none. */
-export async function installDebian(): Promise<{ folder: string } | { missing: string }> {
-  if (existsSync(FOLDER)) return { folder: FOLDER };
+/** Installs Debian packages that bring `program`. @throws Error when apt-get fails */
+export async function installPackages(program: string, packages: readonly string[]): Promise<void> {
+  if (existsSync(program)) return;
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: LIMIT_MS };
+  await run("apt-get", ["update", "-qq"], options);
+  await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", ...packages], options);
+}
+
+/** Makes this version of Debian unless it is there. Returns its folder, or why there is none. */
+export async function installDebian(version: DebianVersion = 12): Promise<{ folder: string } | { missing: string }> {
+  const folder = join(ROOT, `.tools/debian${version}`);
+  if (existsSync(folder)) return { folder };
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) {
     return { missing: "that needs root and apt-get" };
   }
-  const half = `${FOLDER}.half`;
-  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const half = `${folder}.half`;
   try {
     await mkdir(join(ROOT, ".tools"), { recursive: true });
     await rm(half, { recursive: true, force: true });
-    if (!existsSync("/usr/sbin/debootstrap")) {
-      await run("apt-get", ["update", "-qq"], { env, timeout: LIMIT_MS });
-      await run("apt-get", ["install", "-y", "-qq", "--no-install-recommends", "debootstrap"], {
-        env,
-        timeout: LIMIT_MS,
-      });
-    }
+    await installPackages("/usr/sbin/debootstrap", ["debootstrap"]);
     const mirror = mirrorOf(readSources());
-    const args = ["--variant=minbase", "bookworm", half, ...(mirror === null ? [] : [mirror])];
+    const args = ["--variant=minbase", CODE_NAMES[version], half, ...(mirror === null ? [] : [mirror])];
+    const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
     await run("/usr/sbin/debootstrap", args, { env, timeout: LIMIT_MS, maxBuffer: 64 * 1024 * 1024 });
-    await rename(half, FOLDER);
-    return { folder: FOLDER };
+    await rename(half, folder);
+    return { folder };
   } catch (error) {
     return { missing: String(error instanceof Error ? error.message : error).split("\n", 1)[0] ?? "" };
   }

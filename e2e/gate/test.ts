@@ -1,81 +1,109 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { installClients, installServers } from "../servers/install.ts";
+import { inCi as needsAll, installPythonClients, installServer } from "../servers/install.ts";
+import { prepareHub } from "../stage/prepare-hub.ts";
 import { build } from "./build.ts";
 import { check } from "./check.ts";
-import { add, type Counts, type Report, readPlaywright } from "./count.ts";
-import { installDebian } from "./install-debian.ts";
+import { findLeft } from "./find-left.ts";
 import { installChromium } from "./install-chromium.ts";
-import { inCi, runStep, tell } from "./run-step.ts";
+import { installDebian } from "./install-debian.ts";
+import { playwrightStep } from "./playwright-step.ts";
+import { inCi } from "./run-step.ts";
+import { startTally, type Tally } from "./tally.ts";
+import { findNamed, listTestFiles, type Selection, suitesOf } from "./test-files.ts";
 import { vitestStep } from "./vitest-step.ts";
 
 /**
- * `npm test`: everything. Installs what the tests need, then the checks, the conformance table over every store, the
- * process tests, the fault classes, and the browser stories. The last line is the count. In CI nothing may be skipped:
- * what is missing there is a failure.
+ * `npm test`: everything. Installs what the tests need beside the checks, then runs two lanes at the same time, because half of a
+ * test is waiting: programs on a stage in one; the conformance table, the fault classes and the browser stories in the other. The
+ * last line is the count. In CI nothing may be skipped: what is missing there is a failure.
+ *
+ * `npm test -- PATH…` runs the tests at these paths alone, of whatever kind they are.
  */
 
-let total: Counts = { passed: 0, failed: 0, skipped: 0 };
-const fail = (title: string, why: string) => {
-  console.log(`FAIL ${title}: ${why}`);
-  total = add(total, { passed: 0, failed: 1, skipped: 0 });
-};
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const TITLES = {
+  unit: "unit tests: functions and components alone",
+  conformance: "conformance: one table of S3 behavior over the embedded store and a real server",
+  process: "process tests: stores, hubs and workers as real programs",
+  faults: "fault classes: transfers through seeded faults, a few trials each",
+  browser: "browser stories: the pages of a real hub in Chromium",
+} as const;
 
-async function attempt(title: string, work: () => Promise<unknown>): Promise<boolean> {
+/** Runs the browser stories; a person without Chromium gets them skipped, in CI that is a failure. */
+async function browser(tally: Tally, files?: readonly string[]): Promise<void> {
   try {
-    await work();
-    return true;
+    await installChromium({ ci: inCi });
   } catch (error) {
-    fail(title, messageOf(error));
-    return false;
+    const why = error instanceof Error ? error.message : String(error);
+    if (inCi) tally.fail("Chromium", why);
+    else {
+      const stories = (files ?? listTestFiles().browser).length;
+      console.log(`skip ${stories} files of browser stories: ${why}`);
+      tally.add({ passed: 0, failed: 0, skipped: stories });
+    }
+    return;
   }
+  await tally.suite(TITLES.browser, playwrightStep(files));
 }
 
-interface SuiteRun {
-  command: [string, ...string[]];
-  env?: Record<string, string>;
-  read: () => Report | null;
-}
-
-async function suite(title: string, run: SuiteRun): Promise<void> {
-  const result = await runStep({ title, command: run.command, env: { ...run.env, ...(inCi ? { CI: "true" } : {}) } });
-  const counts = run.read();
-  tell(result, counts ?? undefined);
-  if (counts === null) fail(title, "the runner wrote no report");
-  else {
-    total = add(total, counts);
-    if (!result.ok && counts.failed === 0) fail(title, "the runner failed outside a test");
-  }
-}
-
-const vitest = (project: string, env: Record<string, string> = {}) => suite(project, vitestStep(project, env));
-
-// Building the servers takes minutes on a new machine, so it goes on beside the checks.
-const installed = attempt("install the S3 servers and the clients to compare with", async () => {
-  await installServers({ ci: inCi });
-  await installClients({ ci: inCi });
-});
-const debian = installDebian();
-total = add(total, await check());
-await installed;
-const plain = await debian;
-if ("missing" in plain) console.log(`     the single executable is not tried in Debian 12: ${plain.missing}`);
-const built = await attempt("build", build);
-const browser = async () => {
-  if (!(await attempt("install Chromium", () => installChromium({ ci: inCi })))) return;
-  const report = join(tmpdir(), `tidemark-browser-${process.pid}.json`);
-  await suite("browser stories", {
-    command: ["playwright", "test", "--config", "e2e/browser/playwright.config.ts"],
-    env: { PLAYWRIGHT_JSON_OUTPUT_NAME: report },
-    read: () => readPlaywright(report),
+async function runAll(tally: Tally): Promise<void> {
+  // Building the server takes minutes on a new machine, so it goes on beside the checks.
+  const installed = tally.attempt("install a real S3 server and the clients to compare with", async () => {
+    await installServer("versitygw", { ci: needsAll() });
+    await installPythonClients({ ci: needsAll() });
   });
-};
-await vitest("conformance");
-if (built) await vitest("process", "folder" in plain ? { PLAIN_ROOTS: plain.folder } : {});
-if (built) await vitest("faults");
-// Last, beside no other suite: a page can be without news for so long that it says so.
-if (built) await browser();
-if (inCi && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
-console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
-process.exitCode = total.failed > 0 || (inCi && total.skipped > 0) ? 1 : 0;
+  // One after the other: apt-get has one lock.
+  const debian = installDebian().then(async (made) => {
+    // Why it could not be done is said where the stories are skipped.
+    await installChromium({ ci: inCi }).catch(() => undefined);
+    return made;
+  });
+  tally.add(await check());
+  const built = await tally.attempt("build the pages, the worker, and the hub for tests", async () => {
+    await build();
+    await prepareHub();
+  });
+  const plain = await debian;
+  if ("missing" in plain) console.log(`     the single executable is not tried in Debian 12: ${plain.missing}`);
+  await installed;
+  const processes = async (): Promise<void> => {
+    const env: Record<string, string> = "folder" in plain ? { PLAIN_ROOTS: plain.folder } : {};
+    if (built) await tally.suite(TITLES.process, vitestStep("process", { env }));
+  };
+  const others = async (): Promise<void> => {
+    if (built) await browser(tally);
+    await tally.suite(TITLES.conformance, vitestStep("conformance"));
+    if (built) await tally.suite(TITLES.faults, vitestStep("faults"));
+  };
+  await Promise.all([processes(), others()]);
+}
+
+/** Runs the tests of a selection, suite after suite. */
+export async function runSelection(tally: Tally, selection: Selection): Promise<void> {
+  const names = suitesOf(selection);
+  const isStaged = names.some((name) => name === "process" || name === "browser" || name === "faults");
+  if (isStaged) {
+    const isBuilt = await tally.attempt("build what changed", async () => {
+      await build(names.includes("browser") || names.includes("process") ? undefined : "dist/tidemark.mjs");
+      await prepareHub();
+    });
+    if (!isBuilt) return;
+  }
+  for (const name of names) {
+    const files = selection[name] ?? [];
+    if (name === "browser") await browser(tally, files);
+    else await tally.suite(TITLES[name], vitestStep(name, { files }));
+  }
+}
+
+if (import.meta.main) {
+  const paths = process.argv.slice(2);
+  const tally = startTally();
+  try {
+    if (paths.length > 0) await runSelection(tally, findNamed(paths));
+    else await runAll(tally);
+    for (const command of await findLeft()) tally.fail("a process was left behind", command);
+    tally.end(paths.length > 0 ? "part of the tests" : "keep the times");
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 2;
+  }
+}

@@ -2,14 +2,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Report, readVitest, unsteadyOf } from "./count.ts";
 import { inCi, type Step } from "./run-step.ts";
+import { absolutePaths } from "./test-files.ts";
 
 /**
- * One project of the tests. Where nobody is there to try again, one that failed has one more try, and is named; but what a
- * store answers is the same each time.
+ * One project of the tests, or only these files of it. In CI a test that failed has one more try and is named; but what a store
+ * answers is the same each time.
  */
 export function vitestStep(
   project: string,
-  env: Record<string, string> = {},
+  given: { env?: Record<string, string>; files?: readonly string[] } = {},
 ): Omit<Step, "title"> & { read(): Report | null } {
   const report = join(tmpdir(), `tidemark-${project}-${process.pid}.json`);
   return {
@@ -23,8 +24,9 @@ export function vitestStep(
       `--outputFile.json=${report}`,
       "--reporter=./e2e/gate/report-unsteady.ts",
       ...(inCi && project !== "conformance" ? ["--retry=1"] : []),
+      ...absolutePaths(given.files ?? []),
     ],
-    env: { UNSTEADY_FILE: unsteadyOf(report), ...env },
+    env: { UNSTEADY_FILE: unsteadyOf(report), ...given.env },
     read: () => readVitest(report),
   };
 }

@@ -27,9 +27,7 @@ const send = async (name: string, order: NodeOrder, validMs = 600_000): Promise<
 };
 const rowsOf = async () => (await stage.client.commands.list.query({ limit: 200 })).rows;
 const ended = (id: string) =>
-  waitUntil(`command ${id} ended`, async () => (await rowsOf()).find((row) => row.id === id && row.endedAt !== null), {
-    withinMs: 90_000,
-  });
+  waitUntil(`command ${id} ended`, async () => (await rowsOf()).find((row) => row.id === id && row.endedAt !== null));
 const online = (name: string) =>
   waitUntil(`${name} is online`, async () =>
     (await stage.client.nodes.list.query()).find((node) => node.name === name && node.state === "online"),

@@ -101,7 +101,7 @@ test("a restore is refused while the hub runs, and nodes go on where they were a
   await waitUntil("what came after the backup is known again", async () => (await stepsOf()).includes(step));
   // The worker was never stopped: it goes on with its credential and its epoch.
   write();
-  await waitUntil("the next one is safe", async () => (await stepsOf()).includes(step), { withinMs: 60_000 });
+  await waitUntil("the next one is safe", async () => (await stepsOf()).includes(step));
 });
 
 test("an upload that the restored hub knows nothing of is announced again and goes on with the parts it has", async () => {
@@ -123,7 +123,7 @@ test("an upload that the restored hub knows nothing of is announced again and go
   expect((await hub(["restore", file])).code).toBe(0);
   await stage.startHubAgain();
   stage.client = createHubClient(stage.hub.url, await signIn(stage.hub.url, ADMIN));
-  await waitUntil("it is safe all the same", isSafe(20), { withinMs: 90_000 });
+  await waitUntil("it is safe all the same", isSafe(20));
   expect((await parts()).filter((one) => one.succeeded > 1)).toEqual([]);
 });
 

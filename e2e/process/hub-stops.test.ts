@@ -20,14 +20,8 @@ test("SIGTERM with open streams ends the hub cleanly, and its worker comes back 
   const reader = response.body?.getReader();
   expect((await reader?.read())?.done).toBe(false);
 
-  let tooLate = false;
-  const deadline = setTimeout(() => {
-    tooLate = true;
-    void stage.hub.stop("SIGKILL");
-  }, 5000);
-  const { code, signal } = await stage.hub.stop("SIGTERM");
-  clearTimeout(deadline);
-  expect({ code, signal, tooLate }).toEqual({ code: 0, signal: null, tooLate: false });
+  // A hub that does not end by itself is killed by its launcher, whose exit code tells.
+  expect(await stage.hub.stop("SIGTERM")).toEqual({ code: 0, signal: null });
 
   await stage.startHubAgain();
   await waitUntil("the node is back", online);

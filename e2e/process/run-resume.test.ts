@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
@@ -160,14 +160,16 @@ test("what was lost is counted from the checkpoint that could be restored, not f
 
 test("a program that takes longer than the grace keeps nobody from uploading, from the last words and from saying goodbye", async () => {
   const folder = stage.folderOf("slow");
-  const script = `process.on("SIGTERM", () => console.log("not yet")); setInterval(() => 0, 1000); console.log("trains");`;
+  const script = `process.on("SIGTERM", () => console.log("not yet")); setInterval(() => 0, 1000); console.log("trains as " + process.pid);`;
   const worker = await stage.startNode({
     name: "slow",
     run: "slow",
     flags: ["--grace", "8s", "--limit-up", "4MB"],
     program: program(script),
   });
-  await waitUntil("it trains", () => said(worker).includes("trains"));
+  const pid = await waitUntil("it trains", () => /trains as (\d+)/.exec(said(worker))?.[1]);
+  // It outlives its worker, as on a platform that kills the container a moment later.
+  onTestFinished(() => void process.kill(Number(pid), "SIGKILL"));
   writeCheckpoint({ folder, step: 100, modelBytes: 200_000_000, optimizerBytes: 0, loss: 1 });
   await waitUntil("the large one moves", () => said(worker).includes("Captured slow step 100"));
   writeCheckpoint({ folder, step: 200, modelBytes: 4096, optimizerBytes: 0, loss: 1 });

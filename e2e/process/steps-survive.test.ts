@@ -53,7 +53,7 @@ const losses = (name: string) =>
 
 async function stopAndKill(program: Program): Promise<number> {
   const worker = await program.start(1_000_000);
-  await waitUntil("it trains", () => program.said() >= 10, { withinMs: 60_000 });
+  await waitUntil("it trains", () => program.said() >= 10);
   signal(worker, "SIGSTOP");
   const before = program.said();
   await waitUntil("it trains on beside a worker that is stopped", () => program.said() > before + 500);
@@ -78,7 +78,7 @@ test("a worker that is stopped while its program steps on, and both killed then:
 test("a worker that was stopped and goes on says how far its program is, not how far it was", async () => {
   const program = walking("goes-on");
   const worker = await program.start(1_000_000);
-  await waitUntil("it trains", () => program.said() >= 10, { withinMs: 60_000 });
+  await waitUntil("it trains", () => program.said() >= 10);
   signal(worker, "SIGSTOP");
   const before = program.said();
   await waitUntil("it trains on", () => program.said() > before + 500);

@@ -6,11 +6,13 @@ import { agentMemory } from "./agent-memory.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
+import { proveImages } from "./images.ts";
 import { inspectFuzz } from "./inspect-fuzz.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { overproduction } from "./overproduction.ts";
+import { provePeers } from "./peers.ts";
 import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
@@ -87,7 +89,13 @@ async function runMeasures(about: Run) {
   }
 }
 
+/** What is proven once instead of in trials, and has no row on the page. */
+const OTHERS: Readonly<Record<string, () => Promise<number>>> = { images: proveImages, peers: provePeers };
+
 async function main(): Promise<number> {
+  const [first = ""] = process.argv.slice(2);
+  const other = OTHERS[first];
+  if (other !== undefined) return other();
   const options = readOptions(
     process.argv.slice(2),
     MEASURES.map(({ name }) => name),

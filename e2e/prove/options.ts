@@ -26,11 +26,15 @@ export interface Options {
 
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
+npm run prove -- images | peers
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
 With --minutes nothing is begun after so long; the page is written of what was found until then.
 With --class and --seed (and --direction): that one trial, told in full; with --short as the tests run it.
+
+images: both targets of the Dockerfile are built and started, the worker in bare Debian 11, 12, 13 too (Debian, root).
+peers: conformance over MinIO, rclone, every engine of the benchmarks: what takes minutes to build with Go.
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
 

@@ -1,7 +1,8 @@
-import { delimiter, dirname } from "node:path";
+import { existsSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
 import { ENGINE_NAMES, type EngineName } from "#protocol/bench/engines.ts";
-import { inCi, type Tool } from "./install.ts";
-import { installAria2, installAwsCrt, installKnownPeers, installS5cmd } from "./install-peers.ts";
+import { inCi, installPythonClients, installRclone, type Tool, withAllPeers } from "./install.ts";
+import { installAria2, installAwsCrt, installS5cmd } from "./install-peers.ts";
 
 /** The programs that `tidemark bench` compares, as far as they can be had here. */
 
@@ -24,22 +25,39 @@ const NEEDS: Readonly<Partial<Record<EngineName, string>>> = {
   aria2: "aria2",
 };
 
-/** Installs what is missing. @throws Error in CI when one cannot be had */
+/** Finds a program that this machine has already: the gate builds none with Go. */
+function findBuilt(name: string): Tool | null {
+  const folder = (process.env["PATH"] ?? "").split(delimiter).find((place) => existsSync(join(place, name)));
+  return folder === undefined ? null : { program: join(folder, name) };
+}
+
+/** Installs what is missing, and in a run with all peers also what has to be built. @throws Error in CI when one cannot be had */
 export async function installEngines(): Promise<Engines> {
-  const { rclone, python, aws } = await installKnownPeers();
-  const s5cmd = await installS5cmd();
+  const { python, aws } = await installPythonClients({ ci: false });
+  const rclone = withAllPeers() ? await installRclone({ ci: false }) : findBuilt("rclone");
+  const s5cmd = withAllPeers() ? await installS5cmd() : findBuilt("s5cmd");
   const crt = await installAwsCrt(python);
-  const tools: Record<string, Tool> = { rclone, python, aws, s5cmd, aria2: await installAria2(), crt };
+  const had: Record<string, Tool> = { python, aws, aria2: await installAria2(), crt };
+  const tools: Record<string, Tool> = {
+    ...had,
+    ...(rclone === null ? {} : { rclone }),
+    ...(s5cmd === null ? {} : { s5cmd }),
+  };
   const missing = Object.entries(tools).flatMap(([name, tool]) =>
     "missing" in tool ? [`${name}: ${tool.missing}`] : [],
   );
   if (missing.length > 0 && inCi()) throw new Error(`In CI every engine must be there: ${missing.join("; ")}.`);
   if (missing.length > 0) console.warn(`Not compared here: ${missing.join("; ")}.`);
   const isThere = (name: EngineName): boolean => {
-    const tool = tools[NEEDS[name] ?? ""];
-    return !NEVER_HERE.includes(name) && (tool === undefined || !("missing" in tool));
+    const need = NEEDS[name];
+    if (need === undefined) return !NEVER_HERE.includes(name);
+    const tool = tools[need];
+    return tool !== undefined && !("missing" in tool);
   };
-  const folders = [rclone, python, aws, s5cmd].flatMap((tool) => ("program" in tool ? [dirname(tool.program)] : []));
+  const folders = ["rclone", "python", "aws", "s5cmd"].flatMap((name) => {
+    const tool = tools[name];
+    return tool !== undefined && "program" in tool ? [dirname(tool.program)] : [];
+  });
   const path = [...new Set(folders), process.env["PATH"] ?? ""].join(delimiter);
   return {
     able: ENGINE_NAMES.filter(isThere),

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { installClients, type Tool } from "./install.ts";
+import { type ClientTools, installPythonClients, installRclone, type Tool } from "./install.ts";
 import { PEER_PINS } from "./pins.ts";
 
 /**
@@ -37,7 +37,9 @@ async function once(given: { made: string; pin: string; work: () => Promise<void
 }
 
 /** rclone, and boto3 with the aws command. */
-export const installKnownPeers = (): ReturnType<typeof installClients> => installClients({ ci: false });
+export async function installKnownPeers(): Promise<ClientTools & { readonly rclone: Tool }> {
+  return { rclone: await installRclone({ ci: false }), ...(await installPythonClients({ ci: false })) };
+}
 
 /** s5cmd, built with Go. */
 export function installS5cmd(): Promise<Tool> {

@@ -23,10 +23,7 @@ const run = promisify(execFile);
 /** A tool's program, or why there is none. */
 export type Tool = { readonly program: string } | { readonly missing: string };
 
-export type ServerTools = Readonly<Record<ServerTool, Tool>>;
-
 export type ClientTools = {
-  readonly rclone: Tool;
   /** A Python that can import boto3. */
   readonly python: Tool;
   readonly aws: Tool;
@@ -114,47 +111,42 @@ function requireAll(tools: Readonly<Record<string, Tool>>): void {
   }
 }
 
-/** Installs the real servers one after the other. In CI a missing one is an error. */
-export function installServers(options: { readonly ci: boolean }): Promise<ServerTools> {
-  return alone(async () => {
-    const tools = {
-      versitygw: await goInstall("versitygw", SERVER_PINS.versitygw),
-      minio: await goInstall("minio", SERVER_PINS.minio),
-    };
-    if (options.ci) requireAll(tools);
-    return tools;
-  });
+/** Installs one of the real servers. In CI a missing one is an error. */
+export async function installServer(
+  name: ServerTool,
+  options: { readonly ci: boolean } = { ci: false },
+): Promise<Tool> {
+  const tool = await alone(() => goInstall(name, SERVER_PINS[name]));
+  if (options.ci) requireAll({ [name]: tool });
+  return tool;
 }
 
-/** Installs one of the real servers. */
-export const installServer = (name: ServerTool): Promise<Tool> => alone(() => goInstall(name, SERVER_PINS[name]));
-
-/** Installs rclone, boto3 and the aws command. In CI a missing one is an error. */
-export function installClients(options: { readonly ci: boolean }): Promise<ClientTools> {
-  return alone(async () => {
-    const rclone = await goInstall("rclone", CLIENT_PINS.rclone);
-    const python = await pythonInstall();
-    const aws: Tool =
-      "missing" in python
-        ? python
-        : { program: join(VENV, process.platform === "win32" ? "Scripts/aws.cmd" : "bin/aws") };
-    const tools = { rclone, python, aws };
-    if (options.ci) requireAll(tools);
-    return tools;
-  });
+/** Installs rclone. In CI a missing one is an error. */
+export async function installRclone(options: { readonly ci: boolean }): Promise<Tool> {
+  const rclone = await alone(() => goInstall("rclone", CLIENT_PINS.rclone));
+  if (options.ci) requireAll({ rclone });
+  return rclone;
 }
+
+/** Installs boto3 and the aws command. In CI a missing one is an error. */
+export async function installPythonClients(options: { readonly ci: boolean }): Promise<ClientTools> {
+  const python = await alone(pythonInstall);
+  const aws: Tool =
+    "missing" in python
+      ? python
+      : { program: join(VENV, process.platform === "win32" ? "Scripts/aws.cmd" : "bin/aws") };
+  const tools = { python, aws };
+  if (options.ci) requireAll(tools);
+  return tools;
+}
+
+/**
+ * Whether every peer takes part, also those that take minutes to build with Go (MinIO, rclone, s5cmd). `npm run prove -- peers`
+ * sets it; the gate has one real server, and clients that are downloaded.
+ */
+export const withAllPeers = (): boolean => process.env["GATE_PEERS"] === "all";
 
 /** Whether this run must not skip anything. */
 export function inCi(env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   return env["CI"] === "true" || env["CI"] === "1";
-}
-
-if (import.meta.main) {
-  const options = { ci: inCi() };
-  for (const [name, tool] of Object.entries({
-    ...(await installServers(options)),
-    ...(await installClients(options)),
-  })) {
-    console.log("missing" in tool ? `${name}: not installed, ${tool.missing}` : `${name}: ready`);
-  }
 }

@@ -10,7 +10,9 @@ export interface HubOptions {
   env?: Record<string, string>;
   /** As that of `StartOptions`. */
   under?: readonly string[];
-  /** Default 30 s. */
+  /** The launcher to start. Default: the bundle of the tests where one was prepared, else the sources. */
+  program?: string;
+  /** Default 3 minutes. */
   readyWithinMs?: number;
   onLine?: (line: string) => void;
 }
@@ -20,11 +22,15 @@ export interface RunningHub extends RunningProcess {
   port: number;
 }
 
+export const HUB_SOURCES = "server/main.ts";
+/** The launcher that tests start: `prepare-hub` bundles it. */
+export const testedHub = (): string => process.env["GATE_HUB"] ?? HUB_SOURCES;
+
 /** Starts the real hub. `ready` is its address. */
 export async function startHub(options: HubOptions): Promise<RunningHub> {
   const running = await startProcess({
     title: "hub",
-    entry: "server/main.ts",
+    entry: options.program ?? testedHub(),
     ...(options.under === undefined ? {} : { under: options.under }),
     env: {
       TIDEMARK_DATA: options.dataDir,

@@ -6,7 +6,7 @@ export const ROOT = join(import.meta.dirname, "../..");
 export interface StartOptions {
   /** For error texts and log lines: `hub`, `worker gpu-1`. */
   title: string;
-  /** The TypeScript entry, relative to the repository; or a program that needs no Node. */
+  /** The script, relative to the repository; or a program that needs no Node. */
   entry: string;
   args?: string[];
   /** A program to run it under, with its arguments: `nsenter ...`. */
@@ -14,7 +14,7 @@ export interface StartOptions {
   env?: Record<string, string>;
   /** Resolves the start when it says something on this line of stdout; null keeps waiting. */
   readReady?: (line: string) => string | null;
-  /** Default 30 s. */
+  /** Default 3 minutes. */
   readyWithinMs?: number;
   /** Every line of both streams, as it comes. */
   onLine?: (line: string, stream: "stdout" | "stderr") => void;
@@ -37,7 +37,7 @@ export interface RunningProcess {
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   const { entry, under = [], args = [] } = options;
-  const [program = entry, ...before] = [...under, ...(entry.endsWith(".ts") ? [process.execPath, entry] : [entry])];
+  const [program = entry, ...before] = [...under, ...(/\.[jt]s$/.test(entry) ? [process.execPath, entry] : [entry])];
   const child = spawn(program, [...before, ...args], {
     cwd: ROOT,
     detached: true,
@@ -69,7 +69,7 @@ function waitUntilReady(
   child: ChildProcess,
   options: StartOptions & { lines: string[]; exited: Promise<{ code: number | null }> },
 ): Promise<string> {
-  const { lines, exited, readReady = () => "", readyWithinMs = 30_000 } = options;
+  const { lines, exited, readReady = () => "", readyWithinMs = 180_000 } = options;
   return new Promise((resolve, reject) => {
     const giveUp = (why: string) => reject(new Error(`${options.title} ${why}\n${lines.slice(-20).join("\n")}`));
     const timer = setTimeout(() => {

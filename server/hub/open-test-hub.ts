@@ -1,4 +1,6 @@
-import { rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { openAlone } from "#prisma/open.ts";
 import type { EnrolAnswer, NodeFacts } from "#protocol/hello.ts";
 import { nodeName } from "#protocol/names.ts";
 import type { ProfileDraft, Role } from "#protocol/requests.ts";
@@ -35,9 +37,23 @@ export interface TestHub {
   close: () => Promise<void>;
 }
 
+let migrated: Promise<Buffer> | null = null;
+
+/** Makes a database of the present schema: only the first hub of a process applies the migrations. */
+async function migrateOnce(): Promise<Buffer> {
+  const folder = await folderForTests("tidemark-schema-");
+  const file = join(folder, "hub.db");
+  const { close } = await openAlone(file);
+  await close();
+  const bytes = await readFile(file);
+  await rm(folder, { recursive: true, force: true });
+  return bytes;
+}
+
 /** `reach` stands in for what the settings and the resolver of this machine say. */
 export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: Reach): Promise<TestHub> {
   const folder = await folderForTests("tidemark-hub-");
+  await writeFile(join(folder, "hub.db"), await (migrated ??= migrateOnce()), { mode: 0o600 });
   let aheadMs = 0;
   const printedCodes: string[] = [];
   const keeper = createKeeper({ secret: SECRET, dataFolder: folder });

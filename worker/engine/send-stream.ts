@@ -32,8 +32,11 @@ export interface StreamToSend {
   signal: AbortSignal;
 }
 
-/** So much longer an upload that is being begun is waited for, because only who knows its id can end it. */
-const BEGIN_MS = 2_000;
+/**
+ * How much longer an upload that is being begun is waited for: whoever does not know its id cannot end it at the store. Briefly
+ * where a person or a supervisor asked to stop.
+ */
+const BEGIN_MS = { stopped: 2_000, failed: 60_000 };
 
 /**
  * Sends such an input to one object, as a file is sent but for two things: its parts are held in memory, in buffers that are
@@ -69,11 +72,14 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
   };
   const underWay = new Set<Promise<void>>();
   const allCame = engine.gate.expectMore();
+  const stopBegin = (afterMs: number) => void setTimeout(() => lasting.abort(new Fault("CANCELLED")), afterMs).unref();
   const stop = () => {
     stream.input.destroy();
-    setTimeout(() => lasting.abort(new Fault("CANCELLED")), BEGIN_MS).unref();
+    stopBegin(BEGIN_MS.failed);
   };
+  const leave = () => stopBegin(BEGIN_MS.stopped);
   signal.addEventListener("abort", stop, { once: true });
+  stream.signal.addEventListener("abort", leave, { once: true });
   try {
     throwIfAborted(signal);
     for await (const filled of fillParts(watched(stream, patience), { partBytes: stream.partBytes, lend })) {
@@ -111,6 +117,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
     throw faults[0];
   } finally {
     signal.removeEventListener("abort", stop);
+    stream.signal.removeEventListener("abort", leave);
     allCame();
   }
 }

@@ -159,13 +159,17 @@ test.each(["up", "down"])(
 test.each(["while the upload is being begun", "after a part of it was stored"])(
   "an input that breaks %s leaves no object and no parts at the store",
   async (when) => {
-    const key = `broken ${when}`;
+    // Another one at each try: the store counts by key.
+    const key = `broken ${when} ${randomBytes(4).toString("hex")}`;
     const of = async (op: string) => (await store.count(op)).filter((one) => one.key === key);
     const breaking = async function* () {
       for (let count = 0; count < 12; count++) yield randomBytes(1024 * 1024);
       if (when.startsWith("after")) await expect.poll(async () => (await of("UploadPart"))[0]?.succeeded).toBe(1);
       throw new Error("the pipe broke");
     };
+    // A store that is slow to begin an upload: whoever gives up waiting leaves it there.
+    const action = { kind: "delay", ms: 2_500 };
+    if (when.startsWith("while")) await store.arm({ op: "CreateMultipartUpload", keyPattern: key, times: 1, action });
     await expect(cp(["-", `s3://trial/${key}`], { input: breaking() })).rejects.toMatchObject({ code: "READ_FAILED" });
     if (when.startsWith("after")) expect((await of("UploadPart"))[0]?.succeeded).toBe(1);
     expect((await of("CreateMultipartUpload"))[0]?.succeeded).toBe(1);

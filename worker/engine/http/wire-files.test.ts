@@ -171,8 +171,11 @@ test("a file that became shorter is what its reader says it is", async () => {
 });
 
 test("a store that stops reading is a stall, and nothing of the file is touched afterwards", async () => {
+  let drain: () => void = () => undefined;
+  const closed = Promise.withResolvers<void>();
   const server = await peer(async (link) => {
     await link.head();
+    drain = () => void link.socket.once("close", closed.resolve).resume();
     await new Promise(() => undefined);
   });
   const one = wire({ idleMs: SHORT_MS });
@@ -181,7 +184,8 @@ test("a store that stops reading is a stall, and nothing of the file is touched 
   expect(one.open).toBe(0);
   const { sentBytes } = part;
   expect(sentBytes).toBeLessThan(40_000_000);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  drain();
+  await closed.promise;
   expect(part.sentBytes).toBe(sentBytes);
 });
 

@@ -71,15 +71,17 @@ describe.each([
   });
 
   it("has it there when it comes in crumbs, and is told of some before the end", async () => {
+    const told: number[] = [];
     const server = await peer(async (link) => {
       await link.request();
       for (let at = 0; at < whole.length; at += 7_001) {
+        // The last crumb waits until some of them were told of.
+        if (at + 7_001 >= whole.length) await expect.poll(() => told.length).toBeGreaterThan(0);
         await link.write(whole.subarray(at, at + 7_001));
         await new Promise<void>((resolve) => setImmediate(resolve));
       }
     });
     const sink = placing();
-    const told: number[] = [];
     const noting: Sink = {
       into: sink.into,
       head: () => undefined,
@@ -94,15 +96,19 @@ describe.each([
   });
 
   it("waits for what comes late, and notices the end", async () => {
+    let shiftMs = 0;
+    const late = placing();
     const server = await peer(async (link) => {
       await link.request();
       await link.write(whole.subarray(0, 60_000));
-      await new Promise<void>((resolve) => setTimeout(resolve, 2_700));
+      if (server.connections === 1) await expect.poll(() => late.received).toBeGreaterThan(50_000);
+      // Longer than an answer is looked for at ticks; some turns of the loop, so that this is noticed.
+      shiftMs += 2_700;
+      for (let turn = 0; turn < 100; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
       if (server.connections === 1) await link.write(whole.subarray(60_000));
       link.socket.end();
     });
-    const one = wire(options);
-    const late = placing();
+    const one = wire({ ...options, now: () => performance.now() + shiftMs });
     await one.fetch({ ...get(server.url), sink: late });
     expect(isThere(late)).toBe(true);
     expect(await codeOf(one.fetch({ ...get(server.url), sink: placing() }))).toBe("TRUNCATED");

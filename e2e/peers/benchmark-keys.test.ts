@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { ListObjectsV2Command } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { EngineName } from "#protocol/bench/engines.ts";
-import { inCi, installServers } from "../servers/install.ts";
+import { inCi, installServer } from "../servers/install.ts";
 import { installEngines } from "../servers/install-engines.ts";
 import { plainClient, type S3Server } from "../servers/run-binary.ts";
 import { startMinio } from "../servers/start-minio.ts";
@@ -14,7 +14,7 @@ import { waitUntil } from "../stage/wait-until.ts";
 /** Every engine that is here, with keys that a real store makes for the turn. */
 
 const INSTALL_LIMIT_MS = 25 * 60_000;
-const { minio } = await installServers({ ci: inCi() });
+const minio = await installServer("minio", { ci: inCi() });
 if ("missing" in minio) console.warn(`NOT RUN: temporary keys need MinIO: ${minio.missing}.`);
 
 let server: S3Server;

@@ -1,0 +1,85 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { build, type Plugin } from "esbuild";
+import { ROOT } from "./run-step.ts";
+
+/**
+ * Bundles the hub's programs into `.tools/hub`, one file each. Tests start dozens of hubs; from the sources each start resolves
+ * and compiles a thousand modules. `server/main.test.ts` and the demo start the sources as they are.
+ */
+
+const OUT = join(ROOT, ".tools/hub");
+/** The launcher, and the programs that it or the hub starts by their paths. */
+const PROGRAMS = {
+  main: "server/main.ts",
+  "keeper/main": "server/keeper/main.ts",
+  "hub/main": "server/hub/main.ts",
+  "history/main": "server/history/main.ts",
+  "upkeep/main": "server/upkeep/main.ts",
+};
+
+export const HUB_BUNDLE = join(OUT, "main.js");
+
+/** What the sources say of places beside them, and what stands for it in the bundle. */
+const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundled: string])[]>> = {
+  "server/main.ts": [
+    ["import.meta.dirname", JSON.stringify(OUT)],
+    ['"keeper/main.ts"', '"keeper/main.js"'],
+    ['"hub/main.ts"', '"hub/main.js"'],
+  ],
+  "server/hub/main.ts": [['join(import.meta.dirname, "../..")', JSON.stringify(ROOT)]],
+  "server/history/open-reader.ts": [
+    ['new URL("./main.ts", import.meta.url)', JSON.stringify(join(OUT, "history/main.js"))],
+  ],
+  "server/upkeep/schedule.ts": [['join(import.meta.dirname, "main.ts")', JSON.stringify(join(OUT, "upkeep/main.js"))]],
+  "prisma/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma"))]],
+};
+
+const places: Plugin = {
+  name: "places",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[\\/](server|prisma)[\\/].*\.ts$/ }, ({ path }) => {
+      const file = relative(ROOT, path);
+      let contents = readFileSync(path, "utf8");
+      for (const [source, bundled] of PLACES[file] ?? []) {
+        if (!contents.includes(source))
+          throw new Error(`${file} no longer says ${source}: mend e2e/gate/bundle-hub.ts`);
+        contents = contents.replaceAll(source, bundled);
+      }
+      if (file in PROGRAMS || !/import\.meta\.(dirname|url|filename)/.test(contents)) return { contents, loader: "ts" };
+      if (file.startsWith("prisma/client/")) return { contents, loader: "ts" };
+      throw new Error(`${file} asks where it lies, which a bundle does not know: add it to e2e/gate/bundle-hub.ts`);
+    });
+  },
+};
+
+/** Some packages are CommonJS and ask for `require` and for where they lie. */
+const BANNER = `import { createRequire as __createRequire } from "node:module";
+const require = __createRequire(import.meta.url);
+const __filename = import.meta.filename;
+const __dirname = import.meta.dirname;`;
+
+/** @throws Error with the bundler's own words */
+export async function bundleHub(): Promise<void> {
+  rmSync(OUT, { recursive: true, force: true });
+  mkdirSync(dirname(HUB_BUNDLE), { recursive: true });
+  writeFileSync(join(OUT, "package.json"), '{ "type": "module" }\n');
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: PROGRAMS,
+    outdir: OUT,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node24",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: "none",
+    logLevel: "error",
+    external: ["next", "libsql", "@libsql/*"],
+    banner: { js: BANNER },
+    plugins: [places],
+  });
+}
+
+if (import.meta.main) await bundleHub();

@@ -1,0 +1,36 @@
+import { relative } from "node:path";
+import type { TestSpecification } from "vitest/node";
+import { BaseSequencer } from "vitest/node";
+import { ROOT } from "./run-step.ts";
+import { readTimes } from "./times.ts";
+
+/** Files that take longest, for the first run on a machine, which has no times yet. */
+const LONG = [
+  "server/main.test.ts",
+  "e2e/process/verbs-sync-check.test.ts",
+  "e2e/process/commands.test.ts",
+  "e2e/process/homes.test.ts",
+  "e2e/process/providers.test.ts",
+  "e2e/process/hub-backup.test.ts",
+  "e2e/process/alert-once.test.ts",
+  "e2e/process/bench-engines.test.ts",
+  "e2e/process/nothing-left.test.ts",
+  "e2e/process/fleet-bench.test.ts",
+  "e2e/process/sealed-homes.test.ts",
+  "e2e/process/probe.test.ts",
+];
+
+/** Begins with the files that took longest in the last run, so that no long one is left for the end on one core. */
+export default class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { files: seconds } = readTimes();
+    const rankOf = (file: string): number => {
+      const known = seconds[file];
+      if (known !== undefined) return known;
+      const place = LONG.indexOf(file);
+      return place < 0 ? 0 : 1000 - place;
+    };
+    const sorted = await super.sort(files);
+    return sorted.toSorted((a, b) => rankOf(relative(ROOT, b.moduleId)) - rankOf(relative(ROOT, a.moduleId)));
+  }
+}

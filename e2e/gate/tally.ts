@@ -1,0 +1,78 @@
+import { add, type Counts, type Report } from "./count.ts";
+import { inCi, runStep, type Step, tell } from "./run-step.ts";
+import { type MeasuredTest, type Times, writeTimes } from "./times.ts";
+
+/** What a run of the gate has found so far: counts, and how long each stage and test took. */
+export interface Tally {
+  counts: () => Counts;
+  add: (counts: Counts) => void;
+  /** Counts a failure that belongs to no test, and says why. */
+  fail: (title: string, why: string) => void;
+  /** Runs work that is not a test, such as an installation; resolves with whether it succeeded. */
+  attempt: (title: string, work: () => Promise<unknown>) => Promise<boolean>;
+  /** Runs a suite, says what came of it, and counts its tests. */
+  suite: (title: string, run: Omit<Step, "title"> & { read: () => Report | null }) => Promise<void>;
+  /** Says the counts and sets the exit code. In CI nothing may be skipped. */
+  end: (kept: "keep the times" | "part of the tests") => void;
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1000;
+
+export function startTally(): Tally {
+  let total: Counts = { passed: 0, failed: 0, skipped: 0 };
+  const startedAt = performance.now();
+  const stages: Times["stages"] = [];
+  const tests: MeasuredTest[] = [];
+  const fail = (title: string, why: string): void => {
+    console.log(`FAIL ${title}: ${why}`);
+    total = add(total, { passed: 0, failed: 1, skipped: 0 });
+  };
+  return {
+    counts: () => total,
+    add: (counts) => {
+      total = add(total, counts);
+    },
+    fail,
+    attempt: async (title, work) => {
+      const began = performance.now();
+      try {
+        await work();
+      } catch (error) {
+        fail(title, messageOf(error));
+        return false;
+      }
+      const seconds = secondsSince(began);
+      stages.push({ title, seconds });
+      console.log(`ok   ${title} (${seconds.toFixed(1)} s)`);
+      return true;
+    },
+    suite: async (title, run) => {
+      console.log(`     begins: ${title}`);
+      const env = { ...run.env, ...(inCi ? { CI: "true" } : {}) };
+      const result = await runStep({ title, command: run.command, env });
+      const report = run.read();
+      stages.push({ title, seconds: result.seconds });
+      tell(result, report ?? undefined);
+      if (report === null) {
+        fail(title, "the runner wrote no report");
+        return;
+      }
+      tests.push(...report.tests);
+      total = add(total, report);
+      if (!result.ok && report.failed === 0) fail(title, "the runner failed outside a test");
+    },
+    end: (kept) => {
+      const seconds = secondsSince(startedAt);
+      if (kept === "keep the times") {
+        const file = writeTimes({ stages: [...stages, { title: "everything", seconds }], tests });
+        console.log(
+          `     ${(seconds / 60).toFixed(1)} minutes; how long each stage and the slowest tests took: ${file}`,
+        );
+      }
+      if (inCi && total.skipped > 0) console.log("FAIL in CI nothing may be skipped");
+      console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+      process.exitCode = total.failed > 0 || (inCi && total.skipped > 0) ? 1 : 0;
+    },
+  };
+}

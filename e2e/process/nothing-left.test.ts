@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { commandOf, descendantsOf, listProcesses, type ProcessEntry, stillRunning } from "../gate/process-tree.ts";
+import { ROOT } from "../stage/start-process.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+
+/** `npm run demo` with a store, a hub and a worker, ended in every way that a door can end. */
+
+const DOOR = join(ROOT, "ready.mjs");
+let dir = "";
+let started: ChildProcess | null = null;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "left-"));
+  mkdirSync(join(dir, "tmp"));
+});
+afterEach(() => {
+  started?.kill("SIGKILL");
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const PARTS = [
+  "ready.mjs",
+  "supervise.ts",
+  "store/main",
+  "server/main",
+  "keeper/main",
+  "hub/main",
+  "worker/main",
+  "train.ts",
+];
+
+/** Starts a demo under `before` and resolves with all its processes once each part runs. */
+async function startDemo(before: readonly string[] = []): Promise<ProcessEntry[]> {
+  const command = [process.execPath, DOOR, "demo", "--nodes", "1", "--dir", join(dir, "demo")];
+  const [program = "", ...args] = before.length === 0 ? command : [...before, command.join(" "), "/dev/null"];
+  const child = spawn(program, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, TMPDIR: join(dir, "tmp") },
+  });
+  started = child;
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  await waitUntil(
+    "the demo is ready",
+    () => {
+      if (child.exitCode !== null) throw new Error(said);
+      return said.includes("demo is ready");
+    },
+    { withinMs: 180_000 },
+  );
+  return waitUntil("every part of the demo runs", () => {
+    const all = listProcesses();
+    const tree = [...all.filter(({ pid }) => pid === child.pid), ...descendantsOf(child.pid ?? 0, all)];
+    const commands = tree.map(({ pid }) => commandOf(pid));
+    return PARTS.every((part) => commands.some((command) => command.includes(part))) && tree;
+  });
+}
+
+/** The door among the processes of a demo. */
+const doorOf = (tree: readonly ProcessEntry[]): number =>
+  tree.find(({ pid }) => commandOf(pid).startsWith(`${process.execPath} ${DOOR}`))?.pid ?? 0;
+
+/** Resolves when every process has ended, with the temporary files that are left. */
+async function leftAfter(tree: readonly ProcessEntry[]): Promise<string[]> {
+  await waitUntil("every process has ended", () => stillRunning(tree).length === 0, { withinMs: 120_000 });
+  return readdirSync(join(dir, "tmp"));
+}
+
+describe.skipIf(process.platform === "win32")("no process and no temporary file of a demo is left", () => {
+  test.each(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)("after %s to the door", async (signal) => {
+    const tree = await startDemo();
+    process.kill(doorOf(tree), signal);
+    expect(await leftAfter(tree)).toEqual([]);
+  });
+
+  test.skipIf(process.platform !== "linux")("after its terminal was closed", async () => {
+    const tree = await startDemo(["script", "-qec"]);
+    started?.kill("SIGKILL");
+    expect(await leftAfter(tree)).toEqual([]);
+  });
+});

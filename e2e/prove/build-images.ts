@@ -1,0 +1,104 @@
+import { execFile, execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { installDebian, installPackages } from "../gate/install-debian.ts";
+import { ROOT } from "../stage/start-process.ts";
+
+/**
+ * Builds the images of the Dockerfile with buildah, without a Docker engine and without a registry of images: what FROM names is
+ * made here, of Debian's packages and of the project's own Node.
+ */
+
+const BUILDAH = "/usr/bin/buildah";
+const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
+const LIMIT_MS = 60 * 60_000;
+const run = promisify(execFile);
+
+export interface BuiltImage {
+  /** The image's files, to be used and thrown away. */
+  folder: string;
+  env: string[];
+  command: string[];
+  user: string;
+  workdir: string;
+}
+
+export interface ImageBuilder {
+  /** Builds one target. @throws Error with the end of what buildah said */
+  build: (target: "hub" | "worker") => Promise<BuiltImage>;
+  remove: () => void;
+}
+
+interface Config {
+  OCIv1: {
+    config: { Env?: string[]; Cmd?: string[]; Entrypoint?: string[]; User?: string; WorkingDir?: string };
+  };
+}
+
+/** The folder of the npm on the PATH: its program is `bin/npm-cli.js`. */
+function findNpm(): string {
+  const programs = (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, "npm"));
+  const found = programs.find((program) => existsSync(program));
+  if (found === undefined) throw new Error("There is no npm on the PATH.");
+  return dirname(dirname(realpathSync(found)));
+}
+
+/** Makes the images that FROM names. Settings of this machine's npm and its certificates go along, or no package is found. */
+async function makeBases(buildah: (...args: string[]) => Promise<string>, folder: string): Promise<void> {
+  const debian = await installDebian(12);
+  if ("missing" in debian) throw new Error(`Debian 12 could not be made: ${debian.missing}.`);
+  const base = (await buildah("from", "scratch")).trim();
+  await buildah("copy", base, debian.folder, "/");
+  if (existsSync(CERTIFICATES)) await buildah("copy", base, CERTIFICATES, CERTIFICATES);
+  await buildah("commit", base, "localhost/debian:bookworm-slim");
+
+  await buildah("copy", base, join(ROOT, "node_modules/node/bin/node"), "/usr/local/bin/node");
+  await buildah("copy", base, findNpm(), "/usr/local/lib/node_modules/npm");
+  const npmrc = join(folder, "npmrc");
+  const registry = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8", cwd: "/" }).trim();
+  const lines = [`registry=${registry}`, ...(existsSync(CERTIFICATES) ? [`cafile=${CERTIFICATES}`] : [])];
+  writeFileSync(npmrc, `${lines.join("\n")}\n`);
+  await buildah("copy", base, npmrc, "/usr/local/etc/npmrc");
+  const script =
+    "ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm && useradd --uid 1000 --create-home node";
+  await buildah("run", base, "--", "sh", "-c", script);
+  await buildah("commit", base, "localhost/node:24-bookworm-slim");
+  await buildah("rm", base);
+}
+
+/** Prepares buildah with a storage of its own. @throws Error when it cannot be installed or a base cannot be made */
+export async function openImageBuilder(): Promise<ImageBuilder> {
+  await installPackages(BUILDAH, ["buildah"]);
+  const folder = mkdtempSync(join(tmpdir(), "images-"));
+  for (const name of ["root", "run"]) mkdirSync(join(folder, name));
+  const storage = ["--root", join(folder, "root"), "--runroot", join(folder, "run"), "--storage-driver", "vfs"];
+  const env = { ...process.env, BUILDAH_ISOLATION: "chroot" };
+  const buildah = async (...args: string[]): Promise<string> => {
+    try {
+      const options = { cwd: ROOT, env, timeout: LIMIT_MS, maxBuffer: 256 * 1024 * 1024 };
+      return (await run(BUILDAH, [...storage, ...args], options)).stdout;
+    } catch (cause) {
+      const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr) : String(cause);
+      throw new Error(`buildah ${args[0] ?? ""} failed:\n${said.split("\n").slice(-25).join("\n")}`, { cause });
+    }
+  };
+  await makeBases(buildah, folder);
+  return {
+    build: async (target) => {
+      const name = `localhost/tidemark-${target}`;
+      await buildah("bud", "--pull-never", "--target", target, "-t", name, ".");
+      const container = (await buildah("from", "--pull-never", name)).trim();
+      const { config } = (JSON.parse(await buildah("inspect", "--type", "image", name)) as Config).OCIv1;
+      return {
+        folder: (await buildah("mount", container)).trim(),
+        env: config.Env ?? [],
+        command: [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])],
+        user: config.User ?? "root",
+        workdir: config.WorkingDir ?? "/",
+      };
+    },
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  };
+}

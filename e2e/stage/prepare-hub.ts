@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bundleHub, HUB_BUNDLE } from "../gate/bundle-hub.ts";
+import { signIn } from "./hub-client.ts";
+import { COOKIE, STAMP, TEMPLATE } from "./hub-template.ts";
+import { ADMIN } from "./open-stage.ts";
+import { startHub } from "./start-hub.ts";
+import { ROOT } from "./start-process.ts";
+
+/**
+ * Prepares what the hubs of tests start from: one bundled program, and the data folder of a hub with its schema, an account and
+ * a session. A stage copies the folder, so that it neither applies migrations nor hashes passwords.
+ */
+
+/** Shorter than a session lives, and than the time after which a hub does its daily work. */
+const TEMPLATE_AGE_MS = 12 * 3_600_000;
+const SOURCES = [
+  "{server,protocol,storage,prisma}/**/*.{ts,sql}",
+  "e2e/gate/bundle-hub.ts",
+  "e2e/stage/prepare-hub.ts",
+  "package-lock.json",
+];
+
+function digest(): string {
+  const hash = createHash("sha256");
+  for (const file of globSync(SOURCES, { cwd: ROOT }).toSorted()) {
+    if (!file.endsWith(".test.ts")) hash.update(file).update(readFileSync(join(ROOT, file)));
+  }
+  return hash.digest("hex");
+}
+
+interface Stamp {
+  digest: string;
+  at: number;
+}
+
+const readStamp = (): Stamp | null => (existsSync(STAMP) ? (JSON.parse(readFileSync(STAMP, "utf8")) as Stamp) : null);
+
+/** Bundles the hub and makes the template, unless both are of the present sources. */
+export async function prepareHub(): Promise<void> {
+  const wanted = digest();
+  const stamp = readStamp();
+  if (stamp !== null && stamp.digest === wanted && Date.now() - stamp.at < TEMPLATE_AGE_MS) return;
+  await bundleHub();
+  const half = `${TEMPLATE}.half`;
+  const hub = await startHub({ dataDir: half, admin: ADMIN, program: HUB_BUNDLE, readyWithinMs: 120_000 });
+  try {
+    writeFileSync(COOKIE, await signIn(hub.url, ADMIN));
+  } finally {
+    await hub.stop();
+  }
+  rmSync(join(half, "hub.lock"), { force: true, recursive: true });
+  renameSync(half, TEMPLATE);
+  writeFileSync(STAMP, JSON.stringify({ digest: wanted, at: Date.now() } satisfies Stamp));
+}
+
+/** Vitest and Playwright call this once before their first test. */
+export default prepareHub;
