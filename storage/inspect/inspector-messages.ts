@@ -12,12 +12,13 @@ export type ToThread =
   | { op: "failed"; ask: number };
 
 /** `job`: which file it is about. A reader that failed may still ask on behalf of the one before. */
-export type FromThread = { job: number } & (
+export type FromThread = { job: number } &
   /** It computes from now on: starting a thread is not the file's fault. */
-  | { op: "begun" }
-  | { op: "read"; ask: number; file: number; offset: number; length: number }
-  | { op: "open"; ask: number; relative: string }
-  | { op: "found"; found: FileInspection }
-  | { op: "fault"; fault: FaultData }
-  | { op: "sourceFailed" }
-);
+  (
+    | { op: "begun" }
+    | { op: "read"; ask: number; file: number; offset: number; length: number }
+    | { op: "open"; ask: number; relative: string }
+    | { op: "found"; found: FileInspection }
+    | { op: "fault"; fault: FaultData }
+    | { op: "sourceFailed" }
+  );
