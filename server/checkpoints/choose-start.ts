@@ -2,7 +2,7 @@ import { Fault } from "#protocol/fault.ts";
 import type { ClaimFrom } from "#protocol/hello.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
-import { newestComplete, newestOfStep } from "./newest.ts";
+import { newestOfStep } from "./newest.ts";
 
 type Tx = Pick<Transaction, "checkpoint" | "epoch">;
 
@@ -10,16 +10,15 @@ const MOST_NAMED = 8;
 
 /**
  * Returns the checkpoint that a run is to start from, null for its beginning, or that it may go on as it is: its present line
- * was started there already, or the chosen step is the newest.
+ * was started there already. Where the chosen step is the newest, a line is started all the same: a later step that is still on
+ * its way from a node must not come before what is trained from here on.
  * @throws Fault NOT_FOUND when there is no complete checkpoint of that step
  */
 export async function chooseStart(tx: Tx, run: string, from: ClaimFrom): Promise<Checkpoint | null | "as it is"> {
-  const newest = await newestComplete(tx, run);
   const last = await tx.epoch.findFirst({ where: { run, isChosen: true }, orderBy: { epoch: "desc" } });
   const startedAt = last === null ? undefined : last.parentStep === null ? "beginning" : Number(last.parentStep);
   if (startedAt === from) return "as it is";
-  if (from === "beginning") return newest === null ? "as it is" : null;
-  if (newest !== null && Number(newest.step) === from) return "as it is";
+  if (from === "beginning") return null;
   const chosen = await newestOfStep(tx, run, from);
   if (chosen !== null) return chosen;
   const there = await tx.checkpoint.findMany({

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callAs } from "../hub/open-test-hub.ts";
-import { completeBefore, newestComplete, newestOfStep } from "./newest.ts";
+import { readHistory } from "../keeping/read-history.ts";
+import { completeBefore, newestComplete, newestOfEach, newestOfStep } from "./newest.ts";
 import { claim, node, other, pairForEach, test } from "./pair-for-each.ts";
 import { makeSafe, run, type Staged } from "./stage-checkpoint.ts";
 
@@ -52,6 +53,21 @@ describe("the newest checkpoint", () => {
     expect((await completeBefore(test.hub.db, row))?.id).toBe(first);
     await damage(first);
     expect(await completeBefore(test.hub.db, row)).toBeNull();
+  });
+
+  it("is never a final model, which is found by its role and outlives every rule of retention", async () => {
+    const [first, , third, fourth] = await twoEpochs();
+    for (const id of [first, fourth])
+      await test.hub.db.checkpoint.update({ where: { id: id ?? "" }, data: { role: "final-model" } });
+    expect(await newest()).toBe(third);
+    expect((await newestOfEach(test.hub.db)).get(run)?.id).toBe(third);
+    const asked = callAs(test.hub, other.caller).node.findCheckpoint({ run, role: "final-model" });
+    expect(await asked).toMatchObject({ checkpointId: fourth, role: "final-model" });
+    const { checkpoints } = await readHistory(test.hub.db, run);
+    expect(checkpoints.map(({ id }) => id)).not.toContain(fourth);
+    // Before it comes an earlier final model, not a checkpoint.
+    const row = await test.hub.db.checkpoint.findUniqueOrThrow({ where: { id: fourth ?? "" } });
+    expect((await completeBefore(test.hub.db, row))?.id).toBe(first);
   });
 
   it("is what a node that takes over, or asks for it, is told", async () => {
