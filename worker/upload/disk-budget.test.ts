@@ -100,3 +100,10 @@ test("copies that come at the same time do not count on the same room", async ()
   expect(passed).toEqual(["llama-1"]);
   expect(idsOf(captures)).toEqual(["llama-2"]);
 });
+
+test("a final model pushes out earlier final models, and no checkpoint that waits", () => {
+  const final = { ...capture(llama, 50), id: "final-50", role: "final-model" as const };
+  const full = [capture(llama, 40), capture(llama, 50), final];
+  const asked = { ...wanted(llama, 60), role: "final-model" as const };
+  expect(idsOf(makeRoom(full, asked, budget))).toEqual(["final-50"]);
+});

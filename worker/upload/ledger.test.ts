@@ -6,7 +6,7 @@ import { Fault } from "#protocol/fault.ts";
 import { attemptId, runName } from "#protocol/names.ts";
 import { openJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
-import { EVERY_RUN, nextToUpload, openLedger, readLedger, supersededBy } from "./ledger.ts";
+import { EVERY_RUN, nextToUpload, openLedger, overtakenBy, readLedger, supersededBy } from "./ledger.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -217,4 +217,25 @@ test("a ledger that nobody holds is read without being changed, and one that is 
   expect((await readLedger(path)).captures.map(({ step }) => step)).toEqual([5]);
   expect(await readFile(path)).toEqual(bytes);
   expect((await readLedger(join(folder, "none.jsonl"))).captures).toEqual([]);
+});
+
+test("a final model and a checkpoint of one run never take each other's place", () => {
+  const final = (step: number) => captureOf(step, { id: `final-${step}`, role: "final-model" });
+  const idsOf = (captures: readonly Capture[]) => captures.map(({ id }) => id);
+  expect(supersededBy([captureOf(60), final(60)])).toEqual([]);
+  expect(idsOf(supersededBy([captureOf(50), captureOf(60), final(50), final(60)]))).toEqual([
+    "checkpoint-50",
+    "final-50",
+  ]);
+  expect(idsOf(overtakenBy({ ...final(60), state: "done" }, [captureOf(50), final(50)]))).toEqual(["final-50"]);
+});
+
+test("a final model that is safe is no step to go on from", async () => {
+  const ledger = await open();
+  await ledger.add(captureOf(60, { role: "final-model" }), "print");
+  await ledger.move("checkpoint-60", "running", { by: "node", at: 1 });
+  await ledger.move("checkpoint-60", "done", { by: "node", at: 2 });
+  expect(ledger.safe("llama")).toBeNull();
+  expect(ledger.intervalMs("llama")).toBeNull();
+  await ledger.close();
 });
