@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -46,6 +46,16 @@ test("only what is in the bucket byte for byte is removed without a person", asy
     ".set-aside-checkpoint-80",
     ".set-aside-unfinished-checkpoint-70",
   ]);
+});
+
+test("what cannot be looked at is listed, stays, and keeps nobody from looking at the rest", async () => {
+  const path = await write("checkpoint-50");
+  await symlink(tmpdir(), join(path, "linked"));
+  await setAside(path, { isTorn: true });
+  await setAside(await write("checkpoint-60"), { isTorn: true });
+  expect((await listAside(folder)).map(({ name }) => name)).toEqual(["checkpoint-50", "checkpoint-60"]);
+  expect(await removeStoredAside(folder, () => true)).toEqual([join(folder, ".set-aside-unfinished-checkpoint-60")]);
+  expect(await readdir(folder)).toEqual([".set-aside-unfinished-checkpoint-50"]);
 });
 
 test("a folder that is not there has nothing aside, and what is gone need not be moved", async () => {

@@ -55,6 +55,8 @@ async function freePlace(wished: string): Promise<string> {
 const nameOf = (place: string): string =>
   (place.startsWith(TORN) ? place.slice(TORN.length) : place.slice(ASIDE.length)).replace(/\.again-\d+$/, "");
 
+const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
+
 /** Returns what lies set aside in a folder, in the order of names; nothing where the folder does not exist. Faults: READ_FAILED. */
 export async function listAside(folder: string): Promise<Aside[]> {
   const found: Aside[] = [];
@@ -63,12 +65,14 @@ export async function listAside(folder: string): Promise<Aside[]> {
       if (!entry.name.startsWith(ASIDE)) continue;
       const path = join(folder, entry.name);
       const kind = entry.isDirectory() ? "folder" : "file";
-      const look = await lookAt({ path, kind });
+      const name = nameOf(entry.name);
+      // What cannot be looked at (a link to another folder in it) is there all the same, and is never removed.
+      const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
       if (look === null) continue;
       const { files, sizeBytes, newestMs: writtenAt } = look;
       // The fingerprint of a file contains its name, which is another one now.
       const fingerprint = kind === "folder" ? look.fingerprint : null;
-      found.push({ path, name: nameOf(entry.name), sizeBytes, files: files.length, writtenAt, fingerprint });
+      found.push({ path, name, sizeBytes, files: files.length, writtenAt, fingerprint });
     }
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw diskFault(error, { op: "run", subject: folder, otherwise: "READ_FAILED" });

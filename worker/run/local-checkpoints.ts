@@ -27,7 +27,8 @@ export async function readLocalCheckpoints(
   const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows });
   for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
     const { path, step } = candidate;
-    const look = await lookAt(candidate);
+    // One that cannot be looked at (a link to another folder in it) is no checkpoint that could be captured or moved.
+    const look = await lookAt(candidate).catch(() => null);
     if (look === null) continue;
     const { why, content } = await recogniser.judge(candidate, look);
     const isEmpty = look.files.length === 0;

@@ -1,0 +1,49 @@
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { readLocalCheckpoints } from "./local-checkpoints.ts";
+
+const SAFETENSORS = Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")]);
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-local-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(path: string, bytes: string | Buffer, atMs: number): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), bytes);
+  await utimes(join(folder, path), atMs / 1000, atMs / 1000);
+}
+
+async function found(watchedSince = 1_000_000) {
+  const watch = { folder, run: runName.parse("story"), takes: null };
+  const local = await readLocalCheckpoints(watch, { knows: () => false, watchedSince });
+  return local.map(({ step, state, content }) => [step, state, content]);
+}
+
+test("only checkpoints are found, lowest step first, with what shows that they are ones", async () => {
+  await write("checkpoint-40/model.safetensors", SAFETENSORS, 2_000_000);
+  await write("checkpoint-40/trainer_state.json", "{}", 2_000_000);
+  await write("checkpoint-9/model.safetensors", "cut", 1_500_000);
+  await write("samples_2026/samples.json", "[]", 2_000_000);
+  await write("data_2026/train.bin", "tokens", 2_000_000);
+  await mkdir(join(folder, "checkpoint-50"));
+  await mkdir(join(folder, "logs_2027"));
+  expect(await found()).toEqual([
+    [9, "torn", "weights"],
+    [40, "whole", "framework"],
+    // Its program had just made it when it was killed.
+    [50, "torn", "empty"],
+  ]);
+});
+
+test("a folder that cannot be looked at keeps no program from starting", async () => {
+  await write("checkpoint-40/trainer_state.json", "{}", 2_000_000);
+  await mkdir(join(folder, "data_2026"));
+  await symlink(tmpdir(), join(folder, "data_2026", "linked"));
+  expect(await found()).toEqual([[40, "whole", "framework"]]);
+});
