@@ -27,9 +27,9 @@ test("it is whole when all its shards are there, without a state of the Trainer"
   await writeFile(join(folder, "training_args.bin"), "arguments");
   await writeFile(join(folder, "model-00001-of-00002.safetensors"), safetensors);
   const judge = async () => {
-    const candidate = await findFinalModel(folder, 60);
-    const look = candidate === null ? null : await lookAt(candidate);
-    return candidate === null || look === null ? null : readReadiness(candidate, look);
+    const found = await findFinalModel(folder);
+    const look = found === null ? null : await lookAt(found);
+    return found === null || look === null ? null : readReadiness({ ...found, step: 60 }, look);
   };
   expect(await judge()).toEqual({ says: "unfinished", why: "model-00002-of-00002.safetensors is missing" });
   await writeFile(join(folder, "model-00002-of-00002.safetensors"), safetensors);
@@ -40,12 +40,12 @@ test("only its own files are looked at: checkpoints and logs beside it change wi
   await writeFile(join(folder, "model.safetensors"), "weights");
   await mkdir(join(folder, "checkpoint-10"));
   await writeFile(join(folder, "checkpoint-10", "model.safetensors"), "weights of step 10");
-  const candidate = await findFinalModel(folder, 60);
-  expect(candidate).toMatchObject({ role: "final-model", step: 60, names: ["model.safetensors"] });
+  const candidate = await findFinalModel(folder);
+  expect(candidate).toMatchObject({ role: "final-model", names: ["model.safetensors"] });
   if (candidate === null) return;
   expect((await lookAt(candidate))?.files.map(({ relative }) => relative)).toEqual(["model.safetensors"]);
 });
 
 test("a folder that is not there has none", async () => {
-  expect(await findFinalModel(join(folder, "nowhere"), 1)).toBeNull();
+  expect(await findFinalModel(join(folder, "nowhere"))).toBeNull();
 });

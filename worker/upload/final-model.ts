@@ -27,13 +27,13 @@ export function finalModelNames(names: readonly string[]): string[] {
     .toSorted();
 }
 
-/** Returns the final model in a watched folder as a candidate of this step; null where there is none. Faults: READ_FAILED. */
-export async function findFinalModel(folder: string, step: number): Promise<Candidate | null> {
+/** Returns the final model in a watched folder, of a step that is still to be found; null where there is none. Faults: READ_FAILED. */
+export async function findFinalModel(folder: string): Promise<Omit<Candidate, "step"> | null> {
   try {
     const entries = await readdir(folder, { withFileTypes: true });
     const names = finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name));
     if (names.length === 0) return null;
-    return { path: folder, name: basename(folder), step, kind: "folder", role: "final-model", names };
+    return { path: folder, name: basename(folder), kind: "folder", role: "final-model", names };
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
     throw diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });

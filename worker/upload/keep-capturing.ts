@@ -133,7 +133,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
     rests: createRests(clock.now),
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
-    findFinalModel: async () => findFinalModel(watch.folder, await stepOfFinal(capturing)),
+    findFinalModel: () => findFinalModel(watch.folder),
+    stepOfFinalModel: () => stepOfFinalModel(capturing),
     onOther: async (candidate, { look, why }) => {
       if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;
       const detail = `${why} (${namesOf(look)})`;
@@ -165,7 +166,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
 }
 
 /** The step of a final model: what the Trainer says beside it, else the highest that is known of the run. */
-async function stepOfFinal({ watch, ledger, runs }: Capturing): Promise<number> {
+async function stepOfFinalModel({ watch, ledger, runs }: Capturing): Promise<number> {
   const { run, folder } = watch;
   const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
   const known = [runs.get(run)?.seen?.step ?? 0, ledger.safe(run)?.step ?? 0, ...captured.map(({ step }) => step)];

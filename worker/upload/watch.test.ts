@@ -38,6 +38,7 @@ function watchingWith(lookMs: number) {
     onPassedOver: async () => undefined,
     onRefused: async () => undefined,
     findFinalModel: async () => null,
+    stepOfFinalModel: async () => 0,
     onOther: async ({ name }) => void others.push(name),
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {

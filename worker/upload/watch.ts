@@ -34,8 +34,10 @@ export interface Watching {
   /** Older ones that were finished together with a newer one. */
   onPassedOver(candidate: Candidate, look: Look): Promise<void>;
   onRefused(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
-  /** The weights in the folder itself, as a candidate; null: there are none. */
-  findFinalModel(): Promise<Candidate | null>;
+  /** The weights in the folder itself; null: there are none. */
+  findFinalModel(): Promise<Omit<Candidate, "step"> | null>;
+  /** The step of a final model that is to be taken now. */
+  stepOfFinalModel(): Promise<number>;
   /** Its name ends in a number, and it is no checkpoint. */
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
@@ -178,9 +180,11 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
 /** Takes the final model when it is finished. Returns whether it may be soon. */
 async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const { settler, signal, rests, clock } = watching;
-  const candidate = signal.aborted ? null : await watching.findFinalModel();
-  if (candidate === null || rests.isResting(candidate.path)) return false;
+  if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
   const startedAt = clock.now();
+  const found = await watching.findFinalModel();
+  if (found === null) return false;
+  const candidate = { ...found, step: 0 };
   const look = await lookOrRefuse(watching, candidate);
   if (look === null) return false;
   if (watching.knows(candidate.path, look.fingerprint)) {
@@ -188,7 +192,8 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
     return false;
   }
   if (!(await settler.isSettled(candidate, look))) return true;
-  return (await take(watching, { candidate, look })) === "later";
+  const step = await watching.stepOfFinalModel();
+  return (await take(watching, { candidate: { ...candidate, step }, look })) === "later";
 }
 
 async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
