@@ -181,9 +181,9 @@ export async function lookOnce(watching: Watching): Promise<boolean> {
 async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   const { settler, signal, rests, clock } = watching;
   if (signal.aborted || rests.isResting(watching.watch.folder)) return false;
-  const startedAt = clock.now();
   const found = await watching.findFinalModel();
   if (found === null) return false;
+  const startedAt = clock.now();
   const candidate = { ...found, step: 0 };
   const look = await lookOrRefuse(watching, candidate);
   if (look === null) return false;
