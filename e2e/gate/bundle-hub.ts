@@ -16,6 +16,7 @@ const PROGRAMS = {
   "hub/main": "server/hub/main.ts",
   "history/main": "server/history/main.ts",
   "upkeep/main": "server/upkeep/main.ts",
+  "inspect/thread": "storage/inspect/inspector-thread.ts",
 };
 
 export const HUB_BUNDLE = join(OUT, "main.js");
@@ -31,6 +32,9 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
   "server/history/open-reader.ts": [
     ['new URL("./main.ts", import.meta.url)', JSON.stringify(join(OUT, "history/main.js"))],
   ],
+  "storage/inspect/inspector.ts": [
+    ['new URL("./inspector-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inspect/thread.js"))],
+  ],
   "server/upkeep/schedule.ts": [['join(import.meta.dirname, "main.ts")', JSON.stringify(join(OUT, "upkeep/main.js"))]],
   "prisma/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma"))]],
 };
@@ -38,7 +42,7 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
 const places: Plugin = {
   name: "places",
   setup: ({ onLoad }) => {
-    onLoad({ filter: /[\\/](server|prisma)[\\/].*\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /[\\/](server|storage|protocol|prisma)[\\/].*\.ts$/ }, ({ path }) => {
       const file = relative(ROOT, path);
       let contents = readFileSync(path, "utf8");
       for (const [source, bundled] of PLACES[file] ?? []) {
