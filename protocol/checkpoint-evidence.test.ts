@@ -70,6 +70,7 @@ test("numbers are no part of a sequence's name", () => {
 
 const evidence = (given: Partial<CheckpointEvidence>): CheckpointEvidence => ({
   name: "suffix",
+  isCalledCheckpoint: false,
   content: "weights",
   isNamed: false,
   holdsCheckpoints: false,
@@ -81,6 +82,11 @@ const evidence = (given: Partial<CheckpointEvidence>): CheckpointEvidence => ({
 test.each<[string, Partial<CheckpointEvidence>, boolean]>([
   ["a word and an unknown format", { name: "word", content: "opaque" }, true],
   ["a word and text only", { name: "word", content: "text" }, false],
+  [
+    "a folder that is called a checkpoint, with text only",
+    { name: "word", content: "text", isCalledCheckpoint: true },
+    true,
+  ],
   ["a word that a person's pattern covers, with text only", { name: "word", content: "text", isNamed: true }, true],
   ["nothing in it, whatever the name", { name: "word", content: "empty", isNamed: true }, false],
   ["a number and weights", { name: "number", isOfThisRun: false }, true],

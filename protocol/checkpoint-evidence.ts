@@ -15,6 +15,9 @@ export type NameEvidence = "word" | "number" | "suffix";
 const WORD =
   /(?:^|[^a-z])(?:global_?step|checkpoint|ckpt|step|iter(?:ation)?|epoch)s?[-_=.]?v?\d{1,12}(?=$|[^0-9a-z])|(?:^|[^a-z])(?:checkpoint|ckpt)[-_].*\d$/i;
 
+/** Whether the name calls it a checkpoint. */
+export const isCalledCheckpoint = (name: string): boolean => /checkpoint|ckpt/i.test(name);
+
 /** Returns what the name alone says. `name` is a single path segment. */
 export function nameEvidenceOf(name: string): NameEvidence {
   if (WORD.test(name)) return "word";
@@ -114,6 +117,8 @@ export const sequenceOf = (name: string): string => name.replaceAll(/\d+/g, "#")
 
 export interface CheckpointEvidence {
   name: NameEvidence;
+  /** The name calls it a checkpoint (`checkpoint-500`, `ckpt_20`); a step or an epoch may be a folder of logs. */
+  isCalledCheckpoint: boolean;
   content: ContentEvidence;
   /** A person named it by `--pattern`. */
   isNamed: boolean;
@@ -127,14 +132,15 @@ export interface CheckpointEvidence {
 
 /**
  * Returns why a candidate is no checkpoint; null when it is one. A name with a saver's word needs any content that is not
- * plain text. A bare number or another name needs a known format, and must not stand beside a sequence with such words:
+ * plain text, and any at all when the word is "checkpoint". A bare number or another name needs a known format, and must not stand beside a sequence with such words:
  * its number would not be plausible as a step of the same run.
  */
 export function whyNoCheckpoint(evidence: CheckpointEvidence): string | null {
   const { name, content, isNamed } = evidence;
   if (content === "empty") return "it is empty";
   if (isNamed) return null;
-  if (name === "word") return content === "text" ? "it holds no file in a checkpoint format" : null;
+  if (name === "word")
+    return content === "text" && !evidence.isCalledCheckpoint ? "it holds no file in a checkpoint format" : null;
   if (!isKnownFormat(content)) return "it holds no file in a checkpoint format";
   if (evidence.holdsCheckpoints) return "it holds checkpoints of its own";
   if (evidence.isBesideOthers) return "its number is not plausible as a step beside the checkpoints in this folder";

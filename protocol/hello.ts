@@ -93,6 +93,10 @@ export const nodeSettings = z.object({
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;
 
+/** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. */
+export const HUB_FEATURES = ["final-model", "no-checkpoint"] as const;
+export type HubFeature = (typeof HUB_FEATURES)[number];
+
 export type HelloAnswer =
   | {
       accepted: true;
@@ -101,6 +105,8 @@ export type HelloAnswer =
       store: NodeStore | null;
       settings: NodeSettings;
       hubTimeMs: number;
+      /** What this hub knows beyond the first version of the protocol; left out by one that knows none of it. */
+      features?: readonly HubFeature[];
       /** Highest sequence number of durable events the hub holds of this node; the outbox may forget up to it. */
       acceptedThrough: number;
     }
@@ -129,6 +135,8 @@ export interface ClaimAnswer {
   newest: (z.infer<typeof checkpointRef> & { capturedAt: number }) | null;
   /** The answer to `from`; absent without one, and from a hub that does not know it. `isNew`: the epoch was opened for it. */
   from?: { isNew: boolean };
+  /** A person chose where this epoch starts. */
+  isChosen?: true;
 }
 
 /**

@@ -81,6 +81,8 @@ export interface Agent {
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that were put in place in this life. */
   prepared: Set<string>;
+  /** Checkpoints above the chosen one that this run did not write, by path, with their fingerprints. */
+  leftInPlace: Map<string, string>;
   /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
   beginnings: Map<RunName, Beginning>;
   /** When this worker began to watch each run, epoch ms. */
@@ -212,6 +214,8 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
     signal,
     beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    // Not before: what is replaced is compared with what was stored under this name until now.
+    afterPlaced: (target) => noteRestored(ledger, target),
     replaced: { isStored: ledger.isStored, onKept: narrator.keptReplaced },
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
@@ -288,6 +292,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     epochsBefore,
     prepared: new Set(),
     watchedSince,
+    leftInPlace: new Map(),
     beginnings: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,
@@ -322,7 +327,13 @@ async function defaultBudget(state: string, captures: readonly Capture[]): Promi
 /** A restored folder is the bucket's own content; the watcher must not take it for news. */
 async function rememberRestored(ledger: Ledger, staging: string, target: string): Promise<void> {
   const look = await lookAt({ path: staging, kind: "folder" });
+  if (look !== null) await ledger.remember(target, look.fingerprint);
+}
+
+/** All of it came from the bucket, under our own name for it. */
+async function noteRestored(ledger: Ledger, target: string): Promise<void> {
+  const look = await lookAt({ path: target, kind: "folder" });
   if (look === null) return;
-  await ledger.remember(target, look.fingerprint);
   await ledger.noteStored(target, look.fingerprint);
+  await ledger.noteRestored(target);
 }

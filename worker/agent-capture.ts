@@ -43,6 +43,8 @@ export function capturingOf(
   return {
     ...takingOf(agent),
     watch,
+    hubKnows: (feature) => agent.session.knows(feature),
+    isLeft: (path, fingerprint) => agent.leftInPlace.get(path) === fingerprint,
     watchedSince: agent.watchedSince.get(watch.run) ?? 0,
     settleMs: options.settleMs,
     outbox,

@@ -241,7 +241,7 @@ export function createNarrator(terminal: Terminal): Narrator {
       const way =
         before === null
           ? "There is no complete step before it; `--from none` starts from the beginning."
-          : `The complete step before it is ${formatCount(before)}: start it with --from ${before} to go on from there.`;
+          : `The complete step before it is ${formatCount(before)}; \`tidemark run --from ${before}\` starts there.`;
       terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
     },
     resuming: ({ run, step, path }) => {

@@ -279,7 +279,7 @@ function Checks({ plan, node, also }: ChecksProps) {
     },
     {
       tone: "ok",
-      text: "verified first, then replaces the existing folder; what of that is not in the bucket is kept beside it",
+      text: "verified first, then put in place; a folder that is there is kept beside it unless the bucket has exactly its content",
     },
   ];
   return (

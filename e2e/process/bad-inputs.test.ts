@@ -34,7 +34,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["save . --priority urgent", "low, normal or high"],
   ["save . --run a/b", "--run"],
   ["save .", "--hub says where to save to"],
-  ["restore", "tidemark restore RUN[@STEP] DIR"],
+  ["restore", "tidemark restore RUN[@STEP|@final] DIR"],
   ["restore llama@last x", "it is no run, or no run@step"],
   ["restore llama x --only [a", "a [ is never closed"],
   ["restore llama x --tensors a{b", "a { is never closed"],

@@ -194,7 +194,7 @@ test("when a program fails at once after a restore, the complete step before it 
   }
   const failing = await stage.startNode({ ...node, program: [process.execPath, "-e", "process.exit(1)"] });
   expect(await failing.exited).toMatchObject({ code: 1 });
-  expect(said(failing)).toContain("The complete step before it is 10: start it with --from 10 to go on from there.");
+  expect(said(failing)).toContain("The complete step before it is 10; `tidemark run --from 10` starts there.");
 });
 
 test("weights that the program saves into the folder itself are the run's final model: kept, named, restored, never gone on from", async () => {

@@ -183,7 +183,7 @@ test("without a worker, save does it alone and status says that none runs", asyn
   const path = write(join(stage.dir, "alone-source"), 50);
   const idle = await tidemark("alone", ["status"]);
   expect(idle.code).toBe(3);
-  expect(jsonOf(idle)).toEqual({ type: "status", running: false, pending: 0, bytes: 0 });
+  expect(jsonOf(idle)).toEqual({ type: "status", running: false, pending: 0, bytes: 0, aside: [] });
   const nowhere = await tidemark("alone", ["save", path, "--run", "alone"]);
   expect(nowhere.code).toBe(2);
   expect(nowhere.stdout).toContain("no worker runs on this state folder");

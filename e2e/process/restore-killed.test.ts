@@ -72,7 +72,9 @@ test("a restore killed five times leaves the old folder as it was, and ends with
   }
   await waitUntil("the restore is done", async () => (await stateOf(transferId)) === "done");
   expect(hashFolder(targetPath)).toEqual(original);
-  expect(readdirSync(dirname(targetPath))).toEqual(["checkpoint-500"]);
+  // What was there is not in the bucket: it is kept.
+  expect(readdirSync(dirname(targetPath)).toSorted()).toEqual([".set-aside-checkpoint-500", "checkpoint-500"]);
+  expect(hashFolder(join(dirname(targetPath), ".set-aside-checkpoint-500"))).toEqual(old);
   await worker.stop();
 });
 

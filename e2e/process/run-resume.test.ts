@@ -27,7 +27,7 @@ async function safeSteps(run: string): Promise<number[]> {
 function writePlain(folder: string, step: number, writtenAt: Date): void {
   const path = join(folder, `step_${step}`);
   mkdirSync(path, { recursive: true });
-  for (const name of ["model.bin", "optimizer.bin"]) {
+  for (const name of ["model.pt", "optimizer.pt"]) {
     writeFileSync(join(path, name), `${name} of ${step}`);
     utimesSync(join(path, name), writtenAt, writtenAt);
   }
@@ -44,11 +44,11 @@ test("checkpoints from before Tidemark are gone on from, made safe, and all stil
   expect(await safeSteps("mover")).toContain(300);
 });
 
-test("what may be whole is set aside and kept until training has come further", async () => {
+test("what may be whole is set aside and kept, also when training has come further", async () => {
   const folder = stage.folderOf("doubt");
   const first = await stage.startNode({ name: "doubt", run: "doubt", program: NOTHING });
   expect(await first.exited).toMatchObject({ code: 0 });
-  writePlain(folder, 100, new Date(Date.UTC(2023, 1, 1)));
+  writePlain(folder, 100, new Date());
   const second = await stage.startNode({ name: "doubt", run: "doubt", program: NOTHING });
   expect(await second.exited).toMatchObject({ code: 0 });
   expect(said(second)).toContain("nothing says whether it was finished");
@@ -64,7 +64,8 @@ test("what may be whole is set aside and kept until training has come further", 
   expect(readdirSync(folder)).toContain(".set-aside-step_100");
   const fifth = await stage.startNode({ name: "doubt", run: "doubt", program: NOTHING });
   expect(await fifth.exited).toMatchObject({ code: 0 });
-  expect(readdirSync(folder)).not.toContain(".set-aside-step_100");
+  // It is not in the bucket: a person removes it.
+  expect(readdirSync(folder)).toContain(".set-aside-step_100");
 });
 
 test("what a node had before another took its run over is never made safe, also when the hub is slow to say so", async () => {
@@ -155,7 +156,9 @@ test("what was lost is counted from the checkpoint that could be restored, not f
     before: null,
     limit: 10,
   });
-  expect(rows).toMatchObject([{ fromStep: 90, lastStep: 100, lostSteps: 10 }]);
+  expect(rows).toMatchObject([{ fromStep: 90 }]);
+  // Its program says no steps: it may have come further than its last checkpoint.
+  expect(rows[0]?.lostSteps).toBeGreaterThanOrEqual(10);
 });
 
 test("a program that takes longer than the grace keeps nobody from uploading, from the last words and from saying goodbye", async () => {

@@ -258,9 +258,10 @@ const goesOnFrom = ({ epoch, parentEpoch, parentStep }: Epoch, parent: Parent): 
   parent?.epoch === epoch ||
   (parentEpoch === (parent?.epoch ?? null) && parentStep === (parent === null ? null : BigInt(parent.step)));
 
-function answerOf({ epoch, parentEpoch, parentStep }: Epoch, newest: Newest): ClaimAnswer {
+function answerOf({ epoch, parentEpoch, parentStep, isChosen }: Epoch, newest: Newest): ClaimAnswer {
   return {
     epoch,
+    ...(isChosen && { isChosen: true }),
     parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
     newest:
       newest === null

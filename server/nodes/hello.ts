@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import type { HelloAnswer, helloInput, NodeFacts, NodeStore } from "#protocol/hello.ts";
+import { HUB_FEATURES, type HelloAnswer, type helloInput, type NodeFacts, type NodeStore } from "#protocol/hello.ts";
 import { tuned } from "#protocol/tuning.ts";
 import { OLDEST_ACCEPTED_PROTOCOL, PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { Hub } from "../hub.ts";
@@ -65,6 +65,7 @@ export async function hello(
     store: await nodeStoreOf(hub, node.profileId),
     settings: hub.live.settings,
     hubTimeMs: hub.now(),
+    features: HUB_FEATURES,
     acceptedThrough,
   };
 }

@@ -1,3 +1,5 @@
+import { sep } from "node:path";
+
 /**
  * Which paths this program may remove or rename, as data. A path is known by its name, so that a mistake in a caller cannot
  * reach what Tidemark did not make; where a name is no proof, the reason says what the caller has to prove first.
@@ -16,7 +18,8 @@ export interface OwnedPaths {
 const matches =
   (pattern: RegExp): OwnedPaths["fits"] =>
   (path) =>
-    pattern.test(path.replaceAll("\\", "/"));
+    // On Linux a backslash is part of a name.
+    pattern.test(sep === "/" ? path : path.replaceAll(sep, "/"));
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
 

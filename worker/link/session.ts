@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
-import { nodeStore, type NodeFacts, type NodeSettings, type NodeStore } from "#protocol/hello.ts";
+import { nodeStore, type HubFeature, type NodeFacts, type NodeSettings, type NodeStore } from "#protocol/hello.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Hub } from "./hub.ts";
@@ -12,6 +12,8 @@ export interface Session {
   hello(): Promise<void>;
   readonly store: NodeStore | null;
   settings: NodeSettings;
+  /** Whether the hub said that it knows this; null before the first hello of this start. */
+  knows(feature: HubFeature): boolean | null;
   /** Epoch ms by the hub's clock, which dates signatures. */
   hubNow(): number;
   readonly name: string;
@@ -34,7 +36,13 @@ const FIRST_SETTINGS: NodeSettings = { reportEveryMs: 2_000 };
 export async function openSession(parts: SessionParts): Promise<Session> {
   const path = join(parts.state, "store.json");
   const monotonicNow = parts.monotonicNow ?? (() => performance.now());
-  const known = { offsetMs: 0, sinceStartMs: -Infinity, store: await readStateFile(path, nodeStore), name: parts.name };
+  const known = {
+    offsetMs: 0,
+    sinceStartMs: -Infinity,
+    store: await readStateFile(path, nodeStore),
+    name: parts.name,
+    features: null as readonly HubFeature[] | null,
+  };
   const session: Session = {
     get store() {
       return known.store;
@@ -43,6 +51,7 @@ export async function openSession(parts: SessionParts): Promise<Session> {
       return known.name;
     },
     settings: FIRST_SETTINGS,
+    knows: (feature) => known.features?.includes(feature) ?? null,
     // The later of two reckonings: our clock may be set back, and the other one stands still while the machine sleeps. Too
     // late only signs once more; too early would take a signature that is over for one that is refused.
     hubNow: () => Math.max(parts.wallNow() + known.offsetMs, monotonicNow() + known.sinceStartMs),
@@ -62,6 +71,7 @@ export async function openSession(parts: SessionParts): Promise<Session> {
       known.offsetMs = answer.hubTimeMs - (askedAt + parts.wallNow()) / 2;
       known.sinceStartMs = answer.hubTimeMs - monotonicNow();
       known.name = answer.name;
+      known.features = answer.features ?? [];
       session.settings = answer.settings;
       if (answer.store !== null && JSON.stringify(answer.store) !== JSON.stringify(known.store)) {
         await writeStateFile(path, answer.store);

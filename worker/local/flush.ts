@@ -58,7 +58,8 @@ async function takeAll(agent: Agent, { watch, until }: { watch: Watch; until: Ab
   const capturing = capturingOf(agent, watch);
   const onRefused: typeof capturing.onRefused = (candidate, fault) => {
     capturing.onRefused(candidate, fault);
-    refused.push(fault);
+    // A folder beside the checkpoints is none of what is waited for.
+    if (fault.code !== "NO_CHECKPOINT") refused.push(fault);
   };
   await takeFinished({ ...capturing, onRefused }, until);
   const [first] = refused;

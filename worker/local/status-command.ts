@@ -63,7 +63,7 @@ export function sentencesOf(status: LocalStatus): string[] {
 const asideSentences = (aside: readonly LocalAside[]): string[] =>
   aside.map(
     ({ path, name, sizeBytes, files }) =>
-      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It is kept until you remove it.`,
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until exactly this content is in the bucket.`,
   );
 
 function sentenceOfRun(run: LocalRun, at: number): string {

@@ -39,6 +39,7 @@ async function told(
       safe: () => (safe === null ? null : { step: safe, at: 900_000 }),
       runStartedAt: async () => 400_000,
       knows: () => false,
+      isRestored: () => false,
     },
     narrator: { lost: () => undefined, waitingFor: () => undefined },
   };

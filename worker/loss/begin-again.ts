@@ -51,6 +51,7 @@ async function readKept(
   for (const watch of options.watches.filter((one) => one.run === run)) {
     for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, {
       knows: ledger.knows,
+      isRestored: ledger.isRestored,
       watchedSince: watchedSince.get(run) ?? 0,
     })) {
       if (state !== "torn") here.push({ step, at });

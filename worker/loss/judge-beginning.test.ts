@@ -13,7 +13,7 @@ function parts(about: { local?: Beginning["local"]; firstSaid?: number | null } 
   const beginnings = new Map([[run, { epoch: 2, given, local, startedAt: 700_000 }]]);
   const fake = {
     beginnings,
-    training: { firstSaid: () => firstSaid },
+    training: { said: () => firstSaid },
     ledger: { runStartedAt: async () => 100_000 },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     narrator: { lost: () => undefined, beganElsewhere: (about: unknown) => void said.push(about) },

@@ -43,7 +43,7 @@ export async function judgeBeginning(
 /** Looks at what programs said in their records so far. Faults: NO_SPACE, WRITE_FAILED. */
 export async function judgeWords(parts: Parts): Promise<void> {
   for (const run of parts.beginnings.keys()) {
-    const step = parts.training.firstSaid(run);
+    const step = parts.training.said(run);
     if (step !== null) await judgeBeginning(parts, run, { step, by: "word" });
   }
 }

@@ -158,8 +158,8 @@ test("what ended in order, or says its steps, came no further than that", () => 
   written.set("w", { id: ID, turn: 3, step: 12, at: 900 });
   training.goesOn("w", 950);
   expect(training.reached("w", null)).toMatchObject({ step: 12, isExact: true });
-  expect(training.firstSaid("w")).toBe(10);
-  expect(training.firstSaid("o")).toBeNull();
+  expect(training.said("w")).toBe(12);
+  expect(training.said("o")).toBeNull();
 });
 
 test("a progress bar moves the step on between checkpoints, as an estimate, and the pace still comes from checkpoints", () => {

@@ -29,8 +29,8 @@ export interface Training {
    * checkpoint to when it was last seen at work.
    */
   reached(run: string, epoch: number | null): ReachedPoint | null;
-  /** The first step that the program said in this life, by its record; null when it writes none. */
-  firstSaid(run: string): number | null;
+  /** The step that the program said last in this life, by its record; null when it writes none. */
+  said(run: string): number | null;
   close(): void;
 }
 
@@ -204,10 +204,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
         ...(resumed !== undefined && { resumed }),
       };
     },
-    firstSaid: (run) => {
-      const record = records.read(run);
-      return record === null ? null : Math.max(0, record.step - record.turn + 1);
-    },
+    said: (run) => records.read(run)?.step ?? null,
     hear: (run, word) => {
       const { point, isRecorded } = takeRecord(run);
       if (point === undefined || !isRecorded || word.step > point.step) {

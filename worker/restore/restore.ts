@@ -47,6 +47,8 @@ export interface RestoreJob {
   onStart(tally: Tally): void;
   /** Before the folder gets its name: it must not be captured as something new. */
   beforePlaced(staging: string, target: string): Promise<void>;
+  /** The whole checkpoint has its name now. */
+  afterPlaced?(target: string): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
   /** What its manifest says of it. */
@@ -140,6 +142,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     if (job.signal.aborted) throw new Fault("CANCELLED");
     await job.beforePlaced(staging, target);
     await putInPlace(places, job.replaced);
+    await job.afterPlaced?.(target);
   } catch (error) {
     await memory.close();
     throw error;

@@ -41,6 +41,7 @@ export interface RestorerParts {
   copies?: ReadParts;
   signal: AbortSignal;
   beforePlaced(staging: string, target: string): Promise<void>;
+  afterPlaced?(target: string): Promise<void>;
   replaced: Replaced;
   /** Where the hub may have something put. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
@@ -88,6 +89,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
           turn.tally = started;
         },
         beforePlaced,
+        ...(parts.afterPlaced !== undefined && { afterPlaced: parts.afterPlaced }),
         replaced,
         onOrigin: (origin) => void origins.set(command.id, origin),
         onDamage: (report) => {

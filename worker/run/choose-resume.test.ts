@@ -5,9 +5,11 @@ const newest = { checkpointId: "safe-500", step: 500, capturedAt: 7_000 };
 const at = (step: number, about: Partial<LocalCheckpoint> = {}): LocalCheckpoint => ({
   path: `/work/checkpoint-${step}`,
   step,
+  fingerprint: String(step),
   state: "whole",
   content: "framework",
   writtenAt: 8_000,
+  appearedAt: about.writtenAt ?? 8_000,
   isKnown: false,
   ...about,
 });
@@ -114,6 +116,11 @@ describe("what this run did not write stays where it is", () => {
   test("what was captured or restored here may be moved whatever its format and age", () => {
     const old = at(900, { ...known, content: "opaque", writtenAt: 1 });
     expect(choose({ isSameEpoch: false, local: [old] }).setAside).toEqual([old]);
+  });
+
+  test("a torn copy that keeps old dates may be moved when it came to this disk since", () => {
+    const copied = at(900, { ...torn, writtenAt: 1, appearedAt: 8_000 });
+    expect(choose({ local: [at(500, known), copied] }).setAside).toEqual([copied]);
   });
 
   test("an empty folder that its program had just made may be moved", () => {

@@ -11,11 +11,14 @@ import { isKnownFormat, type ContentEvidence } from "#protocol/checkpoint-eviden
 export interface LocalCheckpoint {
   path: string;
   step: number;
+  fingerprint: string;
   /** `torn`: its program did not finish it. `doubtful`: nothing says whether it did. */
   state: "whole" | "doubtful" | "torn";
   content: ContentEvidence;
   /** When its newest file was written, epoch ms. */
   writtenAt: number;
+  /** When it came to be on this disk: later than `writtenAt` for a copy that keeps old dates. Epoch ms. */
+  appearedAt: number;
   /** It was captured or restored here, and has not changed since. */
   isKnown: boolean;
 }
@@ -54,9 +57,9 @@ const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
  * Returns whether a checkpoint may be moved: it was captured or restored here; or it is in a known format (or an empty folder
  * that its program had just made) and was written since the run was watched and since its last safe step.
  */
-function isOfThisRun({ isKnown, content, writtenAt }: LocalCheckpoint, since: number): boolean {
+function isOfThisRun({ isKnown, content, appearedAt }: LocalCheckpoint, since: number): boolean {
   if (isKnown) return true;
-  return (isKnownFormat(content) || content === "empty") && writtenAt >= since;
+  return (isKnownFormat(content) || content === "empty") && appearedAt >= since;
 }
 
 export function chooseResume(input: ResumeInput): Resume {

@@ -8,7 +8,7 @@ export const RUN_FLAGS = {
     value: "STEP|latest-complete|none",
     words: ["latest-complete", "none"],
     orNumber: true,
-    says: "Start from this step, from the newest complete checkpoint in the bucket (also when a newer one is on this disk), or from the beginning. A step and none open a new epoch: newer checkpoints stay in the bucket and are not the newest any more. Takes effect once; a later start with the same value goes on from what was written since. When left out: the newest complete checkpoint, here or in the bucket.",
+    says: "Start from this step, from the newest complete checkpoint in the bucket (also when a newer one is on this disk), or from the beginning. It opens a new epoch: newer checkpoints stay in the bucket and are not the newest any more. A step and none take effect once: a later start with the same value goes on from what was written since. latest-complete takes effect at every start. When left out: the newest complete checkpoint, here or in the bucket.",
   },
   restart: {
     kind: "text",

@@ -21,7 +21,7 @@ async function write(path: string, bytes: string | Buffer, atMs: number): Promis
 
 async function found(watchedSince = 1_000_000) {
   const watch = { folder, run: runName.parse("story"), takes: null };
-  const local = await readLocalCheckpoints(watch, { knows: () => false, watchedSince });
+  const local = await readLocalCheckpoints(watch, { knows: () => false, isRestored: () => false, watchedSince });
   return local.map(({ step, state, content }) => [step, state, content]);
 }
 

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
 import { findCandidates, type Candidate } from "../upload/find.ts";
 import { lookAt, type Look } from "../upload/look.ts";
-import { createRecogniser, inOrderOfEvidence } from "../upload/recognise.ts";
+import { appearedAt, createRecogniser, inOrderOfEvidence } from "../upload/recognise.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import type { Watch } from "../upload/watch.ts";
 import type { LocalCheckpoint } from "./choose-resume.ts";
@@ -11,6 +11,7 @@ import type { LocalCheckpoint } from "./choose-resume.ts";
 export interface LocalEvidence {
   /** It was captured or restored by this worker. */
   knows(path: string, fingerprint: string): boolean;
+  isRestored(path: string): boolean;
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
 }
@@ -21,10 +22,10 @@ export interface LocalEvidence {
  */
 export async function readLocalCheckpoints(
   { folder, takes }: Watch,
-  { knows, watchedSince }: LocalEvidence,
+  { knows, isRestored, watchedSince }: LocalEvidence,
 ): Promise<LocalCheckpoint[]> {
   const found: LocalCheckpoint[] = [];
-  const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows });
+  const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
   for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
     const { path, step } = candidate;
     // One that cannot be looked at (a link to another folder in it) is no checkpoint that could be captured or moved.
@@ -38,7 +39,9 @@ export async function readLocalCheckpoints(
     const isKnown = !isEmpty && knows(path, look.fingerprint);
     const state = isKnown ? "whole" : isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
-    found.push({ path, step, state, content, isKnown, writtenAt });
+    const { fingerprint } = look;
+    const appeared = await appearedAt(path, { newestMs: writtenAt });
+    found.push({ path, step, fingerprint, state, content, isKnown, writtenAt, appearedAt: appeared });
   }
   found.sort((a, b) => a.step - b.step);
   return found.map((one) => {

@@ -52,7 +52,11 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     const isSameEpoch = epochsBefore.get(run) === claim.epoch || isAgain;
     const isFirstStart = epochsBefore.get(run) === null && !isAgain;
     const since = watchedSince.get(run) ?? 0;
-    const local = await readLocalCheckpoints(watch, { knows: ledger.knows, watchedSince: since });
+    const local = await readLocalCheckpoints(watch, {
+      knows: ledger.knows,
+      isRestored: ledger.isRestored,
+      watchedSince: since,
+    });
     const {
       from,
       setAside: unwanted,
@@ -75,7 +79,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       const place = await setAside(one.path, { isTorn: one.state === "torn" });
       narrator.setAside({ ...one, place });
     }
-    if (claim.from !== undefined) await ledger.noteChosen(run, claim.epoch);
+    if (claim.isChosen === true && ledger.chosenEpoch(run) !== claim.epoch) await beginLine(agent, claim, run);
+    for (const { path, fingerprint } of left) agent.leftInPlace.set(path, fingerprint);
     if (left.length > 0) narrator.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
     prepared.add(run);
     const point = await reach(agent, { watch, from });
@@ -86,6 +91,22 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
     return point === null ? null : { run, path: point.path, step: point.step };
   }
+}
+
+/** What lies beyond the chosen start is out of the way: from here on only what is of the new line counts. */
+async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunName): Promise<void> {
+  const { newest, epoch } = claim;
+  const seen = runs.get(run);
+  if (seen !== undefined) seen.seen = null;
+  if (newest === null) await ledger.forgetSafe(run);
+  else
+    await ledger.noteSafe(run, {
+      step: newest.step,
+      at: newest.capturedAt,
+      sizeBytes: 0,
+      epoch: newest.writerEpoch,
+    });
+  await ledger.noteChosen(run, epoch);
 }
 
 /** Where it goes on, and when that was written (epoch ms); null: at the beginning. Faults: those of a restore. */

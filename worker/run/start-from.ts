@@ -25,9 +25,6 @@ export function readStartFrom(text: string | null, watchedFolders: number): Star
   return { kind: "step", step: Number(text) };
 }
 
-const wireOf = (from: StartFrom): ClaimFrom | null =>
-  from.kind === "step" ? from.step : from.kind === "beginning" ? "beginning" : null;
-
 /**
  * Claims the run, from where a person chose. Faults: NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the
  * hub is too old to go back), those of the claim.
@@ -37,31 +34,38 @@ export async function claimFrom(
   run: string,
   from: StartFrom,
 ): Promise<ClaimAnswer> {
-  const wanted = wireOf(from);
+  if (from.kind === "newest") return runs.askAnew(run);
+  const wanted = await wantedOf({ runs }, run, from);
   if (wanted === null) return runs.askAnew(run);
   const claim = await runs.askAnew(run, wanted);
   if (claim.from === undefined) {
     const detail = "the hub is older than this worker and cannot start a run from a chosen step; update it first";
     throw new Fault("PROTOCOL_MISMATCH", { op: "run", subject: run, detail });
   }
-  if (!claim.from.isNew) narrator.chosenBefore({ run, from: wanted, step: claim.newest?.step ?? null });
+  if (!claim.from.isNew && from.kind !== "bucket")
+    narrator.chosenBefore({ run, from: wanted, step: claim.newest?.step ?? null });
   return claim;
+}
+
+/** What is newer on this disk must not come behind: the newest of the bucket is chosen by its step. Null: it has none. */
+async function wantedOf(
+  { runs }: Pick<Agent, "runs">,
+  run: string,
+  from: Exclude<StartFrom, { kind: "newest" }>,
+): Promise<ClaimFrom | null> {
+  if (from.kind === "step") return from.step;
+  if (from.kind === "beginning") return "beginning";
+  return (await runs.askAnew(run)).newest?.step ?? null;
 }
 
 /**
  * Returns what it means for the checkpoints on this disk. `doneFor`: the epoch for which they were moved out of the way here
- * already; what was written since counts as it always does.
+ * already; what was written since counts as it always does. A kill between the claim and that leaves it to the next start,
+ * whatever that is asked for.
  */
 export function resumeWishOf(from: StartFrom, claim: ClaimAnswer, doneFor: number | null): ResumeWish {
-  const isDone = claim.from?.isNew !== true && doneFor === claim.epoch;
-  switch (from.kind) {
-    case "newest":
-      return { kind: "newest" };
-    case "bucket":
-      return { kind: "bucket" };
-    case "step":
-      return { kind: isDone ? "newest" : "bucket" };
-    case "beginning":
-      return { kind: isDone ? "newest" : claim.newest === null ? "beginning" : "bucket" };
-  }
+  if (from.kind === "bucket") return { kind: "bucket" };
+  const isDone = claim.isChosen !== true || (claim.from?.isNew !== true && doneFor === claim.epoch);
+  if (isDone) return { kind: "newest" };
+  return { kind: claim.newest === null ? "beginning" : "bucket" };
 }

@@ -14,7 +14,16 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 test("the weights of save_model are taken with what a loader reads beside them, and nothing else", () => {
   const model = ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "training_args.bin"];
-  const others = ["checkpoint-10.pt", "train.log", "events.out.tfevents.1.host", "notes.bin", "model.safetensors.tmp"];
+  const others = [
+    "checkpoint-10.pt",
+    "train.log",
+    "eval_results.json",
+    "trainer_state.json",
+    "README.md",
+    "events.out.tfevents.1.host",
+    "notes.bin",
+    "model.safetensors.tmp",
+  ];
   expect(finalModelNames([...model, ...others])).toEqual(model.toSorted());
   expect(finalModelNames(["adapter_config.json", "adapter_model.safetensors"])).toHaveLength(2);
   expect(finalModelNames(["config.json", "tokenizer.json", "train.bin"])).toEqual([]);

@@ -11,20 +11,18 @@ import type { Candidate } from "./find.ts";
  * loader reads beside it, under their names. Sources of the names: transformers, PEFT, diffusers, tokenizers, sentencepiece.
  */
 
-/** What loaders read beside the weights, and what the Trainer says of the training. */
+/**
+ * What loaders read beside the weights. A closed list: results and logs beside them (`eval_results.json`) change without the
+ * model, and each change would send all of the weights again.
+ */
 const COMPANION =
-  /\.(json|txt|model|jinja|md|ya?ml|tiktoken|spm|vocab|bpe|py)$|^(training_args\.bin|added_tokens\.json|merges\.txt)$/i;
-
-/** Logs and results of one evaluation change all the time and are no part of the model. */
-const NO_COMPANION = /^(events\.out\.tfevents|log|train(ing)?_log)/i;
+  /^((adapter_|generation_|preprocessor_|processor_|video_preprocessor_|feature_extractor_|tokenizer_)?config\.json|config_sentence_transformers\.json|model_index\.json|modules\.json|[\w.-]+\.index\.json|tokenizer\.(json|model)|special_tokens_map\.json|added_tokens\.json|vocab\.(json|txt)|merges\.txt|spiece\.model|sentencepiece(\.bpe)?\.model|[\w-]+\.tiktoken|chat_template\.(jinja|json)|training_args\.bin)$/;
 
 /** Returns which of these names belong to a final model; none where there are no weights. */
 export function finalModelNames(names: readonly string[]): string[] {
   const own = names.filter((name) => !isTemporaryName(name) && stepOf(name, "file") === null);
   if (!own.some((name) => PRETRAINED_WEIGHTS.test(name))) return [];
-  return own
-    .filter((name) => PRETRAINED_WEIGHTS.test(name) || (COMPANION.test(name) && !NO_COMPANION.test(name)))
-    .toSorted();
+  return own.filter((name) => PRETRAINED_WEIGHTS.test(name) || COMPANION.test(name)).toSorted();
 }
 
 /** Returns the final model in a watched folder, of a step that is still to be found; null where there is none. Faults: READ_FAILED. */

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Fault } from "#protocol/fault.ts";
+import type { HubFeature } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
@@ -26,6 +27,10 @@ export interface Capturing extends TakeParts {
   until: AbortSignal;
   /** Then: how the program that wrote them ended; null when it may go on writing. */
   over(): ProgramOver | null;
+  /** What the hub said that it knows; null: it has said nothing yet. Left out: it knows everything. */
+  hubKnows?(feature: HubFeature): boolean | null;
+  /** What the program must not go on from and nobody may move: neither seen nor taken while it stays as it is. */
+  isLeft?(path: string, fingerprint: string): boolean;
   /** Nothing is taken now; it is looked at again. */
   isClosed?(): boolean;
   clock?: Clock;
@@ -113,6 +118,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
     if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
     if (before?.what === what) return;
     capturing.onRefused(candidate, fault);
+    // An older hub does not know the code, and would refuse all that stands behind it in the outbox.
+    if (code === "NO_CHECKPOINT" && capturing.hubKnows?.("no-checkpoint") !== true) return;
     await outbox.add({
       type: "capture-refused",
       run: watch.run,
@@ -126,14 +133,18 @@ function watchingOf(capturing: Capturing): WatchingHere {
     recogniser: createRecogniser({
       isNamed: watch.takes !== null,
       watchedSince: capturing.watchedSince,
-      knows: (path, fingerprint) => ledger.knows(path, fingerprint),
+      knows: ledger.knows,
+      isRestored: ledger.isRestored,
     }),
     clock,
     signal: until,
     rests: createRests(clock.now),
     isTaken,
     knows: (path, fingerprint) => isTaken(path, fingerprint) || isResting(path, fingerprint),
-    findFinalModel: () => findFinalModel(watch.folder),
+    isLeft: (path, fingerprint) => capturing.isLeft?.(path, fingerprint) === true,
+    // An older hub would take it for a checkpoint. One that has said nothing yet is most likely of our version.
+    findFinalModel: async () =>
+      capturing.hubKnows?.("final-model") === false ? null : await findFinalModel(watch.folder),
     stepOfFinalModel: () => stepOfFinalModel(capturing),
     onOther: async (candidate, { look, why }) => {
       if (wallNow() - look.touchedMs < QUIET_TIMES * capturing.settleMs) return;

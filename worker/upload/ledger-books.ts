@@ -44,6 +44,8 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
   z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
+  z.object({ t: z.literal("restored"), path: z.string() }),
+  z.object({ t: z.literal("forget-safe"), run: z.string() }),
   z.object({ t: z.literal("stored"), path: z.string(), fingerprint: z.string() }),
   z.object({
     t: z.literal("safe"),
@@ -68,6 +70,8 @@ export interface Books {
   known: Map<string, string>;
   /** Fingerprint of what is in the bucket, by path. */
   stored: Map<string, string>;
+  /** Paths that a restore of this worker made, and the program has not written since. */
+  restored: Set<string>;
   safe: Map<string, SafePoint>;
   held: Set<string>;
   ranks: Map<string, number>;
@@ -81,6 +85,7 @@ export const emptyBooks = (): Books => ({
   captures: new Map(),
   known: new Map(),
   stored: new Map(),
+  restored: new Set(),
   safe: new Map(),
   held: new Set(),
   ranks: new Map(),
@@ -126,6 +131,12 @@ export function apply(books: Books, record: Line): void {
     case "known":
       books.known.set(record.path, record.fingerprint);
       return;
+    case "restored":
+      books.restored.add(record.path);
+      return;
+    case "forget-safe":
+      books.safe.delete(record.run);
+      return;
     case "stored":
       books.stored.set(record.path, record.fingerprint);
       return;
@@ -139,6 +150,8 @@ export function apply(books: Books, record: Line): void {
 
 function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
   books.known.set(item.sourcePath, taken.fingerprint);
+  // The program wrote it itself under that name.
+  books.restored.delete(item.sourcePath);
   if (item.role !== undefined) return;
   const run = books.runs.get(item.run);
   const lastAt = run?.lastAt ?? null;
@@ -178,6 +191,7 @@ export function linesOf(books: Books): Line[] {
   return [
     ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
     ...[...books.stored].map(([path, fingerprint]): Line => ({ t: "stored", path, fingerprint })),
+    ...[...books.restored].map((path): Line => ({ t: "restored", path })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
     ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
     ...[...books.chosen].map(([run, epoch]): Line => ({ t: "chosen", run, epoch })),

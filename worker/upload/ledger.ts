@@ -44,6 +44,9 @@ export interface Ledger {
   /** Exactly this content of this path is in the bucket: its capture became safe, or it was restored from there. */
   isStored(path: string, fingerprint: string): boolean;
   noteStored(path: string, fingerprint: string): Promise<void>;
+  /** A restore of this worker put it there: its name is ours, and tells nothing of what the program calls its checkpoints. */
+  isRestored(path: string): boolean;
+  noteRestored(path: string): Promise<void>;
   /** The epoch in which this node wrote the run last; null when it never did. */
   writerEpoch(run: string): number | null;
   noteEpoch(run: string, epoch: number): Promise<void>;
@@ -53,6 +56,8 @@ export interface Ledger {
   safe(run: string): SafePoint | null;
   /** A checkpoint that is safe without having been captured here: it was restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
+  /** Nothing of the line that the run is on now is safe: it was started from its beginning. */
+  forgetSafe(run: string): Promise<void>;
   /** First time this folder saw the run, epoch ms. */
   runStartedAt(run: string): Promise<number>;
   intervalMs(run: string): number | null;
@@ -138,6 +143,10 @@ export async function openLedger(
     noteStored: async (path, fingerprint) => {
       if (books.stored.get(path) !== fingerprint) await write({ t: "stored", path, fingerprint });
     },
+    isRestored: (path) => books.restored.has(path),
+    noteRestored: async (path) => {
+      if (!books.restored.has(path)) await write({ t: "restored", path });
+    },
     writerEpoch: (run) => books.epochs.get(run) ?? null,
     noteEpoch: async (run, epoch) => {
       if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch });
@@ -145,6 +154,9 @@ export async function openLedger(
     chosenEpoch: (run) => books.chosen.get(run) ?? null,
     noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
     safe: (run) => books.safe.get(run) ?? null,
+    forgetSafe: async (run) => {
+      if (books.safe.has(run)) await write({ t: "forget-safe", run });
+    },
     noteSafe: (run, point) => write({ t: "safe", run, ...point }),
     runStartedAt: async (run) => {
       const known = books.runs.get(run);

@@ -26,7 +26,7 @@ async function write(path: string, bytes: string | Buffer, at: Date = LONG_AGO):
 /** The names that are taken for checkpoints, lowest step first. */
 async function taken(about: { watchedSince?: number; isNamed?: boolean } = {}): Promise<string[]> {
   const { watchedSince = LONG_AGO.getTime() + 1, isNamed = false } = about;
-  const recogniser = createRecogniser({ isNamed, watchedSince, knows: () => false });
+  const recogniser = createRecogniser({ isNamed, watchedSince, knows: () => false, isRestored: () => false });
   const candidates = await findCandidates(folder, isNamed ? () => true : null);
   for (const candidate of inOrderOfEvidence(candidates)) {
     const look = await lookAt(candidate);
@@ -54,9 +54,12 @@ test("beside checkpoint-40 even real weights are no step 2026", async () => {
 
 test("the names of home-made checkpoints count once the run is watched", async () => {
   await write("llama_100/model.bin", TORCH);
-  expect(await taken()).toEqual([]);
-  await write("llama_200/model.bin", TORCH, new Date());
-  expect(await taken()).toEqual(["llama_200"]);
+  const watchedSince = Date.now() + 60_000;
+  expect(await taken({ watchedSince })).toEqual([]);
+  await write("llama_200/model.bin", TORCH, new Date(watchedSince + 1_000));
+  expect(await taken({ watchedSince })).toEqual(["llama_200"]);
+  // A copy that keeps old dates is made on this disk when it is made.
+  expect(await taken({ watchedSince: Date.now() - 60_000 })).toEqual(["llama_100", "llama_200"]);
 });
 
 test("a framework's files need no word in the name", async () => {
@@ -78,7 +81,7 @@ test("a person's pattern is obeyed", async () => {
 });
 
 test("what stood beside a candidate is forgotten when it is gone", async () => {
-  const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false });
+  const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false });
   const judge = async () => {
     const candidates = await findCandidates(folder);
     recogniser.keepOnly(candidates);
@@ -93,4 +96,22 @@ test("what stood beside a candidate is forgotten when it is gone", async () => {
   expect(await judge()).toEqual(["checkpoint-40"]);
   await rm(join(folder, "checkpoint-40"), { recursive: true });
   expect(await judge()).toEqual(["llama_100"]);
+});
+
+test("a name that a restore gave is no evidence: a program that calls its checkpoints otherwise goes on being kept safe", async () => {
+  await write("checkpoint-200/_CHECKPOINT_METADATA", "{}", new Date());
+  await write("300/_CHECKPOINT_METADATA", "{}", new Date());
+  await write("llama_400/model.bin", TORCH, new Date());
+  const restored = join(folder, "checkpoint-200");
+  const judge = async (isRestored: (path: string) => boolean) => {
+    const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored });
+    const candidates = await findCandidates(folder);
+    for (const candidate of inOrderOfEvidence(candidates)) {
+      const look = await lookAt(candidate);
+      if (look !== null) await recogniser.judge(candidate, look);
+    }
+    return candidates.filter(({ path }) => recogniser.verdictOf(path)?.why === null).map(({ name }) => name);
+  };
+  expect(await judge((path) => path === restored)).toEqual(["checkpoint-200", "300", "llama_400"]);
+  expect(await judge(() => false)).toEqual(["checkpoint-200"]);
 });

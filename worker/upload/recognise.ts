@@ -1,9 +1,10 @@
-import { open } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import {
   contentEvidenceOf,
   type ContentEvidence,
   holdsCheckpoints,
   isAmbiguous,
+  isCalledCheckpoint,
   isKnownFormat,
   nameEvidenceOf,
   sequenceOf,
@@ -19,6 +20,8 @@ export interface RecogniseOptions {
   watchedSince: number;
   /** It was captured or restored by this worker. */
   knows(path: string, fingerprint: string): boolean;
+  /** A restore of this worker gave it its name, so that the name is no evidence of what the program calls its own. */
+  isRestored(path: string): boolean;
 }
 
 export interface Verdict {
@@ -39,7 +42,7 @@ export interface Recogniser {
   keepOnly(present: readonly Candidate[]): void;
 }
 
-export function createRecogniser({ isNamed, watchedSince, knows }: RecogniseOptions): Recogniser {
+export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: RecogniseOptions): Recogniser {
   const verdicts = new Map<string, Verdict & { sequence: string | null }>();
   return {
     verdictOf: (path) => verdicts.get(path),
@@ -53,14 +56,16 @@ export function createRecogniser({ isNamed, watchedSince, knows }: RecogniseOpti
       const sequence = sequenceOf(name);
       const why = whyNoCheckpoint({
         name: evidence,
+        isCalledCheckpoint: isCalledCheckpoint(name),
         content,
         isNamed,
         holdsCheckpoints: kind === "folder" && holdsCheckpoints(sizesOf(look.files)),
         isBesideOthers: [...verdicts.values()].some((one) => one.sequence !== null && one.sequence !== sequence),
-        isOfThisRun: look.newestMs >= watchedSince || knows(path, look.fingerprint),
+        isOfThisRun: (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint),
       });
       const verdict = { why, content };
-      verdicts.set(path, { ...verdict, sequence: why === null && evidence === "word" ? sequence : null });
+      const isEvidence = why === null && evidence === "word" && !isRestored(path);
+      verdicts.set(path, { ...verdict, sequence: isEvidence ? sequence : null });
       return verdict;
     },
   };
@@ -70,6 +75,18 @@ export function createRecogniser({ isNamed, watchedSince, knows }: RecogniseOpti
 export function inOrderOfEvidence(candidates: readonly Candidate[]): Candidate[] {
   const isWord = ({ name }: Candidate) => nameEvidenceOf(name) === "word";
   return [...candidates.filter(isWord), ...candidates.filter((one) => !isWord(one))];
+}
+
+/**
+ * Returns when a candidate came to be what it is on this disk, epoch ms: its newest file was written, or it was made here by a
+ * copy that keeps old dates. No faults.
+ */
+export async function appearedAt(path: string, { newestMs }: Pick<Look, "newestMs">): Promise<number> {
+  const madeMs = await stat(path).then(
+    ({ birthtimeMs }) => birthtimeMs,
+    () => 0,
+  );
+  return Math.max(newestMs, madeMs);
 }
 
 const sizesOf = (files: readonly LookedFile[]) =>

@@ -49,6 +49,9 @@ export function createRuns(
       const claim = await options.hub.ask("claimEpoch", (client, signal) =>
         client.node.claimEpoch.mutate({ run: run.name, ...(from !== undefined && { from }) }, { signal }),
       );
+      // The uploader and who prepares the run may ask at the same time; the later epoch counts, whichever answer comes last.
+      if (run.claim !== null && claim.epoch < run.claim.epoch) return run.claim;
+      if (claim.epoch > (run.claim?.epoch ?? 0)) run.over = null;
       run.claim = claim;
       await options.onClaimed?.(run, claim);
       return claim;

@@ -46,7 +46,7 @@ export const journalOf = (journals: string, capture: Pick<Capture, "transferId">
   join(journals, `${capture.transferId}.jsonl`);
 
 /**
- * Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, PROTOCOL_MISMATCH (a
+ * Tells the hub what was captured; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (a
  * final model, and the hub would take it for a checkpoint).
  */
 export async function announce(
@@ -66,7 +66,7 @@ export async function announce(
   );
   if (answer.role !== role) {
     const detail = "the hub is older than this worker and does not keep final models; update it";
-    throw new Fault("PROTOCOL_MISMATCH", { op: "announce", subject: run, detail });
+    throw new Fault("CONFLICT", { op: "announce", subject: run, detail });
   }
 }
 

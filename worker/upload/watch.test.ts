@@ -29,10 +29,11 @@ function watchingWith(lookMs: number) {
   const watching: Watching = {
     watch: { folder, run: runName.parse("llama"), takes: null },
     settler: { isSettled: async () => true, whyUnfinished: () => null, forget: () => undefined },
-    recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false }),
+    recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false }),
     clock,
     signal: new AbortController().signal,
     rests: createRests(() => at.ms),
+    isLeft: () => false,
     knows: (path) => known.has(path),
     onFinished: async ({ path }) => void known.add(path),
     onPassedOver: async () => undefined,

@@ -28,6 +28,8 @@ export interface Watching {
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
+  /** It is neither seen nor taken while it stays as it is. */
+  isLeft(path: string, fingerprint: string): boolean;
   rests: Rests;
   /** Secures a finished checkpoint. A fault SOURCE_CHANGED means: look again later. */
   onFinished(candidate: Candidate, look: Look): Promise<void>;
@@ -191,7 +193,11 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
     rests.rest(candidate.path, clock.now() - startedAt);
     return false;
   }
-  if (!(await settler.isSettled(candidate, look))) return true;
+  if (!(await settler.isSettled(candidate, look))) {
+    const isSaid = await sayUnfinished(watching, { candidate, look });
+    if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
+    return true;
+  }
   const step = await watching.stepOfFinalModel();
   return (await take(watching, { candidate: { ...candidate, step }, look })) === "later";
 }
@@ -210,6 +216,10 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
     const startedAt = clock.now();
     const look = await lookOrRefuse(watching, candidate);
     if (look === null) continue;
+    if (watching.isLeft(candidate.path, look.fingerprint)) {
+      rests.rest(candidate.path, clock.now() - startedAt);
+      continue;
+    }
     const { why } = await recogniser.judge(candidate, look);
     if (why !== null && look.files.length > 0) {
       await watching.onOther(candidate, { look, why });
