@@ -118,6 +118,13 @@ describe("what this run did not write stays where it is", () => {
     expect(choose({ isSameEpoch: false, local: [old] }).setAside).toEqual([old]);
   });
 
+  test("one that says itself that its weights are still to come may be moved, other text may not", () => {
+    const begun = at(900, { ...torn, content: "text" });
+    expect(choose({ local: [at(500, known), begun] }).setAside).toEqual([begun]);
+    const notes = at(900, { content: "text" });
+    expect(choose({ local: [at(500, known), notes], isSameEpoch: false }).left).toEqual([notes]);
+  });
+
   test("a torn copy that keeps old dates may be moved when it came to this disk since", () => {
     const copied = at(900, { ...torn, writtenAt: 1, appearedAt: 8_000 });
     expect(choose({ local: [at(500, known), copied] }).setAside).toEqual([copied]);

@@ -54,12 +54,14 @@ const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
   all.reduce<LocalCheckpoint | null>((found, one) => (found === null || one.step > found.step ? one : found), null);
 
 /**
- * Returns whether a checkpoint may be moved: it was captured or restored here; or it is in a known format (or an empty folder
- * that its program had just made) and was written since the run was watched and since its last safe step.
+ * Returns whether a checkpoint may be moved: it was captured or restored here; or it is in a known format (or a folder
+ * that its program had just begun) and was written since the run was watched and since its last safe step.
  */
-function isOfThisRun({ isKnown, content, appearedAt }: LocalCheckpoint, since: number): boolean {
+function isOfThisRun({ isKnown, content, state, appearedAt }: LocalCheckpoint, since: number): boolean {
   if (isKnown) return true;
-  return (isKnownFormat(content) || content === "empty") && appearedAt >= since;
+  // Text alone is one that was begun where its own files say what is missing.
+  const isBegun = content === "empty" || (content === "text" && state === "torn");
+  return (isKnownFormat(content) || isBegun) && appearedAt >= since;
 }
 
 export function chooseResume(input: ResumeInput): Resume {

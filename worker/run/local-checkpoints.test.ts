@@ -33,11 +33,15 @@ test("only checkpoints are found, lowest step first, with what shows that they a
   await write("data_2026/train.bin", "tokens", 2_000_000);
   await mkdir(join(folder, "checkpoint-50"));
   await mkdir(join(folder, "logs_2027"));
+  await write("step_60/config.json", "{}", 2_000_000);
+  await write("epoch_70/log.txt", "text", 2_000_000);
   expect(await found()).toEqual([
     [9, "torn", "weights"],
     [40, "whole", "framework"],
     // Its program had just made it when it was killed.
     [50, "torn", "empty"],
+    // Or had only described its model.
+    [60, "torn", "text"],
   ]);
 });
 

@@ -33,8 +33,9 @@ export async function readLocalCheckpoints(
     if (look === null) continue;
     const { why, content } = await recogniser.judge(candidate, look);
     const isEmpty = look.files.length === 0;
-    // A folder that its program had just made when it was killed; without a saver's word in its name it is anybody's.
-    const isBegun = isEmpty && nameEvidenceOf(candidate.name) === "word";
+    // A folder that its program had just made when it was killed, or had only described its model in; without a saver's word
+    // in its name it is anybody's.
+    const isBegun = nameEvidenceOf(candidate.name) === "word" && (isEmpty || (await isDescribed(candidate, look)));
     if (why !== null && !isBegun) continue;
     const isKnown = !isEmpty && knows(path, look.fingerprint);
     const state = isKnown ? "whole" : isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
@@ -49,6 +50,10 @@ export async function readLocalCheckpoints(
     return one.state === "doubtful" && isFollowed ? { ...one, state: "whole" } : one;
   });
 }
+
+/** Whether its own files say that the weights are still to come (`config.json` of `save_pretrained` comes first). */
+const isDescribed = async (candidate: Candidate, look: Look): Promise<boolean> =>
+  (await readReadiness(candidate, look)).says === "unfinished";
 
 /** Where a format says nothing, a program that was killed may have left half of it. */
 async function stateOf(candidate: Candidate, look: Look): Promise<LocalCheckpoint["state"]> {
