@@ -127,12 +127,19 @@ test("a program whose clock is ahead does not put its step into the future", () 
 test("a program that says nothing has come as far as its pace carries it from its last checkpoint", () => {
   const path = join(folder, "pace.json");
   const training = openTraining(path);
-  training.note("p", { step: 0, at: 100, epoch: 1 });
+  training.note("p", { step: 0, at: 100, epoch: 1, resumed: { at: 100, fromAt: null } });
   // The first checkpoint comes 1,000 ms after the start: 100 ms for a step.
   training.see("p", { step: 10, at: 1_100, epoch: 1 });
   training.see("p", { step: 30, at: 2_100, epoch: 1 });
   training.goesOn("p", 2_570);
-  const reached = { step: 39, at: 2_570, epoch: 1, isEstimated: true, isExact: false };
+  const reached = {
+    step: 39,
+    at: 2_570,
+    epoch: 1,
+    isEstimated: true,
+    isExact: false,
+    resumed: { at: 100, fromAt: null },
+  };
   expect(training.reached("p", 1)).toEqual(reached);
   expect(training.of("p", 1)?.step).toBe(30);
   expect(openTraining(path).reached("p", 1)).toEqual(reached);
@@ -141,7 +148,7 @@ test("a program that says nothing has come as far as its pace carries it from it
 
 test("the pace of an earlier life counts until the next one has its own", () => {
   const training = openTraining(join(folder, "pace-kept.json"));
-  training.note("p", { step: 0, at: 0, epoch: 1 });
+  training.note("p", { step: 0, at: 0, epoch: 1, resumed: { at: 0, fromAt: null } });
   training.see("p", { step: 10, at: 1_000, epoch: 1 });
   training.note("p", { step: 10, at: 5_000, epoch: 1, resumed: { at: 5_000, fromAt: null } });
   training.goesOn("p", 5_950);
@@ -150,7 +157,7 @@ test("the pace of an earlier life counts until the next one has its own", () => 
 
 test("what ended in order, or says its steps, came no further than that", () => {
   const training = openTraining(join(folder, "order.json"));
-  training.note("o", { step: 0, at: 0, epoch: 1 });
+  training.note("o", { step: 0, at: 0, epoch: 1, resumed: { at: 0, fromAt: null } });
   training.see("o", { step: 10, at: 1_000, epoch: 1 });
   training.goesOn("o", 9_000);
   training.end("o");
@@ -186,4 +193,15 @@ test("a checkpoint of an earlier life says nothing of the pace of this one", () 
   training.see("r2", { step: 80, at: 102_000, epoch: 1 });
   training.goesOn("r2", 102_550);
   expect(training.reached("r2", 1)).toMatchObject({ step: 85 });
+});
+
+test("a bar that shows the step just before a checkpoint makes no pace, and no pause carries training past the next one", () => {
+  const training = openTraining(join(folder, "just-before.json"));
+  training.note("j", { step: 0, at: 0, epoch: 1, resumed: { at: 0, fromAt: null } });
+  training.show("j", { step: 19, at: 9_990, epoch: 1 });
+  training.see("j", { step: 20, at: 10_000, epoch: 1 });
+  training.goesOn("j", 12_000);
+  expect(training.reached("j", 1)).toMatchObject({ step: 24, isEstimated: true });
+  training.goesOn("j", 1_000_000);
+  expect(training.reached("j", 1)).toMatchObject({ step: 40, isEstimated: true });
 });

@@ -73,6 +73,10 @@ const points = z.record(
     paceMs: z.number().positive().optional(),
     /** The last checkpoint that was seen in this life of the program, and when it was written. */
     seen: z.object({ step: z.number(), at: z.number() }).optional(),
+    /** Where this life of the program began. */
+    began: z.object({ step: z.number(), at: z.number() }).optional(),
+    /** Steps between the last two checkpoints: further than that past one there would be another. */
+    everySteps: z.number().positive().optional(),
     /** A progress bar shows the step; it lags behind. */
     isShown: z.boolean().optional(),
     /** `said` by the program, or ended in `order`. */
@@ -110,16 +114,14 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       // A full disk must not end what only reads or keeps the time; the next step that is told says so.
     }
   };
-  const note = (
-    run: string,
-    point: TrainedPoint,
-    more: Pick<KeptPoint, "paceMs" | "exact" | "seen" | "isShown"> = {},
-  ) => {
+  const note = (run: string, point: TrainedPoint, more: Partial<KeptPoint> = {}) => {
     const { step, at, epoch } = point;
     const before = known.get(run);
     const taken = before?.taken;
     const resumed = point.resumed ?? before?.resumed;
     const paceMs = more.paceMs ?? before?.paceMs;
+    const everySteps = more.everySteps ?? before?.everySteps;
+    const began = point.resumed === undefined ? before?.began : { step, at };
     known.set(run, {
       step,
       at,
@@ -128,6 +130,8 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
       ...(taken !== undefined && { taken }),
       ...(resumed !== undefined && { resumed }),
       ...(paceMs !== undefined && { paceMs }),
+      ...(everySteps !== undefined && { everySteps }),
+      ...(began !== undefined && { began }),
       ...(more.exact !== undefined && { exact: more.exact }),
       ...(more.seen !== undefined && { seen: more.seen }),
       ...(more.isShown !== undefined && { isShown: more.isShown }),
@@ -144,9 +148,9 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     }
     if (before.seen !== undefined && before.seen.step >= step) return;
     // Before its first checkpoint a program loads itself and its data: that tells the pace only where nothing better does.
-    const since = before.seen ?? (before.paceMs === undefined ? { step: before.step, at: before.at } : null);
+    const since = before.seen ?? (before.paceMs === undefined ? (before.began ?? null) : null);
     const [steps, tookMs] = since === null ? [0, 0] : [step - since.step, at - since.at];
-    const more = { seen: { step, at }, ...(steps > 0 && tookMs > 0 && { paceMs: tookMs / steps }) };
+    const more = { seen: { step, at }, ...(steps > 0 && tookMs > 0 && { paceMs: tookMs / steps, everySteps: steps }) };
     if (step > before.step) note(run, point, { ...more, ...(before.exact === "said" && { exact: "said" }) });
     else {
       Object.assign(before, more);
@@ -193,10 +197,13 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
     reached: (run, epoch) => {
       const { point } = takeRecord(run);
       if (point === undefined || (point.epoch !== null && point.epoch !== epoch)) return null;
-      const { step, at, resumed, stepAt = at, paceMs, exact, isShown = false } = point;
-      const more = exact !== undefined || paceMs === undefined ? 0 : Math.floor((at - stepAt) / paceMs);
+      const { step, at, resumed, stepAt = at, paceMs, exact, isShown = false, seen } = point;
+      const bySpeed = exact !== undefined || paceMs === undefined ? 0 : Math.floor((at - stepAt) / paceMs);
+      // Not further past its last checkpoint than the next one.
+      const most = (seen?.step ?? step) + (point.everySteps ?? Infinity);
+      const more = Math.max(0, Math.min(bySpeed, most - step));
       return {
-        step: step + Math.max(0, more),
+        step: step + more,
         at,
         epoch: point.epoch,
         isEstimated: more > 0 || (isShown && exact === undefined),
