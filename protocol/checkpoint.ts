@@ -27,7 +27,7 @@ export const CHECKPOINT_MOVES: Readonly<Record<CheckpointState, readonly Checkpo
 export const mayBecome = (from: CheckpointState, to: CheckpointState): boolean => CHECKPOINT_MOVES[from].includes(to);
 
 /**
- * What a set of files is, other than a checkpoint to go on from. `final-model`: the weights that a program left in its output
+ * Names a set of files that is no checkpoint to go on from. `final-model`: the weights that a program left in its output
  * folder itself (`trainer.save_model()`), without an optimizer. It is kept and restored like a checkpoint, and is never the
  * newest one of its run.
  */

@@ -105,7 +105,7 @@ export type HelloAnswer =
       store: NodeStore | null;
       settings: NodeSettings;
       hubTimeMs: number;
-      /** What this hub knows beyond the first version of the protocol; left out by one that knows none of it. */
+      /** Features beyond the first version of the protocol; absent from a hub that has none of them. */
       features?: readonly HubFeature[];
       /** Highest sequence number of durable events the hub holds of this node; the outbox may forget up to it. */
       acceptedThrough: number;

@@ -35,8 +35,10 @@ export async function readLocalCheckpoints(
     const isEmpty = look.files.length === 0;
     // A folder that its program had just made when it was killed, or had only described its model in; without a saver's word
     // in its name it is anybody's.
-    const isBegun = nameEvidenceOf(candidate.name) === "word" && (isEmpty || (await isDescribed(candidate, look)));
-    if (why !== null && !isBegun) continue;
+    if (why !== null) {
+      const isWord = nameEvidenceOf(candidate.name) === "word";
+      if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
+    }
     const isKnown = !isEmpty && knows(path, look.fingerprint);
     const state = isKnown ? "whole" : isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
