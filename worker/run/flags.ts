@@ -10,6 +10,11 @@ export const RUN_FLAGS = {
     orNumber: true,
     says: "Start from this step, from the newest complete checkpoint in the bucket (also when a newer one is on this disk), or from the beginning. It opens a new epoch: newer checkpoints stay in the bucket and are not the newest any more. A step and none take effect once: a later start with the same value goes on from what was written since. latest-complete takes effect at every start. When left out: the newest complete checkpoint, here or in the bucket.",
   },
+  "require-safe": {
+    kind: "switch",
+    commands: ["run"],
+    says: "End with 9 when the program ended with 0 and not all that it wrote to the watched folders is safe.",
+  },
   restart: {
     kind: "text",
     commands: ["run"],

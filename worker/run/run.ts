@@ -2,9 +2,13 @@ import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
+import { checkWatch } from "../doctor/check-watch.ts";
+import { showFinding } from "../doctor/finding.ts";
 import { systemClock } from "../engine/clock.ts";
 import { judgeWords } from "../loss/judge-beginning.ts";
+import { readWatches } from "../upload/watch.ts";
 import { usage } from "../verbs/verb.ts";
+import { isAllSafe, tellNothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createProgressBars } from "./progress-bars.ts";
@@ -33,12 +37,14 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  if (command.config.isOn("dry-run")) return lookDry(command);
   const startFrom = readStartFrom(command.config.text("from"), command.config.list("watch").length);
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
-  const last: { end: ProgramEnd | null } = { end: null };
+  const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
+  const startedAt = Date.now();
   await runAgent({ ...command, preparesRuns: true }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
@@ -73,11 +79,28 @@ export async function runProgram(command: RunCommand): Promise<number> {
     }
     agent.narrator.programEnded({ code: end.code, signal: end.signal });
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
+    const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
+    last.isSafe = isAllSafe(agent, nothingTaken);
     life.end();
   });
-  return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
 }
+
+/** Says what an agent would take in the watched folders, and starts nothing. */
+async function lookDry({ config, terminal }: RunCommand): Promise<number> {
+  const watches = readWatches({
+    folders: config.list("watch"),
+    run: config.text("run"),
+    patterns: config.list("pattern"),
+  });
+  for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
+  return 0;
+}
+
+/** In place of 0, with `--require-safe`: the program ended well, and not all that it left is safe. */
+const EXIT_UNSAFE = 9;
 
 /** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
 const ALIVE_EVERY_MS = 500;

@@ -1,3 +1,4 @@
+import { isWeightsName } from "#protocol/checkpoint-evidence.ts";
 import { isLabelName, isModelName, partOf, type FileName } from "#protocol/checkpoint-file-names.ts";
 
 /**
@@ -49,7 +50,8 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const groups = numberedGroups(files);
   // `strip_optimizer` of ultralytics: nothing goes on from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
-  const models = unnumbered.filter(({ name }) => isModelName(name));
+  // `train.bin` may be anything; a name of savers, or a format of weights, is needed to take it.
+  const models = unnumbered.filter(({ name, read }) => isModelName(name) && (read.isSaverName || isWeightsName(name)));
   const rest = models.filter((file) => !joinGroup(groups, file));
   if (groups.length === 0) {
     const state = stateOf(rest, unnumbered);
