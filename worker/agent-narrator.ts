@@ -40,6 +40,8 @@ export interface Narrator {
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** A checkpoint that the state of the newest one names is back too. */
+  restoredNamed(about: { run: string; step: number; path: string }): void;
   /** The program ended, and nothing of what it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;
   /** A program counts from a lower step again than the run had reached. */
@@ -250,6 +252,8 @@ export function createNarrator(terminal: Terminal): Narrator {
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
       ),
+    restoredNamed: ({ run, step, path }) =>
+      terminal.say(`Restored ${path} too: the state of ${run} names it.`, { type: "restored-named", run, step, path }),
     nothingTaken: ({ run, folder, untaken }) =>
       terminal.say(
         `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is in" : "are in"} no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,

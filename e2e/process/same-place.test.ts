@@ -76,7 +76,7 @@ test("Lightning's files come back as files below their version, with last.ckpt",
   expect(readdirSync(second).toSorted()).toEqual(["epoch=0-step=4.ckpt", "last.ckpt"]);
   for (const name of ["epoch=0-step=4.ckpt", "last.ckpt"]) {
     expect(readFileSync(join(second, name)).equals(readFileSync(join(place, name)))).toBe(true);
-    expect(Math.round(statSync(join(second, name)).mtimeMs)).toBe(Math.round(statSync(join(place, name)).mtimeMs));
+    expect(Math.abs(statSync(join(second, name)).mtimeMs - statSync(join(place, name)).mtimeMs)).toBeLessThan(1);
   }
   expect(readFileSync(join(dirname(second), "hparams.yaml"), "utf8")).toBe("lr: 0.1");
   expect(said(worker)).toContain(`resumes at [${join(second, "epoch=0-step=4.ckpt")}]`);
@@ -200,4 +200,32 @@ test("what is in no checkpoint format is told, and --require-safe ends with 9", 
   );
   const second = await stage.startNode({ name: "untaken", run: "untaken", program: saved, flags });
   expect((await second.exited).code, said(second)).toBe(0);
+});
+
+test("the best checkpoint that the Trainer's state names comes back beside the newest", async () => {
+  const folder = stage.folderOf("best-1");
+  const state = (step: number) =>
+    JSON.stringify({ global_step: step, best_model_checkpoint: "/home/me/out/checkpoint-10", log_history: [] });
+  const saved = (step: number) =>
+    writer(folder, {
+      [`checkpoint-${step}/pytorch_model.bin`]: `weights of ${step}`,
+      [`checkpoint-${step}/trainer_state.json`]: state(step),
+    });
+  for (const step of [10, 20, 40]) await runTo("best-1", "best", saved(step));
+  const worker = await runTo("best-2", "best", PRINT_RESUME);
+  expect(said(worker)).toContain("best goes on from step 40.");
+  expect(Object.keys(read(stage.folderOf("best-2"))).toSorted()).toEqual([
+    "checkpoint-10/pytorch_model.bin",
+    "checkpoint-10/trainer_state.json",
+    "checkpoint-40/pytorch_model.bin",
+    "checkpoint-40/trainer_state.json",
+  ]);
+  const newest = await stage.startNode({
+    name: "best-3",
+    run: "best",
+    program: PRINT_RESUME,
+    flags: ["--restore", "newest"],
+  });
+  expect(await newest.exited).toMatchObject({ code: 0 });
+  expect(readdirSync(stage.folderOf("best-3"))).toEqual(["checkpoint-40"]);
 });

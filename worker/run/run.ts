@@ -15,7 +15,7 @@ import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
 import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
-import { readStartFrom, type StartFrom } from "./start-from.ts";
+import { readStartFrom } from "./start-from.ts";
 
 /**
  * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
@@ -38,7 +38,10 @@ export async function runProgram(command: RunCommand): Promise<number> {
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
   if (command.config.isOn("dry-run")) return lookDry(command);
-  const startFrom = readStartFrom(command.config.text("from"), command.config.list("watch").length);
+  const beginning = {
+    startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
+    withNamed: readRestoreWish(command.config.text("restore")),
+  };
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const running: { program: Program | null } = { program: null };
@@ -54,7 +57,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     const end = await keepRunning(agent, {
       policy,
       life,
-      startFrom,
+      beginning,
       start: (points) => {
         const tail = createLogTail();
         const bars = createProgressBars();
@@ -86,6 +89,13 @@ export async function runProgram(command: RunCommand): Promise<number> {
   });
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
   return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
+}
+
+/** @throws Fault BAD_INPUT */
+function readRestoreWish(text: string | null): boolean {
+  if (text === null || text === "named") return true;
+  if (text === "newest") return false;
+  throw usage(`--restore ${text}`, "newest or named");
 }
 
 /** Says what an agent would take in the watched folders, and starts nothing. */
@@ -130,12 +140,17 @@ function saysItGoesOn(agent: Agent): void {
 /** Null when there was no time to start it, or it goes on when the time is over. */
 async function keepRunning(
   agent: Agent,
-  about: { policy: RestartPolicy; life: Life; startFrom: StartFrom; start(points: readonly ResumePoint[]): Program },
+  about: {
+    policy: RestartPolicy;
+    life: Life;
+    beginning: Parameters<typeof prepareRuns>[1];
+    start(points: readonly ResumePoint[]): Program;
+  },
 ): Promise<ProgramEnd | null> {
-  const { policy, life, startFrom } = about;
+  const { policy, life, beginning } = about;
   let failures = { count: 0 };
   for (;;) {
-    const ready = prepareRuns(agent, startFrom);
+    const ready = prepareRuns(agent, beginning);
     // What is restored half when it is asked to stop is gone on with at the next start.
     ready.catch(() => undefined);
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
