@@ -193,6 +193,11 @@ export const FAULTS = {
     says: "No worker answers there.",
     next: "Start one (tidemark agent, or tidemark run), or name its state folder with --state.",
   }),
+  PROGRAM_RUNS_STILL: row("never", 409, {
+    exit: 4,
+    says: "The program of an earlier start runs still, without its worker.",
+    next: "End it first; or start with --orphan end, which ends it, or --orphan wait.",
+  }),
   PROGRAM_NOT_FOUND: row("never", 500, {
     exit: 127,
     says: "The program was not found.",

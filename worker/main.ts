@@ -131,6 +131,7 @@ async function run(invocation: Invocation): Promise<number> {
             program: verb.operands,
             env: process.env,
             onSignal,
+            sharesTerminal: process.stdin.isTTY,
             out: process.stdout,
             err: process.stderr,
           }),

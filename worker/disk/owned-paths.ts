@@ -36,7 +36,8 @@ export const OWNED_PATHS = {
     fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.sock)$/),
   },
   lock: {
-    paths: "`*.lock` and `*.lock.<random>.dead` in the state folder",
+    paths:
+      "`*.lock` and `*.lock.<random>.dead` in the state folder and in `tidemark-run-<uid>` in the folder for temporary files",
     why: "The lock is given back, or its process is dead.",
     fits: matches(/\.lock(\.[0-9a-f]{12}\.dead)?$/),
   },

@@ -10,6 +10,14 @@ export const RUN_FLAGS = {
     orNumber: true,
     says: "Start from this step, from the newest complete checkpoint in the bucket (also when a newer one is on this disk), or from the beginning. It opens a new epoch: newer checkpoints stay in the bucket and are not the newest any more. A step and none take effect once: a later start with the same value goes on from what was written since. latest-complete takes effect at every start. When left out: the newest complete checkpoint, here or in the bucket.",
   },
+  orphan: {
+    kind: "text",
+    commands: ["run"],
+    value: "end|wait|refuse",
+    default: "end",
+    words: ["end", "wait", "refuse"],
+    says: "A program whose worker was killed. end: it ends with its worker, and a start that still finds it sends TERM, and KILL after --grace. wait: it goes on, and the next start keeps its checkpoints safe and waits until it ends. refuse: it goes on, and the next start ends with an error. Two programs never write one run.",
+  },
   restart: {
     kind: "text",
     commands: ["run"],

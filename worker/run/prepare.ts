@@ -176,7 +176,7 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
  * Asks anew each time: the newest checkpoint changes while the run goes on. With the hub away what it said last holds for a
  * program that is started again (`isOld`): its node has not lost the run, or will be told so before anything is safe.
  */
-async function claimPatiently(
+export async function claimPatiently(
   { runs, narrator, signal }: Agent,
   { run, isAgain, chosen }: { run: string; isAgain: boolean; chosen: StartFrom },
 ): Promise<{ claim: ClaimAnswer; isOld: boolean }> {
