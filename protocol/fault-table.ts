@@ -193,6 +193,17 @@ export const FAULTS = {
     says: "No worker answers there.",
     next: "Start one (tidemark agent, or tidemark run), or name its state folder with --state.",
   }),
+  // 503: a worker that does not know the code takes it for a hub that is away for a while, and waits.
+  RUN_IN_USE: row("backoff", 503, {
+    exit: 4,
+    says: "Another node writes this run and was heard a moment ago.",
+    next: "It is tried again, and goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
+  }),
+  RUN_NOT_ALLOWED: row("never", 403, {
+    exit: 4,
+    says: "This node may not write this run.",
+    next: "Let it on its page at the hub (Runs), hand the run over to it, or enrol it with a token for this run.",
+  }),
   PROGRAM_RUNS_STILL: row("never", 409, {
     exit: 4,
     says: "The program of an earlier start runs still, without its worker.",

@@ -43,6 +43,8 @@ export const enrolInput = z
     name: nodeName,
     protocol: count,
     facts: nodeFacts,
+    /** The runs that it will write. Left out by a worker that knows none yet, and by older ones: then its first claim names it. */
+    runs: z.array(runName).max(64).optional(),
   })
   .refine(
     ({ token, saladJwt }) => (token === undefined) !== (saladJwt === undefined),

@@ -32,6 +32,8 @@ export interface TokenView {
   id: string;
   label: string;
   fleet: string;
+  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  runs: string | null;
   profileId: string;
   profileName: string;
   /** First characters, to recognise it by. */
@@ -76,6 +78,8 @@ export interface NodeRow {
   fleet: string;
   /** Who its platform said it is, for example `salad:organization/workload/machine`; null when it came with a token. */
   identity: string | null;
+  /** Patterns of the runs that it may write; null: those it named when it enrolled, its own, and new ones. */
+  mayWrite: string | null;
   profileId: string | null;
   profileName: string | null;
   facts: NodeFacts;
@@ -246,6 +250,10 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
+  /** Nodes that asked to write it within a day and were refused, newest first. */
+  askedBy: { nodeId: string; nodeName: string; at: number }[];
+  /** The node that may take it over with its next claim; null: none. */
+  handedTo: { nodeId: string; nodeName: string } | null;
   /** All of its checkpoints, also those that are not listed here. */
   /** How many are kept by hand. */
   kept: { pinned: number; tagged: number };
@@ -275,6 +283,8 @@ export interface RestorePlan {
   isNewest: boolean;
   /** Of the files that were chosen: what moves. Where tensors were chosen, how many they are and what they hold. */
   chosen: { files: number; bytes: number; tensors: { count: number; bytes: number } | null };
+  /** Files among them that run code when they are loaded, by their names. */
+  pickles: number;
   /** Why the choice cannot be restored: a rank that cannot be told, a file that is damaged. */
   refusal: FaultData | null;
   /** The complete one before a damaged one; null where it is not damaged, or there is none. */
@@ -298,6 +308,7 @@ export type EventKind =
   | "node-back"
   | "node-revoked"
   | "epoch-claimed"
+  | "claim-refused"
   | "checkpoint-safe"
   | "checkpoint-copied"
   | "home-away"

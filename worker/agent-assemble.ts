@@ -67,6 +67,8 @@ export interface Agent {
   benchOf(item: Capture): Bench | null;
   /** Where the hub may have checkpoints put. */
   places: Places;
+  /** This node's id at its hub. */
+  nodeId: string;
   bootId: string;
   state: string;
   disk: Disk;
@@ -222,12 +224,15 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     onStart: narrator.restoreStarted,
     onEnd: (restored, about) => {
       narrator.restoreEnded(restored, about);
+      const { origin } = about;
+      if (about.state === "done" && origin?.node != null && origin.node.id !== credential.nodeId && origin.pickles > 0)
+        narrator.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
       const isWatched = options.watches.some(
         ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
       );
       if (about.state === "done" && isWatched && about.origin?.role == null) {
         // Training goes on from here: what would be lost is what comes after.
-        const { tally, origin } = about;
+        const { tally } = about;
         const epoch = origin?.writerEpoch ?? null;
         const point = { step: restored.step, at: wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
         ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
@@ -287,6 +292,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     copier,
     benchOf,
     places,
+    nodeId: credential.nodeId,
     bootId,
     state,
     epochsBefore,

@@ -5,6 +5,7 @@ import { lostWords } from "#protocol/losses.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
@@ -67,6 +68,8 @@ export interface Narrator {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  /** What was restored runs code when it is loaded, and another node wrote it. */
+  foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
   /** The newest one is damaged. */
   fallingBack(about: { run: string; step: number; from: number; why: string }): void;
   checkStarted(command: CheckCommand): void;
@@ -168,6 +171,11 @@ export function createNarrator(terminal: Terminal): Narrator {
         path: command.targetPath,
         fault: fault?.toData() ?? null,
       });
+    },
+    foreignPickles: (command, { node, pickles }) => {
+      const files = pickles === 1 ? "one pickle file" : `${formatCount(pickles)} pickle files`;
+      const text = `${name(command)} has ${files} written by ${visibleText(node)}: loading a pickle runs what is in it.`;
+      terminal.say(text, { type: "foreign-pickles", run: command.run, step: command.step, node, pickles });
     },
     fallingBack: ({ run, step, from, why }) =>
       terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {

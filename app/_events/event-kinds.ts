@@ -7,6 +7,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "node-back": "node back",
   "node-revoked": "node revoked",
   "epoch-claimed": "run claimed",
+  "claim-refused": "claim refused",
   "checkpoint-safe": "checkpoint safe",
   "checkpoint-copied": "checkpoint copied",
   "home-away": "bucket out of reach",

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
+import { mayBePickle } from "#protocol/pickle-files.ts";
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
 import { USUAL_AT_ONCE, type FileChoice, type RestoreQueue } from "#protocol/restoring.ts";
@@ -126,6 +127,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     checkpoint,
     isNewest: checkpoint.isNewest,
     chosen: { files: chosen.fileCount, bytes: chosen.sizeBytes, tensors: countOf(chosen) },
+    pickles: chosen.tensors === null ? chosen.of.filter(({ path }) => mayBePickle(path)).length : 0,
     refusal,
     instead: instead === null ? null : { checkpointId: instead.id, step: Number(instead.step) },
     requests,

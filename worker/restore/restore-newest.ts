@@ -2,6 +2,7 @@ import { isDamage } from "#protocol/damage.ts";
 import { isFault, sentenceOf } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
+import type { Origin } from "./restore.ts";
 import { systemClock } from "../engine/clock.ts";
 
 interface Found {
@@ -29,14 +30,14 @@ export async function restoreNewest(
     tensors?: string[];
     mayFallBack: boolean;
   },
-): Promise<Found & { path: string }> {
+): Promise<Found & { path: string; origin: Origin | null }> {
   const { run, pathOf, filesOf } = wanted;
   for (let { found } = wanted; ;) {
     const path = pathOf(found.step);
     const files = (await filesOf?.(found)) ?? null;
     try {
       const { checkpointId, step } = found;
-      await agent.restorer.restoreFirst({
+      const origin = await agent.restorer.restoreFirst({
         checkpointId,
         run,
         step,
@@ -44,7 +45,7 @@ export async function restoreNewest(
         ...(files === null ? {} : { files }),
         ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
       });
-      return { ...found, path };
+      return { ...found, path, origin };
     } catch (error) {
       if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
       const next = await findOther(agent, run, found);
