@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Narrator } from "./agent-narrator.ts";
@@ -120,6 +120,8 @@ export interface AgentParts {
   probeWishes: ProbeWishes;
   engines: Where;
   preparesRuns: boolean;
+  /** Of the user; null where none is known. */
+  home: string | null;
   /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
   probedUp: number | null;
   stopWithin(graceMs: number): void;
@@ -205,7 +207,13 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     onSent: uplink.add,
     onWaiting: narrator.waitingFor,
   });
-  const places = { watches: options.watches.map(({ folder }) => folder), state, allowed: options.restoreTo };
+  const places: Places = {
+    watches: options.watches.map(({ folder }) => folder),
+    state,
+    allowed: options.restoreTo,
+    restored: resolve("restored"),
+    home: beginning.home,
+  };
   const restorer = createRestorer({
     memory,
     outbox,

@@ -106,6 +106,7 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
 
 const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({
   preparesRuns,
+  home: platform.home,
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
   probeWishes: readProbeWishes(config),
   engines: whereOf(platform),

@@ -198,6 +198,7 @@ function folderOn(hub: Hub, best: RestoreCandidate | null, { run, step, role }: 
   // A final model is nothing to go on from: its folder has no name of a checkpoint.
   const name = role === "final-model" ? "final-model" : `checkpoint-${step}`;
   const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
+  if (report?.restoreFolder !== undefined) return `${report.restoreFolder.replace(/\/+$/, "")}/${run}/${name}`;
   const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
   if (!watched.startsWith("/")) return `/checkpoints/${run}/${name}`;
   const trainsIt = report?.runs.some((one) => one.run === run) === true;

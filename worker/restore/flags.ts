@@ -6,7 +6,7 @@ export const RESTORE_FLAGS = {
     kind: "list",
     commands: ["agent", "run"],
     value: "DIR",
-    says: "The hub may have checkpoints put inside this folder; may be given several times. When left out: anywhere but where the system, the worker and watched folders are.",
+    says: "The hub may have checkpoints put inside this folder; may be given several times. When left out: inside of the watched folders, in folders beside them, and in ./restored. Beside a folder that lies straight in /, in /var or in a home nothing is allowed, and nothing below a name that begins with a dot.",
   },
   only: {
     kind: "list",
