@@ -14,6 +14,17 @@ export const FAULTS = {
     says: "The name could write outside its folder or cannot exist on disk, so it was refused.",
     next: "Rename it at its source.",
   }),
+  LINK_REFUSED: row("never", 403, {
+    exit: 4,
+    says: "The link is not followed.",
+    next: "Put the files into the watched folder, or start the worker with --follow-links if you trust the program that writes there.",
+  }),
+  // The worker's state folder.
+  FOLDER_NOT_OWN: row("never", 403, {
+    exit: 4,
+    says: "The folder belongs to another user, or others can write to it.",
+    next: "Name a folder of this user's own with --state, or take the rights of others away: chmod go-w.",
+  }),
   TOO_LARGE: row("never", 413, { exit: 2, says: "The request is larger than the limit.", next: "Send less at once." }),
   NOT_FOUND: row("never", 404, { exit: 3, says: "It does not exist.", next: "Check the name." }),
   NO_SUCH_BUCKET: row("never", 404, {

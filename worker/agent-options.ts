@@ -59,6 +59,7 @@ export function readAgentOptions(config: Config): AgentOptions {
       folders: config.list("watch"),
       run: config.text("run"),
       patterns: config.list("pattern"),
+      followsLinks: config.isOn("follow-links"),
     }),
     settleMs: config.durationMs("settle"),
     diskBudgetBytes: config.size("disk-budget"),

@@ -31,9 +31,9 @@ export const OWNED_PATHS = {
   },
   "state-file": {
     paths:
-      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`; `seal.json`, `seal.tags`",
+      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`, `local.token`; `seal.json`, `seal.tags`",
     why: "A new version of the file takes its place, or what it says is over.",
-    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.sock)$/),
+    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.(sock|token))$/),
   },
   lock: {
     paths:

@@ -135,7 +135,9 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
   const { watch, path } = about;
   const { ledger, narrator } = agent;
   try {
-    const candidate = (await findCandidates(watch.folder, watch.takes)).find((one) => one.path === path);
+    const candidate = (await findCandidates(watch.folder, watch.takes, watch.followsLinks)).find(
+      (one) => one.path === path,
+    );
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
     await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
