@@ -2,6 +2,7 @@ import type { AdoptionView } from "./adopted.ts";
 import type { SealedView } from "./sealing.ts";
 import type { CheckpointRole, CheckpointState } from "./checkpoint.ts";
 import type { DamageReport } from "./damage.ts";
+import type { EventKind } from "./event-kinds.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CopyView } from "./homes.ts";
@@ -304,41 +305,6 @@ export interface RestorePlan {
   /** On that node. */
   suggestedPath: string;
 }
-
-export type EventKind =
-  | "node-joined"
-  | "node-silent"
-  | "node-back"
-  | "node-revoked"
-  | "epoch-claimed"
-  | "claim-refused"
-  | "checkpoint-safe"
-  | "checkpoint-copied"
-  | "home-away"
-  | "home-back"
-  | "homes-changed"
-  | "checkpoint-trashed"
-  | "checkpoint-back"
-  | "checkpoint-deleted"
-  | "upload-failed"
-  | "restore-started"
-  | "restore-done"
-  | "restore-failed"
-  | "checkpoint-verified"
-  | "checkpoint-damaged"
-  | "check-failed"
-  | "capture-refused"
-  | "work-lost"
-  | "program-ended"
-  | "link-probed"
-  | "command-sent"
-  | "command-failed"
-  | "command-expired"
-  | "alert-undelivered"
-  | "profile-changed"
-  | "bucket-job"
-  | "account-created"
-  | "upkeep";
 
 export interface EventRow {
   /** Ascending; the cursor of the list. */
