@@ -54,6 +54,8 @@ export const alertCondition = z.discriminatedUnion("kind", [
     moreThan: z.number().int().min(1).max(10_000).default(20),
     withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
   }),
+  /** A node asked for a run that it may not write, or that another one goes on writing. Subject: a node and a run. */
+  z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
 export type AlertKind = AlertCondition["kind"];
@@ -109,6 +111,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     label: "Many failed sign-ins",
     many: "hubs have many failed sign-ins",
     todo: "See the audit for the networks they came from, and close the hub's address to them.",
+  },
+  "claim-refused": {
+    label: "Run claimed by another node",
+    many: "runs were claimed by nodes that may not write them",
+    todo: "If the node is to go on with the run, hand it over on the run's page. If not, revoke the node and its join token.",
   },
 };
 

@@ -14,6 +14,17 @@ export const FAULTS = {
     says: "The name could write outside its folder or cannot exist on disk, so it was refused.",
     next: "Rename it at its source.",
   }),
+  LINK_REFUSED: row("never", 403, {
+    exit: 4,
+    says: "The link is not followed.",
+    next: "Put the files into the watched folder, or start the worker with --follow-links if you trust the program that writes there.",
+  }),
+  // The worker's state folder.
+  FOLDER_NOT_OWN: row("never", 403, {
+    exit: 4,
+    says: "The folder belongs to another user, or others can write to it.",
+    next: "Name a folder of this user's own with --state, or take the rights of others away: chmod go-w.",
+  }),
   TOO_LARGE: row("never", 413, { exit: 2, says: "The request is larger than the limit.", next: "Send less at once." }),
   NOT_FOUND: row("never", 404, { exit: 3, says: "It does not exist.", next: "Check the name." }),
   NO_SUCH_BUCKET: row("never", 404, {
@@ -192,6 +203,22 @@ export const FAULTS = {
     exit: 3,
     says: "No worker answers there.",
     next: "Start one (tidemark agent, or tidemark run), or name its state folder with --state.",
+  }),
+  // 503: a worker that does not know the code takes it for a hub that is away for a while, and waits.
+  RUN_IN_USE: row("backoff", 503, {
+    exit: 4,
+    says: "Another node writes this run and was heard a moment ago.",
+    next: "It is tried again, and goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
+  }),
+  RUN_NOT_ALLOWED: row("never", 403, {
+    exit: 4,
+    says: "This node may not write this run.",
+    next: "Let it on its page at the hub (Runs), hand the run over to it, or enrol it with a token for this run.",
+  }),
+  PROGRAM_RUNS_STILL: row("never", 409, {
+    exit: 4,
+    says: "The program of an earlier start runs still, without its worker.",
+    next: "End it first; or start with --orphan end, which ends it, or --orphan wait.",
   }),
   PROGRAM_NOT_FOUND: row("never", 500, {
     exit: 127,

@@ -44,6 +44,8 @@ export const enrolInput = z
     name: nodeName,
     protocol: count,
     facts: nodeFacts,
+    /** The runs that it will write. Left out by a worker that knows none yet, and by older ones: then its first claim names it. */
+    runs: z.array(runName).max(64).optional(),
   })
   .refine(
     ({ token, saladJwt }) => (token === undefined) !== (saladJwt === undefined),
@@ -96,7 +98,7 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
 
 /** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
  * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. */
-export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line"] as const;
+export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line", "link-refused"] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
 export type HelloAnswer =

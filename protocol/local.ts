@@ -61,8 +61,10 @@ export interface RestoreAnswer {
   checkpointId: string;
   /** Step of the newest one, when that turned out damaged; null when it is the one. */
   passedOver: number | null;
+  /** The node that wrote it, when it is another one and so many files of it run code when they are loaded; else null. */
+  foreign: { node: string; pickles: number } | null;
 }
-export type PreviewAnswer = Omit<RestoreAnswer, "passedOver"> & { preview: CommandDetail };
+export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "foreign"> & { preview: CommandDetail };
 
 /** `POST /v1/step`: how far training has come. */
 export const stepInput = z.strictObject({ run, step });

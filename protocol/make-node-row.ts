@@ -11,6 +11,7 @@ export const nodeRow = (over: Partial<NodeRow> = {}): NodeRow => ({
   enrolledAt: 0,
   fleet: "default",
   identity: null,
+  mayWrite: null,
   tokenId: null,
   profileId: null,
   profileName: "training-eu",

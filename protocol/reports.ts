@@ -97,6 +97,8 @@ export const progressReport = z.object({
   transfers: z.array(transferProgress).max(64),
   /** Buckets that it cannot reach and saves elsewhere instead of. */
   homesAway: z.array(homeAway).max(16).optional(),
+  /** Where restores may go; left out where that is in the watched folder. */
+  restoreFolder: z.string().max(1_024).exactOptional(),
 });
 export type ProgressReport = z.infer<typeof progressReport>;
 

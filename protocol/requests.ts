@@ -3,6 +3,7 @@ import { instant, rowNumber, rowVersion } from "./bounded.ts";
 import { FLEET, fleetName, id, runName } from "./names.ts";
 import { provider } from "./provider.ts";
 import { fileChoice, targetPath } from "./restoring.ts";
+import { runPatterns } from "./scope.ts";
 import { importedKey, profileAbout } from "./profiles.ts";
 import { transferDirection, transferState } from "./transfer.ts";
 import { SHORTEST_PASSWORD } from "./password.ts";
@@ -97,6 +98,8 @@ export const testProfileInput = z.object({
 export const createTokenInput = z.object({
   label: z.string().trim().max(64),
   fleet: fleetName.default(FLEET),
+  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  runs: runPatterns.nullable().default(null),
   profileId: id,
   maxUses: z.number().int().min(1).max(10_000),
   validMs: z
@@ -105,6 +108,9 @@ export const createTokenInput = z.object({
     .min(60_000)
     .max(366 * 86_400_000),
 });
+
+export const setNodeRunsInput = z.object({ id, runs: runPatterns.nullable() });
+export const handOverInput = z.object({ run: runName, nodeId: id });
 
 export const planRestoreInput = z.object({ checkpointId: id, nodeId: id.nullable(), choice: fileChoice });
 export const createRestoreInput = z.object({

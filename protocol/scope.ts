@@ -44,6 +44,18 @@ export function fitsPattern(name: string, wanted: string | null): boolean {
   return place === wanted.length;
 }
 
+/** Patterns of runs as a person writes them: `llama-*, eval-?`; kept with one comma between them. */
+export const runPatterns = z
+  .string()
+  .max(512)
+  .transform((text) => text.split(/[\s,]+/).filter((one) => one !== ""))
+  .pipe(z.array(pattern).min(1, "at least one pattern").max(16, "16 patterns at most"))
+  .transform((all) => all.join(","));
+
+/** Whether a run fits one of the patterns that `runPatterns` read. */
+export const fitsPatterns = (run: string, patterns: string): boolean =>
+  patterns.split(",").some((one) => fitsPattern(run, one));
+
 /** Whether a node is meant, whatever it runs. */
 export const fitsNode = (
   node: { name: string; facts: { labels: Readonly<Record<string, string>> } },

@@ -2,6 +2,7 @@ import type { AdoptionView } from "./adopted.ts";
 import type { SealedView } from "./sealing.ts";
 import type { CheckpointRole, CheckpointState } from "./checkpoint.ts";
 import type { DamageReport } from "./damage.ts";
+import type { EventKind } from "./event-kinds.ts";
 import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CopyView } from "./homes.ts";
@@ -32,6 +33,8 @@ export interface TokenView {
   id: string;
   label: string;
   fleet: string;
+  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  runs: string | null;
   profileId: string;
   profileName: string;
   /** First characters, to recognise it by. */
@@ -76,6 +79,8 @@ export interface NodeRow {
   fleet: string;
   /** Who its platform said it is, for example `salad:organization/workload/machine`; null when it came with a token. */
   identity: string | null;
+  /** Patterns of the runs that it may write; null: those it named when it enrolled, its own, and new ones. */
+  mayWrite: string | null;
   profileId: string | null;
   profileName: string | null;
   facts: NodeFacts;
@@ -248,6 +253,10 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
+  /** Nodes that asked to write it within a day and were refused, newest first. */
+  askedBy: { nodeId: string; nodeName: string; at: number }[];
+  /** The node that may take it over with its next claim; null: none. */
+  handedTo: { nodeId: string; nodeName: string } | null;
   /** All of its checkpoints, also those that are not listed here. */
   /** How many are kept by hand. */
   kept: { pinned: number; tagged: number };
@@ -277,6 +286,8 @@ export interface RestorePlan {
   isNewest: boolean;
   /** Of the files that were chosen: what moves. Where tensors were chosen, how many they are and what they hold. */
   chosen: { files: number; bytes: number; tensors: { count: number; bytes: number } | null };
+  /** Files among them that run code when they are loaded, by their names. */
+  pickles: number;
   /** Why the choice cannot be restored: a rank that cannot be told, a file that is damaged. */
   refusal: FaultData | null;
   /** The complete one before a damaged one; null where it is not damaged, or there is none. */
@@ -293,40 +304,6 @@ export interface RestorePlan {
   /** On that node. */
   suggestedPath: string;
 }
-
-export type EventKind =
-  | "node-joined"
-  | "node-silent"
-  | "node-back"
-  | "node-revoked"
-  | "epoch-claimed"
-  | "checkpoint-safe"
-  | "checkpoint-copied"
-  | "home-away"
-  | "home-back"
-  | "homes-changed"
-  | "checkpoint-trashed"
-  | "checkpoint-back"
-  | "checkpoint-deleted"
-  | "upload-failed"
-  | "restore-started"
-  | "restore-done"
-  | "restore-failed"
-  | "checkpoint-verified"
-  | "checkpoint-damaged"
-  | "check-failed"
-  | "capture-refused"
-  | "work-lost"
-  | "program-ended"
-  | "link-probed"
-  | "command-sent"
-  | "command-failed"
-  | "command-expired"
-  | "alert-undelivered"
-  | "profile-changed"
-  | "bucket-job"
-  | "account-created"
-  | "upkeep";
 
 export interface EventRow {
   /** Ascending; the cursor of the list. */

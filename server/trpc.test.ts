@@ -68,6 +68,8 @@ const EXPECTED: Record<Who, string[]> = {
     "tokens.list",
     "tokens.create",
     "tokens.revoke",
+    "nodes.setRuns",
+    "runs.handOver",
     "commands.send",
     "commands.cancel",
     "alerts.acknowledge",

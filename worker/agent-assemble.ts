@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Narrator } from "./agent-narrator.ts";
@@ -67,6 +67,8 @@ export interface Agent {
   benchOf(item: Capture): Bench | null;
   /** Where the hub may have checkpoints put. */
   places: Places;
+  /** This node's id at its hub. */
+  nodeId: string;
   bootId: string;
   state: string;
   disk: Disk;
@@ -122,6 +124,8 @@ export interface AgentParts {
   probeWishes: ProbeWishes;
   engines: Where;
   preparesRuns: boolean;
+  /** Of the user; null where none is known. */
+  home: string | null;
   /** What the uplink did when it was measured at this start, bytes per second; null when it was not. */
   probedUp: number | null;
   stopWithin(graceMs: number): void;
@@ -209,7 +213,13 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     onSent: uplink.add,
     onWaiting: narrator.waitingFor,
   });
-  const places = { watches: options.watches.map(({ folder }) => folder), state, allowed: options.restoreTo };
+  const places: Places = {
+    watches: options.watches.map(({ folder }) => folder),
+    state,
+    allowed: options.restoreTo,
+    restored: resolve("restored"),
+    home: beginning.home,
+  };
   const restorer = createRestorer({
     memory,
     outbox,
@@ -228,12 +238,15 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     onStart: narrator.restoreStarted,
     onEnd: (restored, about) => {
       narrator.restoreEnded(restored, about);
+      const { origin } = about;
+      if (about.state === "done" && origin?.node != null && origin.node.id !== credential.nodeId && origin.pickles > 0)
+        narrator.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
       const isWatched = options.watches.some(
         ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
       );
       if (about.state === "done" && isWatched && about.origin?.role == null) {
         // Training goes on from here: what would be lost is what comes after.
-        const { tally, origin } = about;
+        const { tally } = about;
         const epoch = origin?.writerEpoch ?? null;
         const point = { step: restored.step, at: wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
         ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
@@ -293,6 +306,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     copier,
     benchOf,
     places,
+    nodeId: credential.nodeId,
     bootId,
     state,
     epochsBefore,

@@ -3,10 +3,10 @@ import { damageWords, type DamageReport } from "#protocol/damage.ts";
 import { sentenceOf, toFault, type Fault, type FaultData } from "#protocol/fault.ts";
 import { lostWords } from "#protocol/losses.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
-import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
 import type { ShownPlace } from "#protocol/place.ts";
 import { stepWords } from "#protocol/step-words.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
@@ -15,6 +15,7 @@ import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
+import { endSentence, lastWords } from "./end-sentences.ts";
 import { untakenWords, type Untaken } from "./upload/untaken.ts";
 import type { Capture } from "./upload/capture.ts";
 import type { Candidate } from "./upload/find.ts";
@@ -59,6 +60,14 @@ export interface Narrator {
     lostMs: number;
     isEstimated?: boolean | undefined;
   }): void;
+  /** A program of an earlier start runs still. */
+  orphanFound(about: {
+    name: string;
+    pids: readonly number[];
+    policy: "end" | "wait" | "refuse";
+    patienceMs: number;
+  }): void;
+  orphanOver(about: { name: string; how: "ended" | "killed" }): void;
   programEnded(end: { code: number | null; signal: string | null }): void;
   restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
@@ -68,6 +77,8 @@ export interface Narrator {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   restoreStarted(command: RestoreCommand): void;
   restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  /** What was restored runs code when it is loaded, and another node wrote it. */
+  foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
   /** The newest one is damaged. */
   fallingBack(about: { run: string; step: number; from: number; why: string }): void;
   checkStarted(command: CheckCommand): void;
@@ -176,6 +187,11 @@ export function createNarrator(terminal: Terminal): Narrator {
         path: command.targetPath,
         fault: fault?.toData() ?? null,
       });
+    },
+    foreignPickles: (command, { node, pickles }) => {
+      const files = pickles === 1 ? "one pickle file" : `${formatCount(pickles)} pickle files`;
+      const text = `${name(command)} has ${files} written by ${visibleText(node)}: loading a pickle runs what is in it.`;
+      terminal.say(text, { type: "foreign-pickles", run: command.run, step: command.step, node, pickles });
     },
     fallingBack: ({ run, step, from, why }) =>
       terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {
@@ -293,6 +309,26 @@ export function createNarrator(terminal: Terminal): Narrator {
       const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
       terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
     },
+    orphanFound: ({ name: program, pids, policy, patienceMs }) => {
+      const does = {
+        end: `It is ended first: TERM now, KILL after ${formatDuration(patienceMs)}.`,
+        wait: "Its checkpoints are kept safe until it ends; then it is started again.",
+        refuse: "",
+      }[policy];
+      const which = pids.length === 1 ? `process ${pids[0]}` : `processes ${pids.join(", ")}`;
+      terminal.say(`Still running from an earlier start: ${program} (${which}). ${does}`, {
+        type: "orphan-found",
+        program,
+        pids,
+        policy,
+      });
+    },
+    orphanOver: ({ name: program, how }) =>
+      terminal.say(`${program} of the earlier start ${how === "killed" ? "was killed" : "has ended"}.`, {
+        type: "orphan-over",
+        program,
+        how,
+      }),
     programEnded: ({ code, signal }) =>
       terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {
         type: "program-ended",
@@ -338,35 +374,4 @@ export function createNarrator(terminal: Terminal): Narrator {
       terminal.close();
     },
   };
-}
-
-function endSentence(name: string, capture: Capture): string {
-  switch (capture.state) {
-    case "done": {
-      const tookMs = capture.startedAt === null ? null : Date.now() - capture.startedAt;
-      return `Safe: ${name}, ${formatBytes(capture.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`;
-    }
-    case "superseded":
-      return `Passed over ${name}: a newer one waits.`;
-    case "cancelled":
-      return `Upload of ${name} was cancelled.`;
-    default:
-      return `Upload of ${name} failed. ${capture.fault === null ? "" : sentenceOf(capture.fault)}`;
-  }
-}
-
-/** What would be lost now, in the words of the screen. */
-function lastWords(run: RunBacklog): [string, { type: string } & Record<string, unknown>] {
-  const risk = riskOf(run, Date.now());
-  const facts = {
-    type: "leaving",
-    run: run.run,
-    unsafeBytes: risk.bytes,
-    unsafeFiles: risk.files,
-    safeStep: run.safeStep,
-  };
-  const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
-  if (risk.checkpoints === 0) return [`${run.run}: ${safe}; nothing waits.`, facts];
-  const waits = `${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe`;
-  return [`${run.run}: ${safe}; ${waits}. They are kept here and go on at the next start.`, facts];
 }

@@ -27,7 +27,7 @@ export interface AgentOptions {
   memoryBytes: number;
   partBytes: number | null;
   patienceMs: number;
-  /** Folders in which the hub may have checkpoints put; none: wherever it does no harm. */
+  /** Folders in which the hub may have checkpoints put; none: inside of watched folders, beside them, and in `./restored`. */
   restoreTo: string[];
   /** A connection without a byte for this long is given up. */
   idleMs: number;
@@ -59,6 +59,7 @@ export function readAgentOptions(config: Config): AgentOptions {
       folders: config.list("watch"),
       run: config.text("run"),
       patterns: config.list("pattern"),
+      followsLinks: config.isOn("follow-links"),
     }),
     settleMs: config.durationMs("settle"),
     diskBudgetBytes: config.size("disk-budget"),

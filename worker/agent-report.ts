@@ -3,6 +3,7 @@ import type { Bench, Benches } from "./agent-benches.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Copier } from "./homes/copier.ts";
 import type { Homes } from "./homes/homes.ts";
+import type { Places } from "./restore/assert-place.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Restorer } from "./restore/restorer.ts";
 import type { Checker } from "./check/checker.ts";
@@ -22,6 +23,7 @@ export interface ReportParts extends BacklogParts {
   benchOf(item: Capture): Bench | null;
   bootId: string;
   state: string;
+  places: Places;
   logTail: (() => string) | null;
 }
 
@@ -60,7 +62,16 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
       ...parts.copier.progress(),
     ].slice(0, MOST),
     ...(away.length === 0 ? {} : { homesAway: away }),
+    ...restoreFolderOf(parts),
   };
+}
+
+/** Where a restore may go, where the watched folder says nothing of it. */
+function restoreFolderOf({ options, places }: ReportParts): { restoreFolder?: string } {
+  const [watch] = options.watches;
+  const [allowed] = places.allowed;
+  const isUsual = watch !== undefined && (allowed === undefined || `${watch.folder}/`.startsWith(`${allowed}/`));
+  return isUsual ? {} : { restoreFolder: (allowed ?? places.restored).slice(0, 1024) };
 }
 
 /** The hub asks for a quick pace while somebody looks; at others the last words of a program are not worth their bytes. */

@@ -4,7 +4,7 @@ import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
-import { createNarrator } from "./agent-narrator.ts";
+import { createNarrator, type Narrator } from "./agent-narrator.ts";
 import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
 import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
@@ -30,6 +30,7 @@ import { readProbeWishes } from "./probe/wishes.ts";
 import type { Terminal } from "./terminal.ts";
 import { readBacklog } from "./upload/backlog.ts";
 import { keepCapturing, type ProgramOver } from "./upload/keep-capturing.ts";
+import type { Watch } from "./upload/watch.ts";
 
 /**
  * `tidemark agent`: keeps the checkpoints of this machine safe and puts others back when the hub asks. Everything it was
@@ -46,6 +47,14 @@ export interface AgentCommand {
   platform: PlatformFacts;
   /** Runs are put in place, by what goes on beside the worker, before anything of them is captured. */
   preparesRuns?: boolean;
+  /** Called when the state folder is this worker's alone, before it speaks to the hub. Returns what is called at the end. */
+  takePlace?(place: Place): Promise<() => Promise<void>>;
+}
+
+export interface Place {
+  state: string;
+  watches: readonly Watch[];
+  narrator: Narrator;
 }
 
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
@@ -56,7 +65,9 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
   const narrator = createNarrator(terminal);
+  let leavePlace: () => Promise<void> = async () => {};
   try {
+    leavePlace = (await command.takePlace?.({ state, watches: options.watches, narrator })) ?? leavePlace;
     const lifetime = new AbortController();
     const held: Held = { credential: await readCredential(state) };
     if (held.credential !== null && held.credential.hub !== options.hub) {
@@ -88,12 +99,14 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
     await live(command, { ...beginning, ...platformOf(command), end: () => lifetime.abort() }, beside);
   } finally {
     narrator.close();
+    await leavePlace();
     await unlock();
   }
 }
 
 const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({
   preparesRuns,
+  home: platform.home,
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
   probeWishes: readProbeWishes(config),
   engines: whereOf(platform),

@@ -4,10 +4,18 @@ import { sentenceOf, toFault, Fault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
 import { parseCommandLine, type Invocation } from "./cli.ts";
-import { type Config, platformFacts, rawKeysWarning, resolveConfig, terminalWishes } from "./config.ts";
+import {
+  type Config,
+  type Environment,
+  platformFacts,
+  rawKeysWarning,
+  resolveConfig,
+  terminalWishes,
+} from "./config.ts";
 import type { CommandName } from "./commands.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./host/read-input.ts";
+import { hideToken, takeToken } from "./run/hide-token.ts";
 import { reapAsFirst } from "./run/reap-as-first.ts";
 import { ERRAND_WORD } from "./drivers/errand-word.ts";
 import { createTerminal, type Streams, type Terminal } from "./terminal.ts";
@@ -116,9 +124,12 @@ async function run(invocation: Invocation): Promise<number> {
         );
         return 0;
       });
-    case "run":
+    case "run": {
+      const sentence = hideToken(process.env, process.argv.slice(2));
+      if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
       reapAsFirst(process.env);
-      return runStoppable(invocation, terminal, async (verb) => {
+      const env = takeToken(process.env);
+      return runStoppable({ ...invocation, env }, terminal, async (verb) => {
         const { runProgram } = await import("./run/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
@@ -129,13 +140,15 @@ async function run(invocation: Invocation): Promise<number> {
             goodbyeMs,
             platform,
             program: verb.operands,
-            env: process.env,
+            env,
             onSignal,
+            sharesTerminal: process.stdin.isTTY,
             out: process.stdout,
             err: process.stderr,
           }),
         );
       });
+    }
     case "save":
       return runStoppable(invocation, terminal, async (verb) => {
         const { saveCheckpoint } = await import("./local/save-command.ts");
@@ -208,12 +221,12 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
 
 /** Runs a command that a signal may end: 130 or 143 then, whatever it was about to say. */
 async function runStoppable(
-  invocation: Invocation,
+  invocation: Invocation & { env?: Environment },
   terminal: Terminal,
   work: (verb: Verb & { stopping: AbortSignal }) => Promise<number>,
 ): Promise<number> {
   const { operands, command } = invocation;
-  const config = resolveConfig({ ...invocation, env: process.env });
+  const config = resolveConfig({ env: process.env, ...invocation });
   const { signal, stopping, stoppedBy } = listenForSignals(terminal, timesOf(command, config));
   let code: number = command === "run" ? codeOfSignal("SIGTERM") : 0;
   try {

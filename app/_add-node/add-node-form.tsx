@@ -16,6 +16,7 @@ import { Select } from "../_ui/select.tsx";
 import { Skeleton } from "../_ui/skeleton.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { NodeLinesView } from "./node-lines-view.tsx";
+import { readRunPatterns, runPatternsWrong } from "./run-patterns.ts";
 
 const HOUR = 3_600_000;
 const VALID = [
@@ -29,6 +30,8 @@ interface Draft {
   profileId: string | null;
   uses: string;
   validMs: string;
+  /** Patterns of the runs that its nodes may write; empty: those they name, and new ones. */
+  mayWrite: string;
   run: string;
   watchFolder: string;
 }
@@ -42,11 +45,12 @@ export function AddNodeForm() {
     profileId: null,
     uses: "1",
     validMs: String(24 * HOUR),
+    mayWrite: "",
     run: "my-run",
     watchFolder: "/checkpoints",
   });
   const change = (part: Partial<Draft>): void => setDraft((old) => ({ ...old, ...part }));
-  const create = useAction((input: { profileId: string; maxUses: number; validMs: number }) =>
+  const create = useAction((input: { profileId: string; maxUses: number; validMs: number; runs: string | null }) =>
     hub.tokens.create.mutate({ ...input, label: "" }),
   );
 
@@ -76,6 +80,7 @@ export function AddNodeForm() {
   const profileId = draft.profileId ?? profiles.data[0]?.id ?? null;
   const uses = Number(draft.uses);
   const usesWrong = !Number.isInteger(uses) || uses < 1 || uses > 10_000 ? "from 1 to 10,000 machines" : undefined;
+  const patternsWrong = runPatternsWrong(draft.mayWrite);
   const runWrong = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(draft.run)
     ? undefined
     : "1 to 64 letters, digits, '.', '_' or '-'";
@@ -97,9 +102,9 @@ export function AddNodeForm() {
       aria-label="New join token"
       onSubmit={(event) => {
         event.preventDefault();
-        if (profileId === null || usesWrong !== undefined) return;
+        if (profileId === null || usesWrong !== undefined || patternsWrong !== undefined) return;
         create.run(
-          { profileId, maxUses: uses, validMs: Number(draft.validMs) },
+          { profileId, maxUses: uses, validMs: Number(draft.validMs), runs: readRunPatterns(draft.mayWrite) },
           () => void client.invalidateQueries({ queryKey: ["tokens"] }),
         );
       }}
@@ -128,6 +133,14 @@ export function AddNodeForm() {
         value={draft.uses}
         onChange={(value) => change({ uses: value })}
       />
+      <TextField
+        label="Runs"
+        hint="Which runs these machines may write: llama-*, eval-?. Empty: the run that a machine names when it joins, and new ones."
+        error={patternsWrong}
+        className="font-mono sm:max-w-80"
+        value={draft.mayWrite}
+        onChange={(mayWrite) => change({ mayWrite })}
+      />
       <Field label="Valid for">
         {(ids) => (
           <Select
@@ -141,7 +154,11 @@ export function AddNodeForm() {
       </Field>
       {create.fault !== null && <FaultNote fault={create.fault} />}
       <div className="flex justify-end pt-3">
-        <Button type="submit" look="main" disabled={create.busy || usesWrong !== undefined}>
+        <Button
+          type="submit"
+          look="main"
+          disabled={create.busy || usesWrong !== undefined || patternsWrong !== undefined}
+        >
           {create.busy ? "Creating" : "Create token"}
         </Button>
       </div>

@@ -1,4 +1,4 @@
-import type { EventKind } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
 
 /** What people call each kind of event. */
 export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
@@ -7,6 +7,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "node-back": "node back",
   "node-revoked": "node revoked",
   "epoch-claimed": "run claimed",
+  "claim-refused": "claim refused",
   "checkpoint-safe": "checkpoint safe",
   "checkpoint-copied": "checkpoint copied",
   "home-away": "bucket out of reach",

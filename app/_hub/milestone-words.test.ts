@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { EventKind, EventRow } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
+import type { EventRow } from "#protocol/views.ts";
 import { milestoneWords } from "./milestone-words.ts";
 
 let id = 0;

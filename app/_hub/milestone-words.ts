@@ -1,5 +1,6 @@
 import { formatCount } from "#protocol/units.ts";
-import type { EventKind, EventRow } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
+import type { EventRow } from "#protocol/views.ts";
 
 /**
  * What is read out to those who do not see the page: milestones, never ticks. A few are said one by one, many are counted,

@@ -277,6 +277,15 @@ function Checks({ plan, node, also }: ChecksProps) {
       tone: plan.egress === "metered" ? "unknown" : "ok",
       text: `${formatBytes(plan.chosen.bytes * all.length)} in ${countWords(plan.requests * all.length, "read")}, ${cost === null ? EGRESS[plan.egress] : `${cost} by the price list${freeWords(plan.cost)}`}`,
     },
+    // What a node wrote itself it runs anyway.
+    ...(plan.pickles === 0 || all.every(({ nodeId }) => nodeId === plan.checkpoint.nodeId)
+      ? []
+      : [
+          {
+            tone: "unknown" as const,
+            text: `${countWords(plan.pickles, "pickle file")} written by ${visibleText(plan.checkpoint.nodeName)}: loading a pickle runs what is in it`,
+          },
+        ]),
     {
       tone: "ok",
       text: "verified first, then put in place; a folder that is there is kept beside it unless the bucket has exactly its content",

@@ -83,7 +83,7 @@ function TokenRow({ token }: { token: TokenView }) {
               {token.label !== "" && <span className="ml-2 text-soft">{visibleText(token.label)}</span>}
             </>
           }
-          second={`made ${dayOf(token.createdAt)}`}
+          second={`made ${dayOf(token.createdAt)}${token.runs === null ? "" : `, for ${visibleText(token.runs.replaceAll(",", ", "))}`}`}
         />
       </Cell>
       <Cell from="sm">{visibleText(token.profileName)}</Cell>

@@ -194,6 +194,7 @@ test("a node that was replaced commits nothing and changes nothing, whatever was
   const kept = await signOne(zombie, putOf(late));
 
   const successor = await enrolRogue(stage, { name: "successor" });
+  await stage.client.runs.handOver.mutate({ run, nodeId: successor.nodeId });
   const second = await successor.node.claimEpoch.mutate({ run });
   expect(second.epoch).toBeGreaterThan(first.epoch);
   const next = await announce(successor, { run, epoch: second.epoch, step: 2, parent: second.parent });

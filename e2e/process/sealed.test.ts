@@ -140,10 +140,11 @@ test("a node taken over by a stranger reads nothing that nobody asked it to rest
       (error: unknown) => faultOf(error)?.code,
     );
   expect(await refused(rogue.node.releaseKey.mutate({ checkpointId: id }))).toBe("SEAL_KEY_REFUSED");
-  // It may take the run over, as any node may, and is then given what it goes on from: the newest, and nothing older.
+  // Once a person has handed it the run it is given what it goes on from: the newest, and nothing older.
   const bytesOf = () => 100;
   writeManyFiles({ folder: stage.folderOf("gpu-1"), step: 200, files: 2, bytesOf, content: "json", modelBytes: 0 });
   const newest = await completeAt(200);
+  await stage.client.runs.handOver.mutate({ run, nodeId: rogue.nodeId });
   await rogue.node.claimEpoch.mutate({ run });
   expect((await rogue.node.releaseKey.mutate({ checkpointId: newest.id })).key).toHaveLength(43);
   expect(await refused(rogue.node.releaseKey.mutate({ checkpointId: id }))).toBe("SEAL_KEY_REFUSED");

@@ -76,6 +76,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         token,
         watch: folderOf(node.name),
         ...node,
+        env: { TIDEMARK_RESTORE_TO: dir, ...node.env },
       });
       workers.push(worker);
       return worker;

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { descendantsOf, stillRunning } from "../gate/process-tree.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 
@@ -57,12 +58,22 @@ export async function startProcess(options: StartOptions): Promise<RunningProces
     exited,
     stop: async (signal = "SIGTERM") => {
       if (child.exitCode === null && child.signalCode === null) {
-        // SIGKILL goes to the whole group: a killed machine takes its children along.
+        // A killed machine takes everything along, also what has a process group of its own.
+        const below = signal === "SIGKILL" ? descendantsOf(pid) : [];
         process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+        for (const one of stillRunning(below)) killAny(one.pid);
       }
       return exited;
     },
   };
+}
+
+function killAny(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 function waitUntilReady(

@@ -330,6 +330,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
   expect(before.map(({ rule }) => rule.condition.kind).toSorted()).toEqual([
     "at-risk",
     "bucket-away",
+    "claim-refused",
     "disk-full",
     "no-checkpoint",
     "rejected",

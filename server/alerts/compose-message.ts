@@ -13,7 +13,8 @@ export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: str
   const { kind, nodeId, run } = alert;
   if (kind === "rejected" || kind === "bucket-away") return "/buckets";
   if (kind === "restore-failed") return "/transfers?show=failed";
-  if ((kind === "no-checkpoint" || kind === "work-lost") && run !== null) return `/runs/${encodeURIComponent(run)}`;
+  const isOfRun = kind === "no-checkpoint" || kind === "work-lost" || kind === "claim-refused";
+  if (isOfRun && run !== null) return `/runs/${encodeURIComponent(run)}`;
   if (kind === "sign-ins-failed") return "/settings";
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;
 }

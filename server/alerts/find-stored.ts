@@ -27,6 +27,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return lostWork(hub, rule, condition);
     case "sign-ins-failed":
       return failedSignIns(hub, condition);
+    case "claim-refused":
+      return refusedClaims(hub, rule, condition.withinMs);
     default:
       return null;
   }
@@ -123,6 +125,33 @@ async function bucketsAway(hub: Hub, rule: LiveRule, longerThanMs: number): Prom
     found.push({ subject: profileId, nodeId: null, nodeName: null, run: null, text, since });
   }
   return found;
+}
+
+/** What was on its way when the claim was refused is no word of a writer that goes on. */
+const LATE_WORD_MS = 5_000;
+
+/**
+ * A claim of a run whose writer is just gone is refused for half a minute, and is no news. It is news when the writer is heard
+ * of afterwards, and when the node may not write the run at all.
+ */
+async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
+  const rows = await hub.db.event.findMany({
+    where: { kind: "claim-refused", at: { gte: new Date(hub.now() - withinMs) } },
+    orderBy: { id: "asc" },
+    take: MOST,
+  });
+  const found = new Map<string, Finding>();
+  for (const { nodeId, nodeName, run, at, text, fault } of rows) {
+    if (nodeId === null || run === null || !isMeant(hub, rule, { nodeId, run })) continue;
+    const writer = hub.live.writers.get(run);
+    if (writer?.nodeId === nodeId) continue;
+    const heardAt = writer === undefined ? null : (hub.live.nodes.get(writer.nodeId)?.lastSeenAt ?? null);
+    const goesOn = heardAt !== null && heardAt > at.getTime() + LATE_WORD_MS;
+    if (storedFault(fault)?.code === "RUN_IN_USE" && !goesOn) continue;
+    const subject = `${nodeId} ${run}`;
+    found.set(subject, { subject, nodeId, nodeName, run, text, since: at.getTime() });
+  }
+  return [...found.values()];
 }
 
 async function lostWork(

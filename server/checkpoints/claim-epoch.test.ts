@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { putObjectText } from "#storage/objects.ts";
 import type { Hub } from "../hub.ts";
-import { addTestNode, addTestProfile, callAs, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
+import { addTestNode, addTestProfile, callAs, joinGroup, openTestHub, type TestHub } from "../hub/open-test-hub.ts";
 import { fault } from "../hub/match-fault.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
 import { keysOf } from "./test-bucket.ts";
@@ -69,6 +69,7 @@ describe("claiming a run", () => {
     await expect(claim(other)).rejects.toThrow();
     again.mockRestore();
     const third = await addTestNode(test.hub, profileId, "gpu-3");
+    await joinGroup(test.hub, third);
     // Well above the second claim, which nobody else goes on with.
     expect((await claim(third)).epoch).toBeGreaterThan(1_000);
     expect((await callAs(test.hub, "viewer").runs.get({ run })).epochs).toHaveLength(3);

@@ -16,6 +16,7 @@ import type { Context, NodeCaller } from "../trpc.ts";
 import { homesOf } from "../homes/homes-of.ts";
 import { abandonNewer } from "./abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
+import { notingRefusal, requireAllowed, requireFree, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
@@ -28,7 +29,7 @@ import { requireWriter } from "./require-writer.ts";
  * written once, before the hub's own record says so: a hub that lost its database cannot hand the same number out twice.
  * Of a run that this hub has never heard of, and where the bucket has a claim that it has not, the bucket tells first what was
  * written there. Then the claim is either what a hub wrote in the moment it was killed, for this very node, and counts; or it
- * comes from a history this database has lost, and numbers go on well above it.
+ * comes from a history this database has lost, and numbers go on well above it. `may-claim` says which node may open the next.
  */
 
 const MOST_TRIES = 20;
@@ -161,6 +162,9 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
         isChosen,
       },
     });
+    // The word of a person is good for one claim.
+    if (last?.nodeId !== node.id)
+      await tx.run.update({ where: { name: run }, data: { handedToId: null, handedAt: null } });
     if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
@@ -189,7 +193,8 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
 /**
  * `from` in the input: where a person has the run start. The epoch that it opens is the run's line from then on; the same value
  * again goes on with that line, so that a container which is started again with the same command does not lose its work.
- * @throws Fault NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step), and the faults of the store
+ * @throws Fault RUN_NOT_ALLOWED, RUN_IN_USE, NODE_REVOKED, CONFLICT, NOT_FOUND (no complete checkpoint of that step), and the
+ * faults of the store
  */
 export async function claimEpoch(
   { hub, caller }: Context & { caller: NodeCaller },
@@ -197,21 +202,19 @@ export async function claimEpoch(
 ): Promise<ClaimAnswer> {
   const node = await hearCaller({ hub, caller });
   const { run, from, isLine = false } = input;
-  return hub.locks.run(`run ${run}`, async () => {
-    const highestSeen = await openRun(hub, run, node);
-    if (isLine) return claimLine({ hub, run, node }, highestSeen);
-    if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
-    const chosen = await chooseStart(hub.db, run, from);
-    if (chosen === "as it is")
-      return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
-    return { ...(await claimChosen({ hub, run, node }, { highestSeen, chosen })), from: { isNew: true } };
-  });
-}
-
-interface Claimant {
-  hub: Hub;
-  run: RunName;
-  node: LiveNode;
+  return hub.locks.run(`run ${run}`, () =>
+    notingRefusal({ hub, run, node }, async () => {
+      await requireAllowed({ hub, run, node });
+      const highestSeen = await openRun(hub, run, node);
+      await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
+      if (isLine) return claimLine({ hub, run, node }, highestSeen);
+      if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
+      const chosen = await chooseStart(hub.db, run, from);
+      if (chosen === "as it is")
+        return { ...(await claimNewest({ hub, run, node }, highestSeen)), from: { isNew: false } };
+      return { ...(await claimChosen({ hub, run, node }, { highestSeen, chosen })), from: { isNew: true } };
+    }),
+  );
 }
 
 /**

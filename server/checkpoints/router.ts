@@ -1,11 +1,12 @@
 import { listCheckpointsInput, listFilesInput } from "#protocol/checkpoint-pages.ts";
-import { byId, byRun } from "#protocol/requests.ts";
+import { byId, byRun, handOverInput } from "#protocol/requests.ts";
 import { keepProcedures } from "../keeping/router.ts";
 import { verifyInput } from "#protocol/verifying.ts";
 import { verifyCheckpoint } from "../verifying/verify.ts";
 import { operator, router, viewer } from "../trpc.ts";
 import { listFiles } from "./checkpoint-files.ts";
 import { getCheckpoint } from "./get.ts";
+import { handOver } from "./hand-over.ts";
 import { readLineage } from "./lineage.ts";
 import { listCheckpoints } from "./list-checkpoints.ts";
 import { getRun, listRuns } from "./runs.ts";
@@ -15,6 +16,7 @@ export const runsRouter = router({
   list: viewer.query(({ ctx }) => listRuns(ctx.hub)),
   get: viewer.input(byRun).query(({ ctx, input }) => getRun(ctx.hub, input.run)),
   timeline: viewer.input(byRun).query(({ ctx, input }) => readTimeline(ctx.hub, input.run)),
+  handOver: operator.input(handOverInput).mutation(({ ctx, input }) => handOver(ctx, input)),
   lineage: viewer.input(byRun).query(({ ctx, input }) => readLineage(ctx.hub, input.run)),
 });
 

@@ -19,6 +19,9 @@ function writersView(hub: Hub, run: string): NodeRunView | null {
   return nodeRowOf(hub.live, node, hub.now()).runs.find((view) => view.run === run) ?? null;
 }
 
+/** A claim that was refused is shown this long. */
+const ASKED_MS = 86_400_000;
+
 type StateSums = Record<CheckpointState, { count: number; bytes: number }>;
 
 const NO_SUMS = Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, { count: 0, bytes: 0 }])) as StateSums;
@@ -97,6 +100,23 @@ function countKept(keeping: ReadonlyMap<string, CheckpointKeeping>): RunView["ke
   };
 }
 
+/** Nodes that asked for the run and were refused, newest first, and may still have it. */
+async function askedBy(hub: Hub, run: string): Promise<RunView["askedBy"]> {
+  const rows = await hub.db.event.findMany({
+    where: { run, kind: "claim-refused", at: { gte: new Date(hub.now() - ASKED_MS) } },
+    orderBy: { id: "desc" },
+    take: 50,
+  });
+  const writer = hub.live.writers.get(run)?.nodeId;
+  const found = new Map<string, RunView["askedBy"][number]>();
+  for (const { nodeId, at } of rows) {
+    const node = nodeId === null ? undefined : hub.live.nodes.get(nodeId);
+    if (node === undefined || node.revokedAt !== null || node.id === writer || found.has(node.id)) continue;
+    found.set(node.id, { nodeId: node.id, nodeName: node.name, at: at.getTime() });
+  }
+  return [...found.values()];
+}
+
 /** @throws Fault NOT_FOUND */
 export async function getRun(hub: Hub, name: string): Promise<RunView> {
   const run = await hub.db.run.findUnique({ where: { name }, include: { profile: true } });
@@ -116,11 +136,14 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
     take: CHECKPOINTS_AT_FIRST,
   });
   const keeping = await findKeeping(hub.db, { run: name });
+  const handed = run.handedToId === null ? null : (hub.live.nodes.get(run.handedToId) ?? null);
   const context = { newestId: row.newestCheckpointId, moving: bytesMoving(hub.live), keeping };
   return {
     ...row,
     byState: Object.fromEntries(CHECKPOINT_STATES.map((state) => [state, sums[state].count])) as RunView["byState"],
     kept: countKept(keeping),
+    askedBy: await askedBy(hub, name),
+    handedTo: handed === null ? null : { nodeId: handed.id, nodeName: handed.name },
     epochs: epochs.map(({ epoch, parentEpoch, parentStep, nodeId, node, claimedAt }): EpochView => ({
       epoch,
       parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },

@@ -1,7 +1,7 @@
 import { listObjects } from "#storage/listing.ts";
 import { deleteObject } from "#storage/objects.ts";
 import type { Hub } from "../hub.ts";
-import { addTestNode, addTestProfile, type TestStore } from "../hub/open-test-hub.ts";
+import { addTestNode, addTestProfile, joinGroup, type TestStore } from "../hub/open-test-hub.ts";
 
 /** For tests: what lies in the bucket of a profile. */
 
@@ -19,11 +19,12 @@ export async function clearBucket(hub: Hub, profileId: string): Promise<void> {
   for (const key of await keysOf(hub, profileId, "")) await deleteObject(client, { bucket: "training", key });
 }
 
-/** Two nodes of one profile over an empty bucket. */
+/** Two nodes of one profile and one container group over an empty bucket. */
 export async function addPair(hub: Hub, store: TestStore) {
   const profileId = await addTestProfile(hub, store.endpoint);
   const node = await addTestNode(hub, profileId, "gpu-1");
   const other = await addTestNode(hub, profileId, "gpu-2");
+  await joinGroup(hub, node, other);
   await clearBucket(hub, profileId);
   return { profileId, node, other };
 }

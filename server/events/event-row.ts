@@ -1,7 +1,8 @@
 import { faultData } from "#protocol/fault-data.ts";
 import type { FaultData } from "#protocol/fault.ts";
 import type { WorkState } from "#protocol/risk.ts";
-import type { EventKind, EventRow } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
+import type { EventRow } from "#protocol/views.ts";
 import type { Event } from "#prisma/client/client.ts";
 
 /** A fault as it was stored. Text of another version that no longer fits the table is shown as INTERNAL. */

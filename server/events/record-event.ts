@@ -1,5 +1,6 @@
 import type { FaultData } from "#protocol/fault.ts";
-import type { EventKind, EventRow, StaleTopic } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
+import type { EventRow, StaleTopic } from "#protocol/views.ts";
 import type { WorkState } from "#protocol/risk.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../hub.ts";

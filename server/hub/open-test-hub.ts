@@ -204,6 +204,16 @@ export async function addTestNode(hub: Hub, profileId: string, name: string): Pr
   return { ...answer, caller: { kind: "node", nodeId: answer.nodeId, name: answer.name, profileId } };
 }
 
+/** Makes nodes containers of one group, which take runs over from each other while both are heard. */
+export async function joinGroup(hub: Hub, ...nodes: readonly TestNode[]): Promise<void> {
+  for (const { nodeId } of nodes) {
+    const identity = `salad:organization/group/${nodeId}`;
+    await hub.db.node.update({ where: { id: nodeId }, data: { identity } });
+    const live = hub.live.nodes.get(nodeId);
+    if (live !== undefined) Object.assign(live, { identity });
+  }
+}
+
 /** Makes a node the writer of a run without a bucket, as its first claim does. */
 export async function addTestWriter(hub: Hub, run: string, nodeId: string): Promise<void> {
   const { profileId } = await hub.db.node.findUniqueOrThrow({ where: { id: nodeId } });

@@ -31,6 +31,8 @@ export interface LiveNode {
   readonly tokenId: string | null;
   readonly fleet: string;
   readonly identity: string | null;
+  /** Patterns of runs; null: those it named, its own, and new ones. */
+  mayWrite: string | null;
   name: string;
   profileId: string;
   profileName: string;
@@ -80,6 +82,7 @@ export type NewLiveNode = Pick<LiveNode, "id" | "enrolledAt" | "name" | "profile
       | "tokenId"
       | "fleet"
       | "identity"
+      | "mayWrite"
       | "revokedAt"
       | "leftAt"
       | "lastSeenAt"
@@ -96,6 +99,7 @@ export function createLiveNode(row: NewLiveNode, now: number): LiveNode {
     tokenId: null,
     fleet: FLEET,
     identity: null,
+    mayWrite: null,
     revokedAt: null,
     leftAt: null,
     lastSeenAt: null,

@@ -39,6 +39,7 @@ export async function loadLive(db: Database, now: number): Promise<Live> {
         tokenId: row.tokenId,
         fleet: row.fleet,
         identity: row.identity,
+        mayWrite: row.runs,
         name: row.name,
         profileId: row.profileId,
         profileName: row.profile.name,

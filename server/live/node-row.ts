@@ -54,6 +54,7 @@ export function nodeRowOf(live: Live, node: LiveNode, now: number): NodeRow {
     tokenId: node.tokenId,
     fleet: node.fleet,
     identity: node.identity,
+    mayWrite: node.mayWrite,
     profileId: node.profileId,
     profileName: node.profileName,
     facts: { ...node.facts, gpu: gpuOf(node.facts) },

@@ -35,6 +35,8 @@ interface Admission {
   fleet: string;
   tokenId: string | null;
   identity: string | null;
+  /** Patterns of runs; null: those it names. */
+  runs: string | null;
 }
 
 /** @throws Fault TOKEN_WRONG, TOKEN_EXPIRED */
@@ -45,7 +47,8 @@ async function useToken(tx: Transaction, secret: string, now: number): Promise<A
     throw new Fault("TOKEN_EXPIRED");
   }
   await tx.joinToken.update({ where: { id: token.id }, data: { uses: token.uses + 1 } });
-  return { profile: token.profile, fleet: token.fleet, tokenId: token.id, identity: null };
+  const { profile, fleet, id: tokenId, runs } = token;
+  return { profile, fleet, tokenId, identity: null, runs };
 }
 
 /**
@@ -63,7 +66,7 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   const now = hub.now();
   const enrolled = hub.db.$transaction(async (tx) => {
     const admission = workload ?? (await useToken(tx, input.token ?? "", now));
-    const { profile, fleet, tokenId, identity } = admission;
+    const { profile, fleet, tokenId, identity, runs } = admission;
     const row = await tx.node.create({
       data: {
         id: newId(),
@@ -75,6 +78,8 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
         rotateAskedAt: null,
         fleet,
         identity,
+        runs,
+        namedRuns: input.runs === undefined ? null : JSON.stringify(input.runs),
         profileId: profile.id,
         facts: JSON.stringify(input.facts),
         enrolledAt: new Date(now),
@@ -100,8 +105,8 @@ export async function enrol({ hub, address }: Context, input: z.infer<typeof enr
   });
   // What succeeded was no guess.
   hub.throttle.clear(`enrol:${address}`);
-  const { id, name, profileId, profileName, tokenId, fleet, identity } = node;
-  const known = { id, name, profileId, profileName, tokenId, fleet, identity, facts: input.facts };
+  const { id, name, profileId, profileName, tokenId, fleet, identity, runs: mayWrite } = node;
+  const known = { id, name, profileId, profileName, tokenId, fleet, identity, mayWrite, facts: input.facts };
   hub.live.addNode({ ...known, enrolledAt: now, lastSeenAt: now }, now);
   emit(hub, event, ["tokens", "profiles"]);
   return { nodeId: id, name, credential };
@@ -112,7 +117,7 @@ async function admitWorkload(hub: Hub, jwt: string): Promise<Admission> {
   const { organizationId, workloadId, machineId } = await hub.workloads.verify(jwt);
   // Such a word is good for minutes and says nothing of how often it was shown: a machine comes a few times, not a thousand.
   hub.throttle.take(`salad:${machineId}`, FREE_PER_MACHINE);
-  const { profileName, fleet } = hub.workloads;
+  const { profileName, fleet, runs } = hub.workloads;
   const rows = await hub.db.profile.findMany({
     where: profileName === null ? {} : { name: profileName },
     select: { id: true, name: true },
@@ -124,5 +129,5 @@ async function admitWorkload(hub: Hub, jwt: string): Promise<Admission> {
     throw new Fault("WORKLOAD_REFUSED", { detail });
   }
   const identity = `salad:${organizationId}/${workloadId}/${machineId}`;
-  return { profile, fleet, tokenId: null, identity };
+  return { profile, fleet, tokenId: null, identity, runs };
 }

@@ -6,7 +6,7 @@ import { id } from "#protocol/names.ts";
 import { operation, SIGN_BATCH } from "#protocol/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/reports.ts";
-import { byId, createTokenInput } from "#protocol/requests.ts";
+import { byId, createTokenInput, setNodeRunsInput } from "#protocol/requests.ts";
 import { releaseKeyInput } from "#protocol/sealing.ts";
 import { tellSumsInput } from "#protocol/adopted.ts";
 import { tellSums } from "../adopt/tell-sums.ts";
@@ -39,6 +39,7 @@ import { readWords } from "./read-words.ts";
 import { record } from "./record.ts";
 import { revokeNode } from "./revoke.ts";
 import { askOne, rotate } from "./rotate.ts";
+import { setNodeRuns } from "./set-runs.ts";
 import { streamToNode } from "./stream.ts";
 import { createToken, listTokens, revokeToken } from "./tokens.ts";
 
@@ -56,6 +57,7 @@ export const nodesRouter = router({
   samples: viewer
     .input(z.object({ id, minutes }))
     .query(({ ctx, input }) => listMinutes(ctx.hub, { nodeId: input.id, minutes: input.minutes })),
+  setRuns: operator.input(setNodeRunsInput).mutation(({ ctx, input }) => setNodeRuns(ctx, input)),
   revoke: admin.input(byId).mutation(({ ctx, input }) => revokeNode(ctx, input)),
   rotateCredential: admin.input(byId).mutation(({ ctx, input }) => askOne(ctx, input)),
 });

@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
+import { mayBePickle } from "#protocol/pickle-files.ts";
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
 import { nameOfPlace, placeOf, type ShownPlace } from "#protocol/place.ts";
@@ -129,6 +130,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     checkpoint,
     isNewest: checkpoint.isNewest,
     chosen: { files: chosen.fileCount, bytes: chosen.sizeBytes, tensors: countOf(chosen) },
+    pickles: chosen.tensors === null ? chosen.of.filter(({ path }) => mayBePickle(path)).length : 0,
     refusal,
     instead: instead === null ? null : { checkpointId: instead.id, step: Number(instead.step) },
     requests,
@@ -214,6 +216,7 @@ function folderOn(hub: Hub, best: RestoreCandidate | null, { run, place }: { run
   const { path } = place;
   const name = nameOfPlace(path);
   const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
+  if (report?.restoreFolder !== undefined) return `${report.restoreFolder.replace(/\/+$/, "")}/${run}/${name}`;
   const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
   if (!watched.startsWith("/")) return `/checkpoints/${run}/${name}`;
   const trainsIt = report?.runs.some((one) => one.run === run) === true;

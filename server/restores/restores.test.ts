@@ -115,6 +115,20 @@ describe("a restore plan", () => {
     expect((await plan(target.nodeId)).suggestedPath).toBe("/data/checkpoints/checkpoint-500");
   });
 
+  it("offers the folder that a node names where restores may not go into its watched one", async () => {
+    await say(target, { ...disk(1_000_000), restoreFolder: "/home/me/restored" });
+    expect((await plan(target.nodeId)).suggestedPath).toBe("/home/me/restored/llama/checkpoint-500");
+  });
+
+  it("says how many files of a plan are pickles, and who wrote them", async () => {
+    expect((await plan()).pickles).toBe(0);
+    const files = ["model.safetensors", "optimizer.pt", "rng_state.pth"].map((path) => ({ path, text: path }));
+    staged = await makeSafe(test.hub, writer, { epoch, step: 600, files });
+    expect(await plan()).toMatchObject({ pickles: 2, checkpoint: { nodeName: writer.name } });
+    const asked = { checkpointId: staged.checkpointId, nodeId: null, choice: { files: ["model.safetensors"] } };
+    expect((await callAs(test.hub, "viewer").restores.plan(asked)).pickles).toBe(0);
+  });
+
   it("lists every node, also when one is asked for", async () => {
     const answer = await plan(target.nodeId);
     expect(answer.suggestedNodeId).toBe(target.nodeId);

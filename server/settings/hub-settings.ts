@@ -130,6 +130,12 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       },
       { name: "TIDEMARK_SALAD_FLEET", about: "fleet that they join", usual: "salad", mayBeFile: true },
       {
+        name: "TIDEMARK_SALAD_RUNS",
+        about: "patterns of the runs that they may write",
+        usual: "those they name when they enrol, and new ones",
+        mayBeFile: true,
+      },
+      {
         name: "TIDEMARK_SALAD_AUDIENCE",
         about: "what aud of their identity may be",
         usual: "the organizations",

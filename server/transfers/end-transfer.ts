@@ -3,7 +3,7 @@ import { mayBecome, type CheckpointState } from "#protocol/checkpoint.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import { isEnded, type TransferState } from "#protocol/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/units.ts";
-import type { EventKind } from "#protocol/views.ts";
+import type { EventKind } from "#protocol/event-kinds.ts";
 import type { WorkState } from "#protocol/risk.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";

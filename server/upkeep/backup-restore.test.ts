@@ -6,7 +6,7 @@ import { attemptId, filePath } from "#protocol/names.ts";
 import { openBeside } from "#prisma/open.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "../hub/match-fault.ts";
-import { addTestNode, callAs } from "../hub/open-test-hub.ts";
+import { addTestNode, callAs, joinGroup } from "../hub/open-test-hub.ts";
 import { createKeeper } from "../keeper/answer.ts";
 import { checkMasterKey } from "../hub/check-master-key.ts";
 import { announce, makeSafe, manifestOf, newAttempt, run, upload } from "../checkpoints/stage-checkpoint.ts";
@@ -144,6 +144,7 @@ describe("a restore", () => {
     await claim(node);
     const { file } = await take();
     const third = await addTestNode(test.hub, profileId, "gpu-3");
+    await joinGroup(test.hub, third);
     await claim(third);
     await makeSafe(test.hub, third, { epoch: 2, step: 30 });
     await restoreFrom(file);

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { JSONWebKeySet } from "jose";
 import { Fault } from "#protocol/fault.ts";
 import { fleetName } from "#protocol/names.ts";
+import { runPatterns } from "#protocol/scope.ts";
 
 /** Which workloads of SaladCloud this hub takes in without a join token. */
 export interface SaladSettings {
@@ -14,6 +15,8 @@ export interface SaladSettings {
   keys: { kind: "remote"; url: URL } | { kind: "fixed"; jwks: JSONWebKeySet };
   profileName: string | null;
   fleet: string;
+  /** Patterns of the runs that they may write; null: those they name when they enrol, and new ones. */
+  runs: string | null;
 }
 
 /** Where the platform publishes its keys (https://docs.salad.com/container-engine/reference/imds/get-token). */
@@ -64,6 +67,10 @@ export function readSaladSettings(read: Read): SaladSettings | null {
   const audience = listOf(read("TIDEMARK_SALAD_AUDIENCE"));
   const fleet = fleetName.safeParse(read("TIDEMARK_SALAD_FLEET") ?? "salad");
   if (!fleet.success) throw refuse("TIDEMARK_SALAD_FLEET", fleet.error.issues[0]?.message ?? "not a fleet's name");
+  const wanted = read("TIDEMARK_SALAD_RUNS");
+  const runs = wanted === null ? null : runPatterns.safeParse(wanted);
+  if (runs?.success === false)
+    throw refuse("TIDEMARK_SALAD_RUNS", runs.error.issues[0]?.message ?? "no patterns of runs");
   return {
     organizations,
     workloads,
@@ -72,5 +79,6 @@ export function readSaladSettings(read: Read): SaladSettings | null {
     keys: keysOf(read),
     profileName: read("TIDEMARK_SALAD_PROFILE"),
     fleet: fleet.data,
+    runs: runs?.data ?? null,
   };
 }

@@ -24,6 +24,8 @@ export interface Workloads {
   /** Name of the bucket profile that its nodes get; null: the only one there is. */
   readonly profileName: string | null;
   readonly fleet: string;
+  /** Patterns of the runs that its nodes may write; null: those they name when they enrol, and new ones. */
+  readonly runs: string | null;
   /** @throws Fault WORKLOAD_REFUSED, WORKLOAD_KEYS_AWAY */
   verify(jwt: string): Promise<Workload>;
 }
@@ -85,6 +87,7 @@ export function createWorkloads(
     return {
       profileName: null,
       fleet: "",
+      runs: null,
       verify: async () => {
         throw refuse("this hub knows no workloads: TIDEMARK_SALAD_ORGANIZATIONS is not set");
       },
@@ -94,6 +97,7 @@ export function createWorkloads(
   return {
     profileName: salad.profileName,
     fleet: salad.fleet,
+    runs: salad.runs,
     verify: async (jwt) => {
       const parsed = claims.safeParse(await readClaims(jwt, { salad, keys, now }));
       if (!parsed.success) throw refuse("its identity names no organization, workload or machine");

@@ -31,12 +31,13 @@ export const OWNED_PATHS = {
   },
   "state-file": {
     paths:
-      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`; `seal.json`, `seal.tags`",
+      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`, `local.token`; `seal.json`, `seal.tags`",
     why: "A new version of the file takes its place, or what it says is over.",
-    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.sock)$/),
+    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.(sock|token))$/),
   },
   lock: {
-    paths: "`*.lock` and `*.lock.<random>.dead` in the state folder",
+    paths:
+      "`*.lock` and `*.lock.<random>.dead` in the state folder and in `tidemark-run-<uid>` in the folder for temporary files",
     why: "The lock is given back, or its process is dead.",
     fits: matches(/\.lock(\.[0-9a-f]{12}\.dead)?$/),
   },

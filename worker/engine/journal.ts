@@ -1,4 +1,4 @@
-import { mkdir, open, type FileHandle } from "node:fs/promises";
+import { constants, mkdir, open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
 import type * as z from "zod";
@@ -36,6 +36,11 @@ const SYNC_EVERY_MS = 20;
 /** Whose last time is remembered. */
 const MOST_FOLDERS = 4_096;
 
+const { O_RDWR, O_WRONLY, O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
+/** A link in its place was not made by us, and is not written through. */
+const APPEND = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW;
+const FRESH = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+
 /**
  * Opens or creates the journal at `path`. Faults: NO_SPACE, WRITE_FAILED, READ_FAILED.
  */
@@ -72,7 +77,7 @@ async function start<T>(
   onRecord: OnRecord<T>,
 ): Promise<Omit<Journal<T>, "takeRecords">> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  let handle: FileHandle = await open(path, "a+", 0o600);
+  let handle: FileHandle = await open(path, APPEND, 0o600);
   const { validBytes, bytes } = await readLines(handle.fd, { schema, onRecord });
   if (validBytes < bytes) {
     await handle.truncate(validBytes);
@@ -119,7 +124,7 @@ async function start<T>(
     if (!(await writeFresh(fresh, lines))) return;
     await renameOwned("journal", fresh, path);
     const old = handle;
-    handle = await open(path, "a+", 0o600);
+    handle = await open(path, APPEND, 0o600);
     await syncFolder(dirname(path));
     goodBytes = lines.length;
     isTorn = false;
@@ -151,7 +156,8 @@ async function start<T>(
 async function writeFresh(path: string, lines: Buffer): Promise<boolean> {
   let target: FileHandle | null = null;
   try {
-    target = await open(path, "w", 0o600);
+    await removeOwned("journal", path);
+    target = await open(path, FRESH, 0o600);
     await target.writeFile(lines);
     await target.datasync();
     return true;

@@ -140,8 +140,8 @@ async function isAliveHere(holder: string): Promise<boolean | null> {
   return now === null || started === "" || started === "-" || now === started;
 }
 
-/** In which numbers of processes mean the same: the kernel since its start, and the namespace. Short: a link holds it in place. */
-async function namespaceOf(): Promise<string> {
+/** Returns in which numbers of processes mean the same: the kernel since its start, and the namespace. Short: a link holds it in place. */
+export async function namespaceOf(): Promise<string> {
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
   const space = await readlink("/proc/self/ns/pid").catch(() => "");
   return `${space.replaceAll(/\D/g, "")}-${boot.slice(0, 8)}`;

@@ -1,15 +1,20 @@
-import { open, readFile } from "node:fs/promises";
+import { constants, open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type * as z from "zod";
-import { renameOwned } from "../disk/change-disk.ts";
+import { removeOwned, renameOwned } from "../disk/change-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { syncFolder } from "../engine/journal.ts";
+
+/** How a file that must not be there yet is opened: never through a link, and never one that somebody else made. */
+export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /** Writes a small JSON file whole or not at all, readable by its owner only. Faults: NO_SPACE, WRITE_FAILED. */
 export async function writeStateFile(path: string, value: unknown): Promise<void> {
   try {
     const fresh = `${path}.new`;
-    const handle = await open(fresh, "w", 0o600);
+    // What a kill left, or somebody planted.
+    await removeOwned("state-file", fresh);
+    const handle = await open(fresh, NEW_FILE, 0o600);
     try {
       await handle.writeFile(`${JSON.stringify(value, null, 2)}\n`);
       await handle.sync();

@@ -1,11 +1,14 @@
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, chmod, constants, mkdir, readdir, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Fault } from "#protocol/fault.ts";
+import { Fault, isFault } from "#protocol/fault.ts";
+
+const OTHERS_WRITE = 0o022;
+const ANYBODY_WRITES = 0o002;
 
 /**
  * Where this machine keeps queue, journals and credential: the folder that was named, else /var/lib/tidemark, else
  * ~/.tidemark. Only its owner may read it.
- * @throws Fault FOLDER_UNWRITABLE
+ * @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN
  */
 export async function stateFolder(wished: string | null, home: string | null): Promise<string> {
   const choices = stateChoices(wished, home);
@@ -14,12 +17,31 @@ export async function stateFolder(wished: string | null, home: string | null): P
     try {
       await mkdir(choice, { recursive: true, mode: 0o700 });
       await access(choice, constants.W_OK | constants.X_OK);
+      await assertOwn(choice);
       return choice;
     } catch (error) {
       reason = error;
     }
   }
+  if (isFault(reason)) throw reason;
   throw new Fault("FOLDER_UNWRITABLE", { op: "start", subject: choices.at(-1) ?? "", cause: reason });
+}
+
+/**
+ * Whoever else can write there can plant links and read what is kept. The rights of others are taken away where the folder is
+ * ours: at once where nothing is in it yet (a volume that was just made), and those of its group in any case.
+ * @throws Fault FOLDER_NOT_OWN
+ */
+async function assertOwn(folder: string): Promise<void> {
+  const uid = process.getuid?.();
+  if (uid === undefined) return;
+  const found = await stat(folder);
+  const refuse = (detail: string) => new Fault("FOLDER_NOT_OWN", { op: "start", subject: folder, detail });
+  if (found.uid !== uid) throw refuse(`user ${found.uid} owns it, this is user ${uid}`);
+  if ((found.mode & OTHERS_WRITE) === 0) return;
+  if ((found.mode & ANYBODY_WRITES) !== 0 && (await readdir(folder)).length > 0)
+    throw refuse(`its rights are ${(found.mode & 0o7777).toString(8)}`);
+  await chmod(folder, found.mode & 0o7777 & ~OTHERS_WRITE & ~0o1000);
 }
 
 /** The one that would be taken, when it is there already; makes nothing. */

@@ -1,5 +1,5 @@
 import { Fault, isFault } from "#protocol/fault.ts";
-import { nodeName } from "#protocol/names.ts";
+import { nodeName, type RunName } from "#protocol/names.ts";
 import type { NodeFacts } from "#protocol/hello.ts";
 import { PROTOCOL_VERSION } from "#protocol/version.ts";
 import { jitter } from "../engine/breaker.ts";
@@ -9,6 +9,8 @@ import { storeCredential, type NodeCredential } from "./node-credential.ts";
 
 /** A hub that does not answer is tried for this long before a first start gives up. */
 const FIRST_TRY_MS = 10_000;
+/** A node that watches more is known by what it claims. */
+const MOST_NAMED = 64;
 
 export interface Enrolment {
   base: string;
@@ -17,6 +19,8 @@ export interface Enrolment {
   identity: (() => Promise<string>) | null;
   name: string;
   facts: NodeFacts;
+  /** What it is going to write; none: whatever it claims first. */
+  watches: readonly { run: RunName }[];
   state: string;
   clock: Clock;
   signal: AbortSignal;
@@ -57,8 +61,18 @@ export async function enrol(hub: Hub, input: Enrolment): Promise<NodeCredential>
       const name = nodeName.parse(input.name);
       // Asked for at every try: the platform's word is good for minutes only.
       const proof = await proofOf(input);
+      const runs = input.watches.map(({ run }) => run);
       const answer = await hub.ask("enrol", (client, signal) =>
-        client.node.enrol.mutate({ ...proof, name, protocol: PROTOCOL_VERSION, facts }, { signal }),
+        client.node.enrol.mutate(
+          {
+            ...proof,
+            name,
+            protocol: PROTOCOL_VERSION,
+            facts,
+            ...(runs.length > 0 && runs.length <= MOST_NAMED && { runs }),
+          },
+          { signal },
+        ),
       );
       const credential = { hub: base, ...answer };
       await storeCredential(state, credential);

@@ -41,6 +41,7 @@ const tryEnrol = async (change: Partial<Enrolment> = {}) => {
   const facts = await readFacts({ labels: [], machineId: null });
   const hub = connectHub(base, { credential: () => null, signal });
   return enrol(hub, {
+    watches: [],
     base,
     token: "a-token-of-some-length",
     identity: null,

@@ -4,6 +4,7 @@ import type { PreviewAnswer, RestoreAnswer } from "#protocol/local.ts";
 import { rankOf, type RankOf } from "#protocol/restoring.ts";
 import { compileTensorPattern } from "#protocol/tensor-pattern.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
+import { visibleText } from "#protocol/visible-text.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { readGlob } from "../verbs/glob.ts";
 import { usage, type Verb } from "../verbs/verb.ts";
@@ -11,7 +12,12 @@ import { askLocal } from "./ask-local.ts";
 import { readRunToRestore } from "./read-run-at-step.ts";
 
 const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
-const restored: z.ZodType<RestoreAnswer> = z.object({ ...place, passedOver: z.number().nullable() });
+const restored: z.ZodType<RestoreAnswer> = z.object({
+  ...place,
+  passedOver: z.number().nullable(),
+  // Left out by a worker of an earlier version.
+  foreign: z.object({ node: z.string(), pickles: z.number() }).nullable().default(null),
+});
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 const previewed: z.ZodType<PreviewAnswer> = z.object({ ...place, preview: z.record(z.string(), fact) });
 
@@ -55,9 +61,16 @@ export async function restoreRun({ config, operands, terminal, signal, home }: V
   }
   const answer = await askLocal(state, { ...ask, body: wanted, answer: restored });
   const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
-  const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}`;
+  const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;
+}
+
+/** What a person is told before the files are loaded. */
+export function foreignWords(foreign: RestoreAnswer["foreign"]): string {
+  if (foreign === null) return "";
+  const files = foreign.pickles === 1 ? "One pickle file" : `${formatCount(foreign.pickles)} pickle files`;
+  return ` ${files} in it, written by ${visibleText(foreign.node)}: loading a pickle runs what is in it.`;
 }
 
 function previewText({ run, step, path, preview }: PreviewAnswer): string {

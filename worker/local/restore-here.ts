@@ -51,7 +51,10 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   const restored = await restoreNewest(agent, { run, found, pathOf: () => input.path, filesOf, mayFallBack, ...parts });
   const { checkpointId, step, path } = restored;
   const passedOver = checkpointId === found.checkpointId ? null : found.step;
-  return { run, step, path, checkpointId, passedOver };
+  const { origin } = restored;
+  const isForeign = origin !== null && origin.node !== null && origin.node.id !== agent.nodeId && origin.pickles > 0;
+  const foreign = isForeign ? { node: origin.node?.name ?? "", pickles: origin.pickles } : null;
+  return { run, step, path, checkpointId, passedOver, foreign };
 }
 
 /** Names of the files that are wanted; null: all. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Fault, sentenceOf, toFault } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { removeOwned } from "../disk/change-disk.ts";
+import { NEW_FILE } from "../host/state-file.ts";
 
 /**
  * The door for programs on this machine: a unix socket in the state folder, which the file system guards, and, when a port
@@ -71,8 +72,8 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
   if (port !== null) {
     const token = randomBytes(32).toString("base64url");
     door.tokenFile = join(state, "local.token");
-    await writeFile(door.tokenFile, `${token}\n`, { mode: 0o600 });
-    await chmod(door.tokenFile, 0o600);
+    await removeOwned("state-file", door.tokenFile);
+    await writeFile(door.tokenFile, `${token}\n`, { mode: 0o600, flag: NEW_FILE });
     const server = await listen(parts, { port, token });
     servers.push(server);
     const address = server.address();

@@ -1,8 +1,9 @@
 import { closeSync, constants, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { RunName } from "#protocol/names.ts";
-import { renameOwnedNow } from "../disk/change-disk.ts";
+import { removeOwnedNow, renameOwnedNow } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
+import { NEW_FILE } from "../host/state-file.ts";
 import { newStepRecord, parseStepRecord, readHeader, STEP_RECORD_BYTES, type StepRecord } from "./parse-step-record.ts";
 
 /** The files in which programs write their last step, one per run, in a folder of their own. */
@@ -25,8 +26,8 @@ export function openStepRecords(folder: string): StepRecords {
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       const fresh = `${path}.new`;
-      const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
-      const fd = openSync(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+      removeOwnedNow("state-file", fresh);
+      const fd = openSync(fresh, NEW_FILE, 0o600);
       try {
         writeSync(fd, newStepRecord(run));
       } finally {

@@ -98,7 +98,7 @@ export function openTraining(path: string, { records, wallNow }: TrainingParts):
   let writtenBytes = before.length;
   const write = () => {
     try {
-      fd ??= openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+      fd ??= openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
       // Blanks over the rest of a longer text: one write, so that no kill leaves half of two.
       const text = JSON.stringify(Object.fromEntries(known)).padEnd(writtenBytes, " ");
       writtenBytes = text.length;

@@ -1,12 +1,17 @@
 import type { FlagSpec } from "../flags.ts";
 
-/** The rows of the one table of flags that are about restoring. */
+/** The rows of the one table of flags that are about restoring, and about what of the disk may be reached. */
 export const RESTORE_FLAGS = {
   "restore-to": {
     kind: "list",
     commands: ["agent", "run"],
     value: "DIR",
-    says: "The hub may have checkpoints put inside this folder; may be given several times. When left out: anywhere but where the system, the worker and watched folders are.",
+    says: "The hub may have checkpoints put inside this folder; may be given several times. When left out: inside of the watched folders, in folders beside them, and in ./restored. Beside a folder that lies straight in /, in /var or in a home nothing is allowed, and nothing below a name that begins with a dot.",
+  },
+  "follow-links": {
+    kind: "switch",
+    commands: ["agent", "run"],
+    says: "Take checkpoints through links that leave the watched folder, whatever they lead to. When left out: only to what the owner of the watched folder owns, so that a program of another user cannot have files of the worker's user uploaded.",
   },
   only: {
     kind: "list",

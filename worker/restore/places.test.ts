@@ -12,7 +12,13 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-places-"));
   await mkdir(join(folder, "work", "checkpoints"), { recursive: true });
   await mkdir(join(folder, "state"));
-  places = { watches: [join(folder, "work", "checkpoints")], state: join(folder, "state"), allowed: [] };
+  places = {
+    watches: [join(folder, "work", "checkpoints")],
+    state: join(folder, "state"),
+    allowed: [],
+    restored: join(folder, "cwd", "restored"),
+    home: join(folder, "home"),
+  };
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -20,9 +26,41 @@ const refused = { code: "PLACE_REFUSED" };
 const at = (...names: string[]) => join(folder, ...names);
 
 describe("where a hub may have something put", () => {
-  test("is inside of a watched folder, and anywhere else that does no harm", async () => {
+  test("is inside of a watched folder, in a folder beside it, and in ./restored", async () => {
     await assertPlace(at("work", "checkpoints", "checkpoint-5"), places);
-    await assertPlace(at("elsewhere", "deep", "checkpoint-5"), places);
+    await assertPlace(at("work", "eval", "checkpoint-5"), places);
+    await assertPlace(at("cwd", "restored", "checkpoint-5"), places);
+  });
+
+  test("is nowhere else without the flag: not in homes, not among keys, not in cron's folders", async () => {
+    await mkdir(at("home"));
+    await symlink(at("home"), at("work", "link"));
+    for (const path of [
+      at("elsewhere", "checkpoint-5"),
+      at("cwd", "checkpoint-5"),
+      at("cwd", "restored"),
+      at("home", ".ssh", "authorized_keys"),
+      at("work", ".ssh"),
+      at("work", "eval", ".config", "autostart"),
+      at("work", "link", "x"),
+      "/root/x",
+      "/home/somebody/.ssh/authorized_keys",
+      "/var/spool/cron/crontabs",
+    ]) {
+      await expect(assertPlace(path, places), path).rejects.toMatchObject(refused);
+    }
+  });
+
+  test("beside a folder that lies straight in a home, or in /, is nothing", async () => {
+    await mkdir(at("home", "checkpoints"), { recursive: true });
+    const inHome = { ...places, watches: [at("home", "checkpoints")] };
+    await assertPlace(at("home", "checkpoints", "checkpoint-5"), inHome);
+    await expect(assertPlace(at("home", "bin", "x"), inHome)).rejects.toMatchObject(refused);
+    for (const watch of ["/checkpoints", "/home/somebody/checkpoints", "/var/checkpoints", "/root/checkpoints"]) {
+      const straight = { ...places, watches: [watch] };
+      await assertPlace(`${watch}/checkpoint-5`, straight);
+      await expect(assertPlace(join(watch, "..", "other", "x"), straight), watch).rejects.toMatchObject(refused);
+    }
   });
 
   test("is never a watched folder itself, nor one around it", async () => {

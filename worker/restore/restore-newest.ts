@@ -3,6 +3,7 @@ import { isFault, sentenceOf } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { ShownPlace } from "#protocol/place.ts";
 import type { Agent } from "../agent-assemble.ts";
+import type { Origin } from "./restore.ts";
 import { systemClock } from "../engine/clock.ts";
 
 interface Found {
@@ -31,14 +32,14 @@ export async function restoreNewest(
     tensors?: string[];
     mayFallBack: boolean;
   },
-): Promise<Found & { path: string }> {
+): Promise<Found & { path: string; origin: Origin | null }> {
   const { run, pathOf, filesOf } = wanted;
   for (let { found } = wanted; ;) {
     const path = await pathOf(found);
     const files = (await filesOf?.(found)) ?? null;
     try {
       const { checkpointId, step } = found;
-      await agent.restorer.restoreFirst({
+      const origin = await agent.restorer.restoreFirst({
         checkpointId,
         run,
         step,
@@ -46,7 +47,7 @@ export async function restoreNewest(
         ...(files === null ? {} : { files }),
         ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
       });
-      return { ...found, path };
+      return { ...found, path, origin };
     } catch (error) {
       if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
       const next = await findOther(agent, run, found);

@@ -1,10 +1,11 @@
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { StoredFile, StoredManifest } from "#protocol/adopted.ts";
+import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Command } from "#protocol/commands.ts";
 import type { DamageReport } from "#protocol/damage.ts";
 import { Fault } from "#protocol/fault.ts";
+import { mayBePickle } from "#protocol/pickle-files.ts";
 import { fileKeyOf } from "#storage/sealing/checkpoint-key.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -73,6 +74,10 @@ export interface RestoreJob {
 /** What a checkpoint is, and who wrote it. */
 export interface Origin {
   writerEpoch: number;
+  /** Null of what another tool wrote. */
+  node: { id: string; name: string } | null;
+  /** Files that run code when they are loaded, among those that are restored. */
+  pickles: number;
   /** Null of a checkpoint. */
   role: CheckpointRole | null;
 }
@@ -80,6 +85,17 @@ export interface Origin {
 /** What another tool wrote has no role. */
 const roleOf = (manifest: StoredManifest): CheckpointRole | null =>
   "role" in manifest ? (manifest.role ?? null) : null;
+
+function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Origin {
+  const wanted = files == null ? whole.files : whole.files.filter(({ path }) => files.includes(path));
+  return {
+    writerEpoch: whole.writerEpoch,
+    node: isAdopted(whole) ? null : whole.node,
+    // Tensors are cut from safetensors files.
+    pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
+    role: roleOf(whole),
+  };
+}
 
 const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
@@ -100,7 +116,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     job,
     job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
   );
-  job.onOrigin?.({ writerEpoch: whole.writerEpoch, role: roleOf(whole) });
+  job.onOrigin?.(originOf(whole, command));
   if (command.tensors != null) {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });

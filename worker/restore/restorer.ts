@@ -17,8 +17,8 @@ import { clearRestore, restore, type Origin, type RestoreCommand, type RestoreJo
 /** Carries out restores, one at a time, in the order in which they were asked for; goes on with them after a kill. */
 export interface Restorer extends Turns {
   /**
-   * Restores before training starts; goes on with what an earlier life of this process had begun of it. Faults: those of
-   * `restore`.
+   * Restores before training starts; goes on with what an earlier life of this process had begun of it. Returns what the
+   * manifest says of it, where it was read in this life. Faults: those of `restore`.
    */
   restoreFirst(wanted: {
     checkpointId: string;
@@ -27,7 +27,7 @@ export interface Restorer extends Turns {
     targetPath: string;
     files?: string[];
     tensors?: string[];
-  }): Promise<void>;
+  }): Promise<Origin | null>;
 }
 
 export interface RestorerParts {
@@ -59,13 +59,15 @@ export interface RestoreEnd {
   origin: Origin | null;
 }
 
+type Ended = Pick<RestoreEnd, "fault" | "origin"> & { to: TransferState };
+
 type RestoreTaken = Taken & { command: RestoreCommand };
 const isRestore = (item: Taken): item is RestoreTaken => item.command.kind === "restore";
 
 export function createRestorer(parts: RestorerParts): Restorer {
   const { memory, clock, signal, hub, journals, beforePlaced, replaced, mayPlace } = parts;
   /** Who waits for the end of a restore, by the id of its command. */
-  const waiting = new Map<string, (end: { to: TransferState; fault: Fault | null }) => void>();
+  const waiting = new Map<string, (end: Ended) => void>();
   const restores = () => memory.restores().filter(isRestore);
   /** Which copy was read, by the id of the command, until its end is told. */
   const read = new Map<string, ReadFrom>();
@@ -105,11 +107,12 @@ export function createRestorer(parts: RestorerParts): Restorer {
     end: async (item, how) => {
       const { to, fault, tally } = how;
       await memory.setState(item.command.id, to, fault?.toData() ?? null);
-      parts.onEnd(item.command, { state: to, fault, tally, origin: origins.get(item.command.id) ?? null });
+      const origin = origins.get(item.command.id) ?? null;
+      parts.onEnd(item.command, { state: to, fault, tally, origin });
       origins.delete(item.command.id);
       await tellEnd(parts, item, { ...how, from: read.get(item.command.id) ?? null });
       read.delete(item.command.id);
-      waiting.get(item.command.id)?.({ to, fault });
+      waiting.get(item.command.id)?.({ to, fault, origin });
     },
     tellAgain: (item) => tellEnd(parts, item, { tally: null, damage: null }),
   });
@@ -131,17 +134,18 @@ export function createRestorer(parts: RestorerParts): Restorer {
       ...wanted,
       files: wanted.files?.map((path) => filePath.parse(path)),
     };
-    const { promise: ended, resolve } = Promise.withResolvers<{ to: TransferState; fault: Fault | null }>();
+    const { promise: ended, resolve } = Promise.withResolvers<Ended>();
     waiting.set(command.id, resolve);
     if (begun === undefined) await memory.accept(command, Date.now());
     turns.wake();
-    const stop = () => resolve({ to: "cancelled", fault: null });
+    const stop = () => resolve({ to: "cancelled", fault: null, origin: null });
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
-    const { to, fault } = await ended;
+    const { to, fault, origin } = await ended;
     signal.removeEventListener("abort", stop);
     waiting.delete(command.id);
     if (to !== "done") throw fault ?? new Fault("CANCELLED", { op: "restore", subject: wanted.targetPath });
+    return origin;
   };
 
   return { ...turns, restoreFirst };

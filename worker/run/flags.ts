@@ -23,6 +23,14 @@ export const RUN_FLAGS = {
     commands: ["run"],
     says: "End with 9 when the program ended with 0 and not all that it wrote to the watched folders is safe.",
   },
+  orphan: {
+    kind: "text",
+    commands: ["run"],
+    value: "end|wait|refuse",
+    default: "end",
+    words: ["end", "wait", "refuse"],
+    says: "A program whose worker was killed. end: it ends with its worker, and a start that still finds it sends TERM, and KILL after --grace. wait: it goes on, and the next start keeps its checkpoints safe and waits until it ends. refuse: it goes on, and the next start ends with an error. Two programs never write one run.",
+  },
   restart: {
     kind: "text",
     commands: ["run"],

@@ -141,7 +141,9 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
   const { watch, path } = about;
   const { ledger, narrator } = agent;
   try {
-    const candidate = (await findCandidates(watch.folder, watch.takes)).find((one) => one.path === path);
+    const candidate = (await findCandidates(watch.folder, watch.takes, watch.followsLinks)).find(
+      (one) => one.path === path,
+    );
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
     await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
@@ -183,7 +185,7 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
  * Asks anew each time: the newest checkpoint changes while the run goes on. With the hub away what it said last holds for a
  * program that is started again (`isOld`): its node has not lost the run, or will be told so before anything is safe.
  */
-async function claimPatiently(
+export async function claimPatiently(
   { runs, narrator, signal }: Agent,
   { run, isAgain, chosen }: { run: string; isAgain: boolean; chosen: StartFrom },
 ): Promise<{ claim: ClaimAnswer; isOld: boolean }> {

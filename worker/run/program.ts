@@ -6,6 +6,8 @@ import { codeOf } from "../engine/disk-fault.ts";
 
 /** The training program: what it says goes to our own streams, it is told of the signals we get, and waited for. */
 export interface Program {
+  /** Null when it could not be started; `ended` says why. */
+  readonly pid: number | null;
   /** When it has ended and all it said was passed on. */
   readonly ended: Promise<ProgramEnd>;
   /** Does nothing once it has ended. */
@@ -27,6 +29,8 @@ export interface ProgramOptions {
   out: Writable & { isTTY?: boolean };
   err: Writable & { isTTY?: boolean };
   onSaid(chunk: Buffer): void;
+  /** It gets a session of its own; otherwise it shares the terminal. */
+  hasOwnSession: boolean;
 }
 
 /** What a grandchild that goes on writing may add after the end of the program. */
@@ -34,12 +38,13 @@ const LAST_WORDS_MS = 1_000;
 
 /** `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when it cannot be started. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
-  const { out, err, env, onSaid } = options;
+  const { out, err, env, onSaid, hasOwnSession } = options;
   const [file = "", ...args] = command;
   const streams = [out, err].map((stream) => (stream.isTTY === true ? "inherit" : "pipe"));
   const child: ChildProcess = spawn(file, args, {
     stdio: ["inherit", streams[0] ?? "inherit", streams[1] ?? "inherit"],
     env: { ...env } as NodeJS.ProcessEnv,
+    detached: hasOwnSession,
   });
   for (const [from, to] of [
     [child.stdout, out],
@@ -56,6 +61,7 @@ export function startProgram(command: readonly string[], options: ProgramOptions
     });
   });
   return {
+    pid: child.pid ?? null,
     ended,
     send: (signal) => {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);

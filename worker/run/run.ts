@@ -1,6 +1,7 @@
-import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent.ts";
+import { aborted, drain, runAgent, type AgentCommand, type Life, type Place } from "../agent.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
+import { foldersOf, goOnBeside, takePlaceAlone, type Orphan } from "./take-place.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
 import { checkWatch } from "../doctor/check-watch.ts";
 import { showFinding } from "../doctor/finding.ts";
@@ -13,9 +14,11 @@ import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
-import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import { exitCodeOf, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
 import { readStartFrom } from "./start-from.ts";
+import { endOrphans, findOrphans, ORPHAN_POLICIES } from "./settle-orphans.ts";
+import { startGuarded, type GuardedProgram } from "./start-guarded.ts";
 
 /**
  * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
@@ -29,6 +32,8 @@ export interface RunCommand extends AgentCommand {
   err: ProgramOptions["err"];
   /** Calls `listener` for every signal that the program should hear of. */
   onSignal(listener: (name: NodeJS.Signals) => void): void;
+  /** The terminal sends its signals to the program itself. */
+  sharesTerminal: boolean;
 }
 
 /** Returns the exit code. Faults: those of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE. */
@@ -44,11 +49,17 @@ export async function runProgram(command: RunCommand): Promise<number> {
   };
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
+  const orphan: Orphan = {
+    policy: ORPHAN_POLICIES.find((one) => one === command.config.text("orphan")) ?? "end",
+    patienceMs: command.config.durationMs("grace"),
+    awaited: null,
+  };
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
   const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
   const startedAt = Date.now();
-  await runAgent({ ...command, preparesRuns: true }, async (agent, life) => {
+  const takePlace = (place: Place) => takePlaceAlone(place, orphan, command.stopping);
+  await runAgent({ ...command, preparesRuns: true, takePlace }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
     agent.signal.addEventListener("abort", () => life.askedByHub.aborted && running.program?.send("SIGKILL"));
@@ -58,21 +69,27 @@ export async function runProgram(command: RunCommand): Promise<number> {
       policy,
       life,
       beginning,
-      start: (points) => {
+      orphan,
+      start: async (points) => {
         const tail = createLogTail();
         const bars = createProgressBars();
         agent.logTail = tail.text;
         agent.bars = bars;
-        if (mayLower) comeBack();
         const env = programEnvironment(command.env, variablesFor(agent, points));
         const { out, err } = command;
         const onSaid = (chunk: Buffer) => {
           tail.add(chunk);
           bars.add(chunk);
         };
-        running.program = startProgram(command.program, { env, out, err, onSaid });
+        const program = await startGuarded(agent, {
+          command: command.program,
+          options: { env, out, err, onSaid, hasOwnSession: !command.sharesTerminal },
+          ...orphan,
+          onStart: () => mayLower && comeBack(),
+        });
+        running.program = program;
         if (mayLower) stepAside();
-        return running.program;
+        return program;
       },
     });
     last.end = end;
@@ -144,11 +161,13 @@ async function keepRunning(
     policy: RestartPolicy;
     life: Life;
     beginning: Parameters<typeof prepareRuns>[1];
-    start(points: readonly ResumePoint[]): Program;
+    orphan: Orphan;
+    start(points: readonly ResumePoint[]): Promise<GuardedProgram>;
   },
 ): Promise<ProgramEnd | null> {
-  const { policy, life, beginning } = about;
+  const { policy, life, beginning, orphan } = about;
   let failures = { count: 0 };
+  if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
   for (;;) {
     const ready = prepareRuns(agent, beginning);
     // What is restored half when it is asked to stop is gone on with at the next start.
@@ -158,10 +177,11 @@ async function keepRunning(
     const startedAt = performance.now();
     const startedWall = Date.now();
     const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
-    const { ended } = about.start(points);
+    const { ended, finish } = await about.start(points);
     const outOfTime = aborted(agent.signal).then(() => (life.askedByHub.aborted ? ended : null));
     const end = await Promise.race([ended, outOfTime]).finally(() => clearInterval(clock));
     if (end === null) return null;
+    await finish(end);
     saysItGoesOn(agent);
     // What ended by itself, or was asked to, came no further than it said or wrote.
     if (end.code === 0 || life.stopping.aborted) for (const { run } of agent.options.watches) agent.training.end(run);
@@ -175,6 +195,9 @@ async function keepRunning(
     agent.narrator.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
     if (life.stopping.aborted || agent.signal.aborted) return end;
+    // A launcher that failed may have left the processes that train.
+    const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
+    await endOrphans(left, { ...orphan, narrator: agent.narrator, signal: agent.signal });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
+import type { LinkRule } from "./link-rule.ts";
 
 /**
  * A checkpoint in a watched folder, or what may be one: `checkpoint-500/`, `lightning_logs/version_0/checkpoints/last.ckpt`,
@@ -18,6 +19,8 @@ export interface Candidate {
   role?: CheckpointRole;
   /** Of several files: their names in one folder. Of a final model: its names below `path`. Nothing else is looked at. */
   names?: readonly string[];
+  /** Of the folder in which it was found. Absent: a person named it. */
+  links?: LinkRule;
   /** The name is one that savers use, although it has no step. */
   isSaverName?: boolean;
   /** A file that the other steps beside it have, and this one lacks. */

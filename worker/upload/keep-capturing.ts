@@ -122,6 +122,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     capturing.onRefused(candidate, fault);
     // An older hub does not know the code, and would refuse all that stands behind it in the outbox.
     if (code === "NO_CHECKPOINT" && capturing.hubKnows?.("no-checkpoint") !== true) return;
+    if (code === "LINK_REFUSED" && capturing.hubKnows?.("link-refused") !== true) return;
     await outbox.add({
       type: "capture-refused",
       run: watch.run,
@@ -138,7 +139,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
     }),
-    finder: createFinder(watch.folder, watch.takes),
+    finder: createFinder(watch.folder, watch.takes, watch.followsLinks),
     clock,
     signal: until,
     rests: createRests(clock.now),

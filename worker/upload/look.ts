@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type BigIntStats, type Dirent, statSync } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
@@ -8,6 +8,7 @@ import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
 import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
+import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
 
 /** One look at a checkpoint: its files, and a fingerprint that changes whenever a name, a size or a time of change does. */
 export interface Look {
@@ -30,19 +31,23 @@ export interface LookedFile {
   mtimeMs: number;
 }
 
-/** Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder). */
-export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names">): Promise<Look | null> {
+/**
+ * Null when it vanished meanwhile. A link to a file counts as that file. Faults: READ_FAILED, HOSTILE_NAME (a linked folder),
+ * LINK_REFUSED (by the rule of the watched folder).
+ */
+export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names" | "links">): Promise<Look | null> {
   const files: LookedFile[] = [];
   let touchedMs = 0;
   let temporary: string | null = null;
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const root = folderOf(candidate);
+  const { links } = candidate;
   const enter = async (relative: string) => {
     const folder = join(root, relative);
     const entries = await readdir(folder, { withFileTypes: true });
     const own = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
     for (const seen of await askDisk(own, statCall(folder))) {
-      const { entry, is, identity, mtimeMs, ctimeMs } = seen;
+      const { entry, is, identity, mtimeMs, ctimeMs, uid } = seen;
       const below = relative === "" ? entry.name : `${relative}/${entry.name}`;
       const path = join(folder, entry.name);
       if (isTemporaryInside(entry.name)) temporary ??= below;
@@ -50,15 +55,20 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       if (is === "folder" && entry.isSymbolicLink()) {
         throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
       }
+      if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
       if (is === "folder") await enter(below);
       else if (is === "file") files.push({ relative: below, path, identity, mtimeMs });
     }
   };
   try {
+    if (links !== undefined && candidate.kind === "folder" && (await lstat(root)).isSymbolicLink())
+      await assertFollowed(root, links, (await stat(root)).uid);
     if (candidate.kind !== "file") {
       await enter("");
     } else {
-      const { identity, mtimeMs, ctimeMs } = factsOf(await stat(candidate.path, { bigint: true }));
+      const { identity, mtimeMs, ctimeMs, uid } = factsOf(await stat(candidate.path, { bigint: true }));
+      if (links !== undefined && (await lstat(candidate.path)).isSymbolicLink())
+        await assertFollowed(candidate.path, links, uid);
       touchedMs = ctimeMs;
       files.push({ relative: basename(candidate.path), path: candidate.path, identity, mtimeMs });
     }
@@ -77,6 +87,12 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   };
 }
 
+/** Faults: LINK_REFUSED. */
+async function assertFollowed(path: string, rule: LinkRule, targetUid: number): Promise<void> {
+  const detail = await whyNotFollowed(path, rule, targetUid);
+  if (detail !== null) throw new Fault("LINK_REFUSED", { op: "capture", subject: path, detail });
+}
+
 /** Returns the folder to which the names of its files are relative. */
 export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
   kind === "folder" ? path : dirname(path);
@@ -87,6 +103,7 @@ const factsOf = (stats: BigIntStats) => ({
   identity: identityOf(stats),
   mtimeMs: Math.max(0, Number(stats.mtimeMs)),
   ctimeMs: Number(stats.ctimeMs),
+  uid: Number(stats.uid),
 });
 type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
 

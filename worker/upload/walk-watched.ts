@@ -37,7 +37,8 @@ interface Listing {
 /** A change within this time of the last one may have left the time of a folder as it was. */
 const COARSE_CLOCK_MS = 2_000;
 
-export function createFinder(folder: string, takes: NamePattern | null): Finder {
+export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
+  const links = { root: folder, followsAll };
   const listings = new Map<string, Listing>();
   const insides = new Map<string, { key: string; step: number | null }>();
   return {
@@ -51,7 +52,8 @@ export function createFinder(folder: string, takes: NamePattern | null): Finder 
       }
       for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
       for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
-      return walk.found.sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+      const found = walk.found.map((one) => ({ ...one, links }));
+      return found.sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
     },
   };
 }
@@ -72,8 +74,11 @@ interface Walk {
  * Returns the checkpoints in a folder and below it, lowest step first; with `takes` only those with such names. A folder that
  * does not exist yet has none. Faults: READ_FAILED.
  */
-export const findCandidates = (folder: string, takes: NamePattern | null = null): Promise<Candidate[]> =>
-  createFinder(folder, takes).find();
+export const findCandidates = (
+  folder: string,
+  takes: NamePattern | null = null,
+  followsAll = false,
+): Promise<Candidate[]> => createFinder(folder, takes, followsAll).find();
 
 async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;

@@ -21,6 +21,8 @@ export interface Watch {
   run: RunName;
   /** Which names are checkpoints; null: those that frameworks give. */
   takes: NamePattern | null;
+  /** Links are followed out of the folder to whatever they lead. */
+  followsLinks?: boolean;
 }
 
 export interface Watching {
@@ -89,8 +91,9 @@ export function readWatches(given: {
   folders: readonly string[];
   run: string | null;
   patterns: readonly string[];
+  followsLinks?: boolean;
 }): Watch[] {
-  const { folders, run } = given;
+  const { folders, run, followsLinks = false } = given;
   const takes = readPatterns(given.patterns);
   if (run !== null && folders.length > 1) {
     throw new Fault("BAD_INPUT", {
@@ -110,7 +113,7 @@ export function readWatches(given: {
         detail: parsed.error.issues[0]?.message ?? "not a run name",
       });
     }
-    return { folder: resolve(folder), run: parsed.data, takes };
+    return { folder: resolve(folder), run: parsed.data, takes, ...(followsLinks && { followsLinks }) };
   });
   const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
   if (twice !== undefined) {

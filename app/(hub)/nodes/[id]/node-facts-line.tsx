@@ -55,6 +55,11 @@ export function NodeFactsLine({ node }: { node: NodeRow }) {
         </Fragment>
       ))}
       <span className="block">
+        may write{" "}
+        {node.mayWrite === null
+          ? "the runs it named when it joined, and new ones"
+          : visibleText(node.mayWrite.replaceAll(",", ", "))}
+        <Dot />
         joined <Age at={node.enrolledAt} />
         <Dot />
         RTT {node.rttMs === null ? "–" : `${Math.round(node.rttMs)} ms`}

@@ -69,6 +69,7 @@ const ProgramWords = onDemand(
   ),
 );
 const OrderDialog = onDemand(() => import("../../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
+const RunsDialog = onDemand(() => import("./runs-dialog.tsx").then((module) => module.RunsDialog));
 const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
 export function NodeView({ id }: { id: string }) {
@@ -96,6 +97,7 @@ function NodeBody({ node }: { node: NodeRow }) {
   const dialogs = useDialogs();
   const [revoking, setRevoking] = useState(false);
   const [ordering, setOrdering] = useState(false);
+  const [letting, setLetting] = useState(false);
   const mayNotRestore = useWhyNot("operator");
   const mayNotRevoke = useWhyNot("admin");
   const state = nodeStateWords(node, now);
@@ -117,6 +119,15 @@ function NodeBody({ node }: { node: NodeRow }) {
                 onClick={() => setRevoking(true)}
               >
                 Revoke…
+              </Button>
+            )}
+            {!gone && (
+              <Button
+                disabled={mayNotRestore !== null}
+                title={mayNotRestore ?? undefined}
+                onClick={() => setLetting(true)}
+              >
+                Runs…
               </Button>
             )}
             {!gone && (
@@ -178,6 +189,7 @@ function NodeBody({ node }: { node: NodeRow }) {
         </div>
       </div>
       {ordering && <OrderDialog nodes={[node]} onClose={() => setOrdering(false)} />}
+      {letting && <RunsDialog node={node} onClose={() => setLetting(false)} />}
       {revoking && <RevokeDialog node={node} onClose={() => setRevoking(false)} />}
     </>
   );

@@ -42,6 +42,8 @@ const RunHistory = onDemand(
   () => import("../../../_runs/run-history.tsx").then((part) => part.RunHistory),
   () => <Skeleton className="h-[88px] w-full" />,
 );
+// Of the few runs that several nodes ask for.
+const ClaimNotices = onDemand(() => import("./claim-notices.tsx").then((part) => part.ClaimNotices));
 // Below what people come for.
 const RunBelow = onItsWay(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
@@ -116,6 +118,7 @@ function RunBody({ run }: { run: RunView }) {
           </>
         }
       />
+      {(run.askedBy.length > 0 || run.handedTo !== null) && <ClaimNotices run={run} />}
       <Panel
         title="Steps"
         note={<RunTide run={run} show="line and words" />}

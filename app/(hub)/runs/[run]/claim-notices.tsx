@@ -1,0 +1,94 @@
+"use client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import type { RunView } from "#protocol/views.ts";
+import { Age } from "../../../_hub/age.tsx";
+import { hub } from "../../../_hub/client.ts";
+import { FaultNote } from "../../../_hub/fault-note.tsx";
+import { useWhyNot } from "../../../_hub/person.tsx";
+import { useAction } from "../../../_hub/use-action.ts";
+import { Banner } from "../../../_ui/banner.tsx";
+import { Button } from "../../../_ui/button.tsx";
+import { Dialog } from "../../../_ui/dialog.tsx";
+import { say } from "../../../_ui/toast.tsx";
+import { visibleText } from "../../../_ui/visible-text.ts";
+
+type Asked = RunView["askedBy"][number];
+
+/** The nodes that asked to write a run and were refused, and a way to hand it over to one of them. */
+export function ClaimNotices({ run }: { run: RunView }) {
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const whyNot = useWhyNot("operator");
+  const { handedTo } = run;
+  return (
+    <>
+      {handedTo !== null && (
+        <Banner tone="moving" title={`${visibleText(handedTo.nodeName)} may take this run over.`}>
+          It does when it asks again, within a day.
+        </Banner>
+      )}
+      {run.askedBy
+        .filter(({ nodeId }) => nodeId !== handedTo?.nodeId)
+        .slice(0, 5)
+        .map((one) => (
+          <Banner
+            key={one.nodeId}
+            tone="risk"
+            speech="quiet"
+            title={`${visibleText(one.nodeName)} asked to write this run and was refused.`}
+            action={
+              <Button disabled={whyNot !== null} title={whyNot ?? undefined} onClick={() => setAsked(one)}>
+                Hand over…
+              </Button>
+            }
+          >
+            <Age at={one.at} />
+            {run.writerNodeName !== null && `; ${visibleText(run.writerNodeName)} writes it`}. If that node is none of
+            yours, revoke it and its join token.
+          </Banner>
+        ))}
+      {asked !== null && <HandOverDialog run={run} asked={asked} onClose={() => setAsked(null)} />}
+    </>
+  );
+}
+
+function HandOverDialog({ run, asked, onClose }: { run: RunView; asked: Asked; onClose: () => void }) {
+  const client = useQueryClient();
+  const name = visibleText(asked.nodeName);
+  const handOver = useAction(() => hub.runs.handOver.mutate({ run: run.name, nodeId: asked.nodeId }));
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      width="narrow"
+      title={`Hand ${visibleText(run.name)} over to ${name}?`}
+      footer={
+        <>
+          <span className="flex-1" />
+          <Button onClick={onClose}>Keep it</Button>
+          <Button
+            look="danger"
+            disabled={handOver.busy}
+            onClick={() =>
+              handOver.run(undefined, () => {
+                void client.invalidateQueries();
+                say("quiet", `${asked.nodeName} may take ${run.name} over.`);
+                onClose();
+              })
+            }
+          >
+            {handOver.busy ? "Handing over" : "Hand over"}
+          </Button>
+        </>
+      }
+    >
+      <p>
+        {name} goes on from the newest safe checkpoint the next time it asks.{" "}
+        {run.writerNodeName === null
+          ? "Nobody writes it now."
+          : `${visibleText(run.writerNodeName)} stops saving this run then, also while its program goes on.`}
+      </p>
+      {handOver.fault !== null && <FaultNote fault={handOver.fault} />}
+    </Dialog>
+  );
+}

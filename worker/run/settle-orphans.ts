@@ -1,0 +1,96 @@
+import { Fault } from "#protocol/fault.ts";
+import { systemClock } from "../engine/clock.ts";
+import { listProcesses, readCommandLine, signalProcess } from "../host/list-processes.ts";
+import { isWatchdogOf } from "./end-with-worker.ts";
+import { choosePrograms, seeProcesses, type SeenProcess } from "./find-orphans.ts";
+import { folderKey, readProgramRecords, removeProgramRecord, type ProgramRecord } from "./program-record.ts";
+
+/**
+ * A worker that was killed can leave its program behind. Two programs that write one run destroy it, so a start looks for what
+ * is left and ends it, waits for it, or refuses, as it was told.
+ */
+export type OrphanPolicy = "end" | "wait" | "refuse";
+
+export const ORPHAN_POLICIES = ["end", "wait", "refuse"] as const satisfies readonly OrphanPolicy[];
+
+export interface Orphans {
+  /** Of this state folder, whether their processes run or not. */
+  records: readonly ProgramRecord[];
+  folders: readonly string[];
+  /** What runs now. */
+  processes: readonly SeenProcess[];
+}
+
+/** What a start says about them. */
+export interface OrphanNarrator {
+  orphanFound(about: { name: string; pids: readonly number[]; policy: OrphanPolicy; patienceMs: number }): void;
+  orphanOver(about: { name: string; how: "ended" | "killed" }): void;
+}
+
+const LOOK_MS = 100;
+const WAIT_LOOK_MS = 1_000;
+/** After KILL; what is still there then hangs in the kernel. */
+const KILL_MS = 10_000;
+
+/** Returns what earlier starts left, and forgets the programs that have ended. Faults: READ_FAILED. */
+export async function findOrphans(state: string, watched: readonly string[]): Promise<Orphans> {
+  const folders = watched.map(folderKey);
+  const records = await readProgramRecords(state);
+  const processes = look({ records, folders });
+  if (processes.length === 0) for (const { id } of records) await removeProgramRecord(state, id);
+  return { records: processes.length === 0 ? [] : records, folders, processes };
+}
+
+const look = ({ records, folders }: Pick<Orphans, "records" | "folders">): SeenProcess[] =>
+  choosePrograms(seeProcesses(), { records, folders, self: process.pid });
+
+export const orphanFault = (orphans: Orphans): Fault =>
+  new Fault("PROGRAM_RUNS_STILL", {
+    op: "run",
+    subject: nameOf(orphans),
+    detail: `process ${orphans.processes.map(({ pid }) => pid).join(", ")}`,
+  });
+
+export const nameOf = ({ records }: Orphans): string => records[0]?.name ?? "a program of another state folder";
+
+/**
+ * Sends TERM, then KILL to what is left when the patience is over. A watchdog that has sent TERM already is not doubled: some
+ * programs take a second one for "at once". Faults: PROGRAM_RUNS_STILL, CANCELLED.
+ */
+export async function endOrphans(
+  orphans: Orphans,
+  about: { patienceMs: number; narrator: OrphanNarrator; signal: AbortSignal },
+): Promise<void> {
+  const { patienceMs, narrator, signal } = about;
+  if (orphans.processes.length === 0) return;
+  const name = nameOf(orphans);
+  const pids = orphans.processes.map(({ pid }) => pid);
+  narrator.orphanFound({ name, pids, policy: "end", patienceMs });
+  if (!isEndedAlready(orphans)) for (const one of orphans.processes) signalProcess(one, "SIGTERM");
+  const killsAt = systemClock.now() + patienceMs;
+  let how: "ended" | "killed" = "ended";
+  for (let left = look(orphans); left.length > 0; left = look(orphans)) {
+    const lateMs = systemClock.now() - killsAt;
+    if (lateMs > KILL_MS) throw orphanFault({ ...orphans, processes: left });
+    if (lateMs >= 0) {
+      how = "killed";
+      for (const one of left) signalProcess(one, "SIGKILL");
+    }
+    await systemClock.sleep(LOOK_MS, signal);
+  }
+  narrator.orphanOver({ name, how });
+}
+
+/** Resolves when all of it has ended. Faults: CANCELLED. */
+export async function waitForOrphans(
+  orphans: Orphans,
+  about: { narrator: OrphanNarrator; signal: AbortSignal },
+): Promise<void> {
+  while (look(orphans).length > 0) await systemClock.sleep(WAIT_LOOK_MS, about.signal);
+  about.narrator.orphanOver({ name: nameOf(orphans), how: "ended" });
+}
+
+function isEndedAlready({ records }: Orphans): boolean {
+  const lines = listProcesses().map(({ pid }) => readCommandLine(pid));
+  return records.some(({ id }) => lines.some((words) => isWatchdogOf(words, id)));
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
+import type { Agent } from "../agent-assemble.ts";
+import { namespaceOf } from "../host/lock.ts";
+import { readProcess } from "../host/list-processes.ts";
+import { startWatchdog } from "./end-with-worker.ts";
+import { startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
+import {
+  folderKey,
+  MARK,
+  markOf,
+  removeProgramRecord,
+  writeProgramRecord,
+  type ProgramRecord,
+} from "./program-record.ts";
+import type { OrphanPolicy } from "./settle-orphans.ts";
+
+export interface GuardedProgram extends Program {
+  /** Forgets the program when it ended well. What one that failed left is ended by the watchdog, or by the next start. */
+  finish(end: ProgramEnd): Promise<void>;
+}
+
+export interface Guarded {
+  command: readonly string[];
+  options: ProgramOptions;
+  policy: OrphanPolicy;
+  /** Between TERM and KILL. */
+  patienceMs: number;
+  /** Called in the moment before the program is started. */
+  onStart(): void;
+}
+
+/**
+ * Starts a program so that it is never left alone: written down first, with a mark that all its processes carry, and, when it
+ * is to end with its worker, watched. A record that cannot be written (a full disk) keeps nobody from training.
+ */
+export async function startGuarded(
+  { state, options, narrator }: Pick<Agent, "state" | "options" | "narrator">,
+  guarded: Guarded,
+): Promise<GuardedProgram> {
+  const { command, policy, patienceMs } = guarded;
+  const record: ProgramRecord = {
+    id: randomUUID(),
+    place: await namespaceOf(),
+    folders: options.watches.map(({ folder }) => folderKey(folder)),
+    name: basename(command[0] ?? ""),
+    process: null,
+  };
+  await writeProgramRecord(state, record).catch(narrator.waitingFor);
+  const watchdog = policy === "end" ? startWatchdog(record.id, patienceMs) : null;
+  guarded.onStart();
+  const env = { ...guarded.options.env, [MARK]: markOf(record) };
+  const program = startProgram(command, { ...guarded.options, env });
+  const started = program.pid === null ? null : readProcess(program.pid);
+  if (started !== null) {
+    const session = guarded.options.hasOwnSession ? started.pid : null;
+    watchdog?.watch({ pid: started.pid, session });
+    const now = { pid: started.pid, startedAt: started.startedAt, session };
+    await writeProgramRecord(state, { ...record, process: now }).catch(narrator.waitingFor);
+  }
+  return {
+    ...program,
+    finish: async ({ code }) => {
+      if (code !== 0) return;
+      watchdog?.over();
+      await removeProgramRecord(state, record.id).catch(narrator.waitingFor);
+    },
+  };
+}
