@@ -5,6 +5,7 @@ import type { JobBoard } from "./bucket/job-board.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
+import type { FairQueue } from "./fair-queue.ts";
 import type { KeyUses } from "./events/key-uses.ts";
 import type { Inspector } from "#storage/inspect/inspector.ts";
 import type { Inspections } from "./inspect/inspections.ts";
@@ -45,6 +46,8 @@ export interface Hub {
   readonly inspections: Inspections;
   /** Looks inside files, in threads of their own. */
   readonly inspector: Inspector;
+  /** In which accounts take turns to have files looked into. */
+  readonly inspecting: FairQueue;
   readonly history: History;
   /** Epoch milliseconds. */
   readonly now: () => number;
