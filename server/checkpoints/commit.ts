@@ -7,7 +7,7 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
-import { hashOf } from "../random-id.ts";
+import { storedTextOf } from "../parsed-elsewhere.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { announcedFiles, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
 import { requireWriter } from "./require-writer.ts";
@@ -89,8 +89,7 @@ export async function commit(
   { manifest }: { manifest: Manifest },
 ): Promise<{ sha256: string }> {
   const node = await hearCaller({ hub, caller });
-  const text = JSON.stringify(manifest);
-  const sha256 = hashOf(text);
+  const { text, sha256 } = storedTextOf(manifest);
   return hub.locks.run(`commit ${manifest.id}`, async () => {
     const { checkpoint, files } = await findAnnounced(hub, node, manifest);
     // One in the trash was complete: whoever asks again learns so, and does not bring it back.

@@ -33,6 +33,7 @@ import { createWorkloads } from "../workloads/verify-salad.ts";
 import { createReach, type Reach } from "../profiles/reach.ts";
 import { createUpkeepState } from "../upkeep/start-janitor.ts";
 import { cutSizes } from "../checkpoints/cut-sizes.ts";
+import { createInputReader } from "./input-reader.ts";
 import { checkMasterKey } from "./check-master-key.ts";
 
 /** Looks of one account fill no more than a third of the places. */
@@ -119,6 +120,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     inspections: createInspections(),
     inspector: createInspector(),
     inspecting: createFairQueue(INSPECTING),
+    inputs: createInputReader(),
     counters,
     loop: createLoopWatch({ counters, log }),
     history: await openHistory(db, `file:${file}`),
@@ -145,6 +147,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       hub.loop.stop();
       hub.stores.close();
       await hub.inspector.close();
+      await hub.inputs.close();
       await hub.history.reader.close();
       await closeDatabase();
       await unlock();
