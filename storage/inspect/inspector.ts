@@ -30,8 +30,8 @@ export const INSPECTOR_LIMITS: InspectorLimits = { computeMs: 10_000, memoryMiB:
 const YOUNG_MIB = 32;
 const STACK_MIB = 4;
 
-/** The thread's program: where it lies, or its text where all programs are bundled into one file. */
-export type ThreadProgram = URL | { text: string };
+/** The thread's program: where it lies (an address or a path), or its text where all programs are bundled into one file. */
+export type ThreadProgram = URL | string | { text: string };
 
 const inspectorThread = (): ThreadProgram => new URL("./inspector-thread.ts", import.meta.url);
 
@@ -49,7 +49,7 @@ export function createInspector(limits = INSPECTOR_LIMITS, program: ThreadProgra
   let lastJob = 0;
 
   const launch = (): Worker => {
-    const isText = "text" in program;
+    const isText = typeof program === "object" && "text" in program;
     const made = new Worker(isText ? program.text : program, {
       eval: isText,
       name: "inspect",

@@ -1,9 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { nodeName, runName } from "#protocol/names.ts";
 import type { Stage } from "../../stage/open-stage.ts";
-import { announce, enrolRogue, manifestOf, putOf, refusal, type RogueNode, send, signOne } from "../../stage/rogue-node.ts";
+import {
+  announce,
+  enrolRogue,
+  manifestOf,
+  putOf,
+  refusal,
+  type RogueNode,
+  send,
+  signOne,
+} from "../../stage/rogue-node.ts";
 import { ask } from "./ask.ts";
-import type { Row } from "./rows.ts";
+import type { Row } from "./row.ts";
 
 /** Attacks by counts and numbers without bounds. */
 
@@ -37,7 +46,10 @@ const listsOf = async (stage: Stage): Promise<string[]> => {
   return failed;
 };
 
-async function claim(stage: Stage, name: string): Promise<{ rogue: RogueNode; run: ReturnType<typeof runName.parse>; epoch: number }> {
+async function claim(
+  stage: Stage,
+  name: string,
+): Promise<{ rogue: RogueNode; run: ReturnType<typeof runName.parse>; epoch: number }> {
   const rogue = await enrolRogue(stage, { name });
   const run = runName.parse(`run-of-${name}`);
   const { epoch } = await rogue.node.claimEpoch.mutate({ run });
@@ -46,7 +58,16 @@ async function claim(stage: Stage, name: string): Promise<{ rogue: RogueNode; ru
 
 async function manyLabels(stage: Stage): Promise<string[]> {
   const labels = Object.fromEntries(many(466_000).map((index) => [`l${index}`, 1]));
-  const facts = { hostname: "a", platform: "linux", cpus: 1, memoryBytes: 1, gpu: null, labels, machineId: null, workerVersion: "1" };
+  const facts = {
+    hostname: "a",
+    platform: "linux",
+    cpus: 1,
+    memoryBytes: 1,
+    gpu: null,
+    labels,
+    machineId: null,
+    workerVersion: "1",
+  };
   const body = { token: "x".repeat(32), name: "a", protocol: 1, facts };
   const answers = await Promise.all(many(3).map(() => post(stage, "node.enrol", { body })));
   const problems = answers.flatMap((answer) =>
@@ -68,7 +89,14 @@ async function largeSizes(stage: Stage): Promise<string[]> {
   const problems: string[] = [];
   for (const step of [1, 2]) {
     const files = [{ path: "model.safetensors", sizeBytes: Number.MAX_SAFE_INTEGER }];
-    const about = { checkpointId: randomUUID(), run, writerEpoch, step, attempt: `attempt${step}aaaaaa`, framework: null };
+    const about = {
+      checkpointId: randomUUID(),
+      run,
+      writerEpoch,
+      step,
+      attempt: `attempt${step}aaaaaa`,
+      framework: null,
+    };
     const headers = { authorization: `Bearer ${rogue.credential}` };
     const answer = await post(stage, "node.announce", { headers, body: { ...about, capturedAt: 1, files } });
     if (answer?.status !== 400) problems.push(`2^53-1 bytes are announced: ${answer?.status}`);
@@ -88,7 +116,13 @@ async function manyMetrics(stage: Stage): Promise<string[]> {
     if (why !== "BAD_INPUT") problems.push(`100,000 metrics are committed: ${why}`);
   }
   const headers = { origin: stage.hub.url, cookie: stage.cookie };
-  const answer = await ask({ url: stage.hub.url, path: "runs.get", type: "query", headers, body: JSON.stringify({ run }) });
+  const answer = await ask({
+    url: stage.hub.url,
+    path: "runs.get",
+    type: "query",
+    headers,
+    body: JSON.stringify({ run }),
+  });
   if (answer === null || answer.status !== 200 || answer.bytes > 1_000_000)
     problems.push(`runs.get answers ${answer?.status} with ${answer?.bytes} bytes`);
   return problems;
@@ -128,7 +162,16 @@ async function foreignLosses(stage: Stage): Promise<string[]> {
     }));
     await refusal(other.rogue.node.record.mutate({ events }));
   }
-  const ended = { type: "program-ended" as const, seq: ++seq, at, run: owner.run, code: 1, signal: null, ranMs: 1, tail: "" };
+  const ended = {
+    type: "program-ended" as const,
+    seq: ++seq,
+    at,
+    run: owner.run,
+    code: 1,
+    signal: null,
+    ranMs: 1,
+    tail: "",
+  };
   await refusal(other.rogue.node.record.mutate({ events: [ended] }));
   const problems = await listsOf(stage);
   const rows = await stage.client.losses.list.query({ nodeId: null, run: owner.run, before: null, limit: 50 });
@@ -173,11 +216,23 @@ async function manyFiles(stage: Stage): Promise<string[]> {
 }
 
 export const NUMBER_ROWS: readonly Row[] = [
-  { row: "1", says: "466,000 labels of nobody, 31 MB of metrics of a node: refused before they are looked at", run: manyLabels },
+  {
+    row: "1",
+    says: "466,000 labels of nobody, 31 MB of metrics of a node: refused before they are looked at",
+    run: manyLabels,
+  },
   { row: "4", says: "2^53-1 bytes announced twice: refused, and the Runs page answers", run: largeSizes },
-  { row: "5", says: "600,000 metrics in six checkpoints: refused, and a run is told in less than a megabyte", run: manyMetrics },
+  {
+    row: "5",
+    says: "600,000 metrics in six checkpoints: refused, and a run is told in less than a megabyte",
+    run: manyMetrics,
+  },
   { row: "6", says: "1.7e308 bytes a second: refused, and the history of the others goes on", run: largeRates },
   { row: "7", says: "1,100 losses and an end of a program of another's run: not taken", run: foreignLosses },
-  { row: "14", says: "an attempt announced plain before encryption is on: neither signed nor committed", run: plainAfterSealing },
+  {
+    row: "14",
+    says: "an attempt announced plain before encryption is on: neither signed nor committed",
+    run: plainAfterSealing,
+  },
   { row: "loop", says: "manifests of 50,000 files: nobody waits for them", run: manyFiles },
 ];

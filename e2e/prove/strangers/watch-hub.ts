@@ -77,12 +77,12 @@ async function watch({ url, pid }: { url: string; pid: number }): Promise<void> 
   });
   for (;;) {
     const looking = timeOf(`${url}/healthz`);
-    let busyMs = 0;
-    let isOver = false;
-    void looking.finally(() => (isOver = true));
+    const state = { isOver: false };
+    void looking.finally(() => (state.isOver = true));
     // The machine is asked as long as the hub takes.
+    let busyMs = 0;
     do busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
-    while (!isOver);
+    while (!state.isOver);
     const tookMs = await looking;
     seen.asked++;
     if (tookMs === null) seen.failed++;
