@@ -81,7 +81,10 @@ function readIn(thread: Worker, about: { id: number; path: string; bytes: Uint8A
     reject(trpcError(new Fault("TOO_LARGE", { detail: "there is more in it than can be read" })));
   thread.on("message", heard);
   thread.once("exit", ended);
-  say({ op: "read", ...about });
+  const { bytes } = about;
+  // A small one may lie in memory that others lie in too.
+  const isAlone = bytes.buffer instanceof ArrayBuffer && bytes.byteLength === bytes.buffer.byteLength;
+  thread.postMessage({ op: "read", ...about } satisfies ToInputThread, isAlone ? [bytes.buffer] : []);
   return promise.finally(() => {
     thread.removeListener("message", heard);
     thread.removeListener("exit", ended);
