@@ -146,6 +146,7 @@ export const manifest = z
     for (const message of wrong) context.addIssue({ code: "custom", message });
   });
 export type Manifest = z.infer<typeof manifest>;
+export const commitInput = z.object({ manifest });
 
 interface FilesTogether {
   sizeBytes: number;

@@ -5,10 +5,12 @@ import type { JobBoard } from "./bucket/job-board.ts";
 import type { Throttle } from "./auth/throttle.ts";
 import type { Counters } from "./counters.ts";
 import type { HubSettings } from "./env.ts";
+import type { FairQueue } from "./fair-queue.ts";
 import type { KeyUses } from "./events/key-uses.ts";
 import type { Inspector } from "#storage/inspect/inspector.ts";
 import type { Inspections } from "./inspect/inspections.ts";
 import type { History } from "./history/open-history.ts";
+import type { InputReader } from "./hub/input-reader.ts";
 import type { Keeper } from "./keeper/messages.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { Live } from "./live/live.ts";
@@ -45,7 +47,11 @@ export interface Hub {
   readonly inspections: Inspections;
   /** Looks inside files, in threads of their own. */
   readonly inspector: Inspector;
+  /** In which accounts take turns to have files looked into. */
+  readonly inspecting: FairQueue;
   readonly history: History;
+  /** Reads large inputs, in a thread of its own. */
+  readonly inputs: InputReader;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /** log2 of scrypt's N for new passwords. */

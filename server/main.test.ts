@@ -1,6 +1,16 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -94,6 +104,8 @@ async function signIn(url: string): Promise<string> {
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number);
+/** A process and all that it started. */
+const treeOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(treeOf)];
 const isAlive = (pid: number): boolean => {
   try {
     // A process that ended and was not collected yet is still listed, as a zombie.
@@ -151,12 +163,43 @@ describe("starting", () => {
     expect(again.out()).toMatch(/^Tidemark is ready at http:\S+\n$/);
   });
 
-  it("keeps the master key from the process that serves pages", async () => {
-    const hub = start(withAdmin, SOURCES);
+  it("keeps every secret out of the environment of all of its processes, and the master key from the one that serves pages", async () => {
+    const token = "a-planted-token-for-the-metrics";
+    const previous = "planted-canary-of-the-previous-master-key";
+    const more = { TIDEMARK_METRICS_TOKEN: token, TIDEMARK_SECRET_PREVIOUS: previous };
+    const hub = start({ ...withAdmin, ...more }, SOURCES);
+    const url = await ready(hub);
+    const pids = treeOf(hub.child.pid ?? 0);
+    expect(pids).toEqual(expect.arrayContaining([hub.child.pid, childOf(hub, "hub"), childOf(hub, "keeper")]));
+    for (const pid of pids) {
+      const shown = environmentOf(pid);
+      expect(shown).toContain("NODE_ENV=");
+      for (const secret of [SECRET, previous, token, ADMIN.password])
+        expect(shown, commandOf(pid)).not.toContain(secret);
+    }
+    // They arrived all the same.
+    expect(await signIn(url)).toMatch(/^tidemark=tms_/);
+    const asked = (headers: Record<string, string>) => fetch(`${url}/metrics`, { headers });
+    expect((await asked({})).status).toBe(401);
+    expect((await asked({ authorization: `Bearer ${token}` })).status).toBe(200);
+  });
+
+  it.runIf(process.getuid?.() === 0)("runs the keeper and the hub as two users where root says so", async () => {
+    chmodSync(folder, 0o711);
+    const data = join(folder, "data");
+    mkdirSync(data, { mode: 0o700 });
+    chownSync(data, 64_001, 64_001);
+    const key = join(folder, "key");
+    writeFileSync(key, SECRET, { mode: 0o400 });
+    chownSync(key, 64_002, 64_002);
+    const users = { TIDEMARK_HUB_UID: "64001", TIDEMARK_KEEPER_UID: "64002:64002" };
+    const hub = start({ ...withAdmin, ...users, TIDEMARK_SECRET: "", TIDEMARK_SECRET_FILE: key, TIDEMARK_DATA: data });
     await ready(hub);
-    expect(environmentOf(childOf(hub, "keeper"))).toContain(SECRET);
-    expect(environmentOf(childOf(hub, "hub"))).not.toContain(SECRET);
-    expect(environmentOf(childOf(hub, "keeper"))).not.toContain(ADMIN.password);
+    expect(statSync(`/proc/${childOf(hub, "hub")}`).uid).toBe(64_001);
+    expect(statSync(`/proc/${childOf(hub, "keeper")}`).uid).toBe(64_002);
+    const alone = start({ TIDEMARK_KEEPER_UID: "64002" });
+    expect(await alone.exited).toBe(2);
+    expect(alone.err()).toContain("are set together");
   });
 
   it("refuses a master key that is wrong, missing or weak, and says how to mend it", async () => {

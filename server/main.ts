@@ -1,10 +1,12 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { Socket } from "node:net";
+import { takeSecrets } from "./take-secrets.ts";
 
 /**
  * Starts Tidemark: the keeper, which holds the master key, and the hub, which never sees it, with one pipe between them.
- * Both end when this process does, however it does; when one of them ends, so does the other.
+ * Both end when this process does, however it does; when one of them ends, so does the other. Secrets that it is given in its
+ * environment go to each over a pipe; no process has them in its environment, not as others see it either.
  */
 
 const HERE = import.meta.dirname;
@@ -20,16 +22,24 @@ const SAME_STOP_MS = 1_000;
 const HUB_FLAGS = ["--heap-growing-percent=40", "--max-semi-space-size=8"];
 
 /** The master key, and the one it replaces: for the keeper alone. */
-const SECRETS = [
-  "TIDEMARK_SECRET",
-  "TIDEMARK_SECRET_FILE",
-  "TIDEMARK_SECRET_PREVIOUS",
-  "TIDEMARK_SECRET_PREVIOUS_FILE",
-];
+const KEEPER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
+/** For the hub alone. */
+const HUB_SECRETS = ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"];
+
+// Before anything else is started or done: whoever runs as the same user reads what this process was started with.
+const { values: secrets, isHidden } = takeSecrets([...KEEPER_SECRETS, ...HUB_SECRETS]);
+if (!isHidden) {
+  process.stderr.write(
+    "This system shows what a process was started with to others of its user, and lets nobody change that: give secrets as files (TIDEMARK_SECRET_FILE).\n",
+  );
+}
+
+const only = (names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(secrets).filter(([name]) => names.includes(name)));
 
 const keeperVariables = (): NodeJS.ProcessEnv => {
   const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
-  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...SECRETS]) {
+  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...KEEPER_SECRETS.map((secret) => `${secret}_FILE`)]) {
     const value = process.env[name];
     if (value !== undefined) kept[name] = value;
   }
@@ -43,22 +53,63 @@ const hubVariables = (): NodeJS.ProcessEnv => {
     // The page renderer would otherwise read `.env` files by itself, and with them a master key that is kept there.
     __NEXT_PROCESSED_ENV: "true",
   };
-  for (const name of SECRETS) delete kept[name];
+  for (const name of KEEPER_SECRETS) delete kept[`${name}_FILE`];
   return kept;
 };
 
+interface Owners {
+  keeper: { uid?: number; gid?: number };
+  hub: { uid?: number; gid?: number };
+}
+
+/** Reads under which users the two run, which only root can choose: 1001, or 1001:1001. Throws Error with one sentence. */
+function readOwners(): Owners {
+  const [keeper, hub] = ["TIDEMARK_KEEPER_UID", "TIDEMARK_HUB_UID"].map((name) => {
+    const text = process.env[name] ?? "";
+    if (text === "") return null;
+    const [, uid, gid = uid] = /^([1-9]\d{0,9})(?::([1-9]\d{0,9}))?$/.exec(text) ?? [];
+    if (uid === undefined) throw new Error(`${name}: it is the number of a user, 1001 or 1001:1001, and not root`);
+    return { uid: Number(uid), gid: Number(gid) };
+  });
+  if (keeper === null && hub === null) return { keeper: {}, hub: {} };
+  if (!keeper || !hub || keeper.uid === hub.uid) {
+    throw new Error("TIDEMARK_KEEPER_UID and TIDEMARK_HUB_UID are set together, to two users");
+  }
+  if (process.getuid?.() !== 0) {
+    throw new Error("TIDEMARK_KEEPER_UID and TIDEMARK_HUB_UID need a start as root: nobody else may choose users");
+  }
+  return { keeper, hub };
+}
+
+function ownersOrEnd(): Owners {
+  try {
+    return readOwners();
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(2);
+  }
+}
+const owners = ownersOrEnd();
+
 const keeper = spawn(process.execPath, [join(HERE, "keeper/main.ts")], {
+  ...owners.keeper,
   env: keeperVariables(),
   stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
 });
 const pipe = keeper.stdio[3];
 if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
 const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "hub/main.ts")], {
+  ...owners.hub,
   env: hubVariables(),
   stdio: ["ignore", "inherit", "inherit", pipe, "ipc"],
 });
 // The hub holds this end now.
 pipe.destroy();
+// Over the pipes that only the two hold, never by their environments.
+// One that ended at once is said below.
+const sent = (): void => undefined;
+keeper.send({ secrets: only(KEEPER_SECRETS) }, sent);
+hub.send({ secrets: only(HUB_SECRETS) }, sent);
 
 let isReady = false;
 let isStopping = false;

@@ -1,7 +1,7 @@
 import { samplesOf, writeExposition, type MetricFamily, type Sample } from "#protocol/exposition.ts";
 import type { NodeState } from "#protocol/views.ts";
 import type { Hub } from "./hub.ts";
-import { stateOf } from "./live/live-node.ts";
+import { stateOf, type LiveNode } from "./live/live-node.ts";
 
 /**
  * The Prometheus text of `/metrics` (exposition format 0.0.4). Anybody who reaches the hub may read it, so it has no names of
@@ -30,19 +30,28 @@ const counter = (name: string, help: string, samples: Sample[]): MetricFamily =>
   samples,
 });
 
+/** Collects what the reports of nodes say: the oldest capture that is not safe (null: all are), and round trips in order. */
+function readReports(nodes: readonly LiveNode[]): { oldestAt: number | null; tripsMs: number[] } {
+  let oldestAt: number | null = null;
+  const tripsMs: number[] = [];
+  for (const node of nodes) {
+    const state = stateOf(node);
+    if (node.report === null || state === "revoked") continue;
+    for (const { oldestUnsafeAt } of node.report.runs)
+      if (oldestUnsafeAt !== null) oldestAt = Math.min(oldestAt ?? oldestUnsafeAt, oldestUnsafeAt);
+    if (state === "online" && node.report.rttMs !== null) tripsMs.push(node.report.rttMs);
+  }
+  return { oldestAt, tripsMs: tripsMs.toSorted((a, b) => a - b) };
+}
+
 function fleetMetrics({ live, now }: Hub): MetricFamily[] {
   const at = now();
   const fleet = live.fleet(at);
   const nodes = [...live.nodes.values()];
-  const rows = [...live.transfers.values()].map(({ row }) => row);
-  const oldest = nodes.flatMap((node) =>
-    stateOf(node) === "revoked" ? [] : (node.report?.runs ?? []).flatMap((run) => run.oldestUnsafeAt ?? []),
-  );
-  const oldestAgeMs = oldest.length === 0 ? 0 : Math.max(0, at - Math.min(...oldest));
-  const trips = nodes
-    .flatMap((node) => (stateOf(node) === "online" ? (node.report?.rttMs ?? []) : []))
-    .toSorted((a, b) => a - b);
-  const trip = (share: number) => (trips[Math.floor(share * (trips.length - 1))] ?? Number.NaN) / 1000;
+  const moving = countBy([], live.transfers.values(), ({ row }) => `${row.direction} ${row.state}`);
+  const { oldestAt, tripsMs } = readReports(nodes);
+  const oldestAgeMs = Math.max(0, at - (oldestAt ?? at));
+  const trip = (share: number) => (tripsMs[Math.floor(share * (tripsMs.length - 1))] ?? Number.NaN) / 1000;
   return [
     gauge("tidemark_nodes", "Enrolled nodes by state.", byLabel("state", countBy(NODE_STATES, nodes, stateOf))),
     gauge(
@@ -72,7 +81,7 @@ function fleetMetrics({ live, now }: Hub): MetricFamily[] {
       (["upload", "download", "verify", "drill", "copy"] as const).flatMap((direction) =>
         MOVING.map((state) => ({
           labels: { direction, state },
-          value: rows.filter((row) => row.direction === direction && row.state === state).length,
+          value: moving.get(`${direction} ${state}`) ?? 0,
         })),
       ),
     ),

@@ -1,6 +1,6 @@
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { createRequire } from "node:module";
-import { chmod, mkdir, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { formatBytes } from "#protocol/units.ts";
@@ -103,12 +103,34 @@ const packed: Plugin = {
   },
 };
 
+/** The thread that looks into files has no file of its own in the bundle: its program is a text that is unpacked on first use. */
+const inspectorThread: Plugin = {
+  name: "inspector-thread",
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /[\\/]storage[\\/]inspect[\\/]inspector\.ts$/ }, async ({ path }) => {
+      const { outputFiles } = await build({
+        ...options,
+        entryPoints: [join(root, "storage/inspect/inspector-thread.ts")],
+        format: "cjs",
+        write: false,
+        plugins: [oneLanguage],
+      });
+      const text = brotliCompressSync(outputFiles[0]?.contents ?? "").toString("base64");
+      const place = `new URL("./inspector-thread.ts", import.meta.url)`;
+      const source = await readFile(path, "utf8");
+      if (!source.includes(place)) throw new Error(`${path} no longer says ${place}: mend worker/build.ts`);
+      const unpack = `process.getBuiltinModule("node:zlib").brotliDecompressSync(Buffer.from("${text}", "base64")).toString()`;
+      return { contents: source.replace(place, `({ text: ${unpack} })`), loader: "ts" };
+    });
+  },
+};
+
 const { outputFiles } = await build({
   ...options,
   entryPoints: [join(root, "worker/main.ts")],
   format: "cjs",
   write: false,
-  plugins: [oneLanguage, packed, importNode],
+  plugins: [oneLanguage, packed, inspectorThread, importNode],
 });
 const script = outputFiles[0]?.text ?? "";
 

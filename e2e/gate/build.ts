@@ -52,7 +52,7 @@ function digest(patterns: string[]): string {
  * Builds all, or only what makes one file.
  * @throws Error with the tool's own words when a build fails.
  */
-export async function build(only?: "dist/tidemark.mjs"): Promise<void> {
+export async function build(only?: "dist/tidemark.mjs" | ".next/BUILD_ID"): Promise<void> {
   for (const target of TARGETS.filter(({ results }) => only === undefined || only === results[0])) {
     const wanted = digest(target.sources);
     const stamp = join(ROOT, target.stamp);

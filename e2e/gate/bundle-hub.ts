@@ -17,6 +17,7 @@ const PROGRAMS = {
   "history/main": "server/history/main.ts",
   "upkeep/main": "server/upkeep/main.ts",
   "inspect/thread": "storage/inspect/inspector-thread.ts",
+  "inputs/thread": "server/hub/input-thread.ts",
 };
 
 export const HUB_BUNDLE = join(OUT, "main.js");
@@ -34,6 +35,9 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
   ],
   "storage/inspect/inspector.ts": [
     ['new URL("./inspector-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inspect/thread.js"))],
+  ],
+  "server/hub/input-reader.ts": [
+    ['new URL("./input-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "inputs/thread.js"))],
   ],
   "server/upkeep/schedule.ts": [['join(import.meta.dirname, "main.ts")', JSON.stringify(join(OUT, "upkeep/main.js"))]],
   "prisma/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma"))]],

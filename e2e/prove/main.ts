@@ -17,6 +17,7 @@ import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
 import { runClasses } from "./run-classes.ts";
 import { slowLink } from "./slow-link.ts";
+import { proveStrangers } from "./strangers.ts";
 import { stopsInTime } from "./stops-in-time.ts";
 import { trainingKills } from "./training-kills.ts";
 import { writePage } from "./write-page.ts";
@@ -90,12 +91,16 @@ async function runMeasures(about: Run) {
 }
 
 /** What is proven once instead of in trials, and has no row on the page. */
-const OTHERS: Readonly<Record<string, () => Promise<number>>> = { images: proveImages, peers: provePeers };
+const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
+  images: proveImages,
+  peers: provePeers,
+  strangers: proveStrangers,
+};
 
 async function main(): Promise<number> {
   const [first = ""] = process.argv.slice(2);
   const other = OTHERS[first];
-  if (other !== undefined) return other();
+  if (other !== undefined) return other(process.argv.slice(3));
   const options = readOptions(
     process.argv.slice(2),
     MEASURES.map(({ name }) => name),

@@ -14,6 +14,7 @@ import { wantedObjects } from "./check-extents.ts";
 
 const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "commit", subject: "manifest", detail });
 export const announcedFiles = z.array(z.object({ path: filePath, sizeBytes: byteCount }));
+export type AnnouncedFiles = z.infer<typeof announcedFiles>;
 
 /** Where an epoch started from, as its claim says. */
 export type Parent = Manifest["parent"];
@@ -24,7 +25,7 @@ export type Parent = Manifest["parent"];
  */
 export function checkAnnounced(
   manifest: Manifest,
-  announced: { checkpoint: Checkpoint; files: z.infer<typeof announcedFiles>; nodeName: string; parent: Parent },
+  announced: { checkpoint: Checkpoint; files: AnnouncedFiles; nodeName: string; parent: Parent },
 ): void {
   const { checkpoint } = announced;
   const same: [string, unknown, unknown][] = [

@@ -9,7 +9,7 @@ import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
-import { hashOf } from "../random-id.ts";
+import { storedTextOf } from "../parsed-elsewhere.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { ensureClaim } from "./ensure-claim.ts";
 import { oweWords, payWords } from "./pay-words.ts";
@@ -86,8 +86,7 @@ export async function commitCopy(
   { manifest }: { manifest: Manifest },
 ): Promise<{ sha256: string }> {
   const node = await hearCaller({ hub, caller });
-  const text = JSON.stringify(manifest);
-  const sha256 = hashOf(text);
+  const { text, sha256 } = storedTextOf(manifest);
   return hub.locks.run(`copy ${manifest.id}`, async () => {
     const { checkpoint, copy, text: committed } = await findCopy(hub, node, manifest);
     const { profileId, bucket, prefix } = copy;

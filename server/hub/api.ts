@@ -1,4 +1,4 @@
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { TRPCError } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
 import { Fault } from "#protocol/fault.ts";
@@ -6,20 +6,19 @@ import { FAULTS } from "#protocol/fault-table.ts";
 import type { Hub } from "../hub.ts";
 import { hubRouter } from "../router.ts";
 import { faultDataOf, type Context, type Meta } from "../trpc.ts";
+import { API_PATH } from "./api-path.ts";
 import { createContext } from "./create-context.ts";
+import { createLargeWay } from "./large-way.ts";
 import { createShortStream } from "./short-stream.ts";
 import { createShortWay } from "./short-way.ts";
 
 /** The API under /api/trpc. A body is read only after its sender was let in, and only up to a limit. */
 
-export const API_PATH = "/api/trpc/";
 const MOST_CALLS = 20;
-const MOST_BODY_BYTES = 4 * 1024 * 1024;
+/** What may be larger is read in a thread: `large-inputs`. */
+const MOST_BODY_BYTES = 1024 * 1024;
 /** Of a call that nobody has to sign in for, and of a path that names no procedure. */
 const MOST_OPEN_BODY_BYTES = 64 * 1024;
-/** A manifest may name 50,000 files. Such a call stands alone, never in a batch. */
-const MOST_LARGE_BODY_BYTES = 64 * 1024 * 1024;
-const LARGE = new Set([`${API_PATH}node.commit`, `${API_PATH}node.announce`, `${API_PATH}node.tellSums`]);
 
 const sayRefusal =
   (hub: Hub) =>
@@ -44,6 +43,14 @@ function createAskForSignIn(): (path: string) => boolean {
       .every((name) => guarded.has(name));
 }
 
+type Way = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** Returns whether one of them took the request. */
+async function takeFirst(ways: readonly Way[], request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  for (const way of ways) if (await way(request, response)) return true;
+  return false;
+}
+
 export function createApi(hub: Hub): RequestListener {
   const onError = sayRefusal(hub);
   const handlerFor = (maxBodySize: number) =>
@@ -64,8 +71,8 @@ export function createApi(hub: Hub): RequestListener {
   const usual = handlerFor(MOST_BODY_BYTES);
   const small = handlerFor(MOST_OPEN_BODY_BYTES);
   const asksForSignIn = createAskForSignIn();
-  const large = handlerFor(MOST_LARGE_BODY_BYTES);
-  const not = new Set(["node.enrol", ...[...LARGE].map((path) => path.slice(API_PATH.length))]);
+  const largeWay = createLargeWay({ hub, reader: hub.inputs, onError });
+  const not = new Set(["node.enrol"]);
   const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
   const shortStream = createShortStream({ hub, onError });
   return (request, response) => {
@@ -75,10 +82,9 @@ export function createApi(hub: Hub): RequestListener {
       response.writeHead(405, { allow: "GET, POST", "content-type": "text/plain" }).end(`${fault.message}\n`);
       return;
     }
-    const signedIn = LARGE.has(path) ? large : usual;
-    const general = asksForSignIn(path) ? signedIn : small;
-    const short = request.method === "GET" ? shortStream : shortWay;
-    short(request, response).then(
+    const general = asksForSignIn(path) ? usual : small;
+    const ways = request.method === "GET" ? [shortStream] : [largeWay, shortWay];
+    takeFirst(ways, request, response).then(
       (isTaken) => {
         if (!isTaken) general(request, response);
       },

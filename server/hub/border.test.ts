@@ -76,7 +76,7 @@ describe("how much is taken at once", () => {
     expect((await fetch(`${served.url}/api/trpc/${calls(21)}?batch=1`)).ok).toBe(false);
   });
 
-  it("is four megabytes, and a large call does not hide in a batch", async () => {
+  it("is one megabyte, and a large call does not hide in a batch", async () => {
     const large = JSON.stringify({ email: "x".repeat(5_000_000), password: "" });
     for (const path of ["auth.signIn", "auth.signIn,node.commit?batch=1", "node.commit,auth.signIn?batch=1"]) {
       const answer = await post(path, large);
@@ -89,8 +89,8 @@ describe("how much is taken at once", () => {
   it.each([
     ["lists", "[", "]"],
     ["objects", `{"a":`, "}"],
-  ])("is %s nested as deep as four megabytes allow: refused like any wrong input", async (_, opening, closing) => {
-    const depth = Math.floor(3_900_000 / (opening.length + closing.length));
+  ])("is %s nested as deep as a megabyte allows: refused like any wrong input", async (_, opening, closing) => {
+    const depth = Math.floor(990_000 / (opening.length + closing.length));
     const inner = opening === "[" ? "" : "1";
     const answer = await post("tokens.create", opening.repeat(depth) + inner + closing.repeat(depth));
     expect([answer.status, await codeOf(answer)]).toEqual([400, "BAD_INPUT"]);

@@ -2,6 +2,7 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 import { format, stripVTControlCharacters } from "node:util";
 import { explainStart } from "../boxed.ts";
+import { receiveSecrets } from "../receive-secrets.ts";
 import { startUpkeep } from "../upkeep/schedule.ts";
 import { PASSWORD_COST } from "../auth/password.ts";
 import { readSettings } from "../env.ts";
@@ -38,9 +39,7 @@ function logTheConsole(log: Log): void {
 }
 
 async function start(): Promise<void> {
-  const settings = readSettings(process.env);
-  // Children of this process and a crash dump need not know it.
-  for (const name of ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"]) delete process.env[name];
+  const settings = readSettings({ ...process.env, ...(await receiveSecrets()) });
   process.umask(0o077);
   const log = createLog(settings.logLevel);
   logTheConsole(log);

@@ -13,6 +13,7 @@ import { createSetupCode } from "../auth/setup-code.ts";
 import { createThrottle } from "../auth/throttle.ts";
 import { addDuration } from "#protocol/exposition.ts";
 import { createCounters } from "../counters.ts";
+import { createFairQueue } from "../fair-queue.ts";
 import type { HubSettings } from "../env.ts";
 import { createKeyUses } from "../events/key-uses.ts";
 import { startKeepingHistory } from "../history/keep-history.ts";
@@ -32,7 +33,11 @@ import { createWorkloads } from "../workloads/verify-salad.ts";
 import { createReach, type Reach } from "../profiles/reach.ts";
 import { createUpkeepState } from "../upkeep/start-janitor.ts";
 import { cutSizes } from "../checkpoints/cut-sizes.ts";
+import { createInputReader } from "./input-reader.ts";
 import { checkMasterKey } from "./check-master-key.ts";
+
+/** Looks of one account fill no more than a third of the places. */
+const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
 
 export interface HubParts {
   settings: HubSettings;
@@ -114,6 +119,8 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     bucketJobs: createJobBoard(),
     inspections: createInspections(),
     inspector: createInspector(),
+    inspecting: createFairQueue(INSPECTING),
+    inputs: createInputReader(),
     counters,
     loop: createLoopWatch({ counters, log }),
     history: await openHistory(db, `file:${file}`),
@@ -140,6 +147,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       hub.loop.stop();
       hub.stores.close();
       await hub.inspector.close();
+      await hub.inputs.close();
       await hub.history.reader.close();
       await closeDatabase();
       await unlock();

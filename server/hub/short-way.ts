@@ -72,12 +72,38 @@ function send(response: ServerResponse, status: number, body: unknown): void {
   response.end(text);
 }
 
+interface Mutation {
+  path: string;
+  ctx: Context;
+  getRawInput: () => Promise<unknown>;
+  onError: Refused;
+}
+
+/** Runs a procedure and sends what comes of it, in the form of the general adapter. */
+export async function answerMutation(response: ServerResponse, mutation: Mutation): Promise<void> {
+  const { path, ctx, getRawInput, onError } = mutation;
+  const left = new AbortController();
+  response.on("close", () => {
+    if (!response.writableFinished) left.abort();
+  });
+  try {
+    const call = { router: hubRouter, path, ctx, type: "mutation" as const, signal: left.signal, batchIndex: 0 };
+    const data: unknown = await callTRPCProcedure({ ...call, getRawInput });
+    send(response, 200, { result: { data } });
+  } catch (cause) {
+    const error = getTRPCErrorFromUnknown(cause);
+    onError({ error, path, ctx });
+    const config = hubRouter._def._config;
+    const shape = getTRPCErrorShape({ config, ctx, error, input: undefined, path, type: "mutation" });
+    send(response, FAULTS[faultDataOf(error).code].http, { error: shape });
+  }
+}
+
 /** Answers plain calls of nodes. Returns whether it took the request; what it did not take is as it was. */
 export function createShortWay(
   way: ShortWay,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const { hub, mostBytes, not, onError } = way;
-  const config = hubRouter._def._config;
   // Its type nests what the router keeps flat.
   const flat: object = hubRouter;
   const { procedures } = Reflect.get(flat, "_def") as Definition;
@@ -87,21 +113,7 @@ export function createShortWay(
     if (path === null || not.has(path) || !isMutation(path)) return false;
     const ctx = await createContext(hub, request, response);
     if (ctx.caller.kind !== "node") return false;
-    const left = new AbortController();
-    response.on("close", () => {
-      if (!response.writableFinished) left.abort();
-    });
-    try {
-      const getRawInput = () => inputOf(request);
-      const call = { router: hubRouter, path, ctx, type: "mutation" as const, signal: left.signal, batchIndex: 0 };
-      const data: unknown = await callTRPCProcedure({ ...call, getRawInput });
-      send(response, 200, { result: { data } });
-    } catch (cause) {
-      const error = getTRPCErrorFromUnknown(cause);
-      onError({ error, path, ctx });
-      const shape = getTRPCErrorShape({ config, ctx, error, input: undefined, path, type: "mutation" });
-      send(response, FAULTS[faultDataOf(error).code].http, { error: shape });
-    }
+    await answerMutation(response, { path, ctx, onError, getRawInput: () => inputOf(request) });
     return true;
   };
 }

@@ -271,3 +271,24 @@ describe("checkpoints of other tools", () => {
     expect((await caller.recognise({ profileId: pair.profileId, prefix: "", cursor: null })).objects).toBe(1);
   });
 });
+
+describe("an account that has much looked into", () => {
+  it("delays nobody but itself, and is told so when it asks for more", async () => {
+    const { hub } = pair.test;
+    const { checkpointId } = await makeComplete([{ path: "note.txt", text: "words" }]);
+    const { promise: until, resolve: end } = Promise.withResolvers<undefined>();
+    const held = Array.from({ length: 22 }, () => hub.inspecting.run("id-viewer", () => until));
+    await expect(callAs(hub, "viewer").inspect.checkpoint({ checkpointId })).rejects.toEqual(fault("TOO_MANY_TRIES"));
+    const place = { checkpointId, path: "note.txt" };
+    for (const look of [
+      () => callAs(hub, "viewer").inspect.file({ place }),
+      () => callAs(hub, "viewer").inspect.compare({ from: place, to: place }),
+      () => callAs(hub, "viewer").inspect.curve(place),
+    ])
+      await expect(look()).rejects.toEqual(fault("TOO_MANY_TRIES"));
+    expect((await callAs(hub, "operator").inspect.checkpoint({ checkpointId })).files).toHaveLength(1);
+    end(undefined);
+    await Promise.all(held);
+    expect((await callAs(hub, "viewer").inspect.checkpoint({ checkpointId })).files).toHaveLength(1);
+  });
+});

@@ -1,32 +1,41 @@
 import { comparable, compareInput, inspectCheckpointInput, inspectFileInput } from "#protocol/inspect.ts";
 import { recogniseInput } from "#protocol/recognise.ts";
-import { operator, router, viewer } from "../trpc.ts";
+import { operator, router, viewer, type Context, type PersonCaller } from "../trpc.ts";
 import { comparePlaces, readCurve } from "./compare-places.ts";
 import { inspectAt } from "./find-file.ts";
 import { inspectCheckpoint } from "./inspect-checkpoint.ts";
 import { requireMayLook } from "./may-look.ts";
 import { recogniseBucket } from "./recognise-bucket.ts";
 
+/**
+ * Looks when it is the turn of the account: whoever asks a hundred times, with whatever number of tokens, delays nobody else.
+ * @throws Fault TOO_MANY_TRIES
+ */
+const inTurn = <T>({ hub, caller }: Context & { caller: PersonCaller }, look: () => Promise<T>): Promise<T> =>
+  hub.inspecting.run(caller.person.id, look);
+
 /** A browser that asks no more takes its signal along; calls from elsewhere end with the hub. */
 export const inspectRouter = router({
   file: viewer.input(inspectFileInput).query(async ({ ctx, input, signal }) => {
     requireMayLook(ctx.caller, [input.place]);
-    const { found } = await inspectAt(ctx.hub, input.place, signal ?? ctx.hub.closing);
+    const { found } = await inTurn(ctx, () => inspectAt(ctx.hub, input.place, signal ?? ctx.hub.closing));
     const tensors = found.tensors.slice(0, input.tensors);
     return { ...found, tensors, tensorsOmitted: found.tensors.length - tensors.length };
   }),
   checkpoint: viewer
     .input(inspectCheckpointInput)
-    .query(({ ctx, input, signal }) => inspectCheckpoint(ctx.hub, input.checkpointId, signal ?? ctx.hub.closing)),
+    .query(({ ctx, input, signal }) =>
+      inTurn(ctx, () => inspectCheckpoint(ctx.hub, input.checkpointId, signal ?? ctx.hub.closing)),
+    ),
   compare: viewer.input(compareInput).query(({ ctx, input, signal }) => {
     requireMayLook(ctx.caller, [input.from, input.to]);
-    return comparePlaces(ctx.hub, input, signal ?? ctx.hub.closing);
+    return inTurn(ctx, () => comparePlaces(ctx.hub, input, signal ?? ctx.hub.closing));
   }),
   curve: viewer.input(comparable).query(({ ctx, input, signal }) => {
     requireMayLook(ctx.caller, [input]);
-    return readCurve(ctx.hub, input, signal ?? ctx.hub.closing);
+    return inTurn(ctx, () => readCurve(ctx.hub, input, signal ?? ctx.hub.closing));
   }),
   recognise: operator
     .input(recogniseInput)
-    .query(({ ctx, input, signal }) => recogniseBucket(ctx.hub, input, signal ?? ctx.hub.closing)),
+    .query(({ ctx, input, signal }) => inTurn(ctx, () => recogniseBucket(ctx.hub, input, signal ?? ctx.hub.closing))),
 });

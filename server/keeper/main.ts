@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { resolve } from "node:path";
+import { receiveSecrets } from "../receive-secrets.ts";
 import { createKeeper } from "./answer.ts";
 import { serveKeeper } from "./serve.ts";
 
@@ -11,17 +12,20 @@ import { serveKeeper } from "./serve.ts";
 
 const { TIDEMARK_DATA } = process.env;
 
-function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): string | null {
-  const text = process.env[name] ?? "";
-  if (text !== "") return text;
-  const file = process.env[`${name}_FILE`] ?? "";
-  return file === "" ? null : readFileSync(file, "utf8").trim();
-}
-
 // The launcher decides when to stop; a terminal's Ctrl-C reaches every process of the group.
 process.on("SIGINT", () => undefined);
 process.on("SIGTERM", () => undefined);
 process.on("disconnect", () => process.exit(0));
+
+// The launcher hands the secrets over as the first message.
+const given = await receiveSecrets();
+
+function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): string | null {
+  const text = given[name] ?? "";
+  if (text !== "") return text;
+  const file = process.env[`${name}_FILE`] ?? "";
+  return file === "" ? null : readFileSync(file, "utf8").trim();
+}
 
 const keeper = createKeeper({
   secret: secretText("TIDEMARK_SECRET"),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { manifest } from "#protocol/checkpoint.ts";
+import { commitInput } from "#protocol/checkpoint.ts";
 import { claimEpochInput, enrolInput, findCheckpointInput, helloInput, rotateInput } from "#protocol/hello.ts";
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/homes.ts";
 import { id } from "#protocol/names.ts";
@@ -80,7 +80,7 @@ export const nodeRouter = router({
   claimEpoch: node.input(claimEpochInput).mutation(({ ctx, input }) => claimEpoch(ctx, input)),
   announce: node.input(captureAnnouncement).mutation(({ ctx, input }) => announce(ctx, input)),
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
-  commit: node.input(z.object({ manifest })).mutation(({ ctx, input }) => commit(ctx, input)),
+  commit: node.input(commitInput).mutation(({ ctx, input }) => commit(ctx, input)),
   releaseKey: node.input(releaseKeyInput).mutation(({ ctx, input }) => releaseKey(ctx, input)),
   homes: node.input(runHomesInput).query(({ ctx, input }) => tellHomes(ctx, input)),
   beginCopy: node.input(beginCopyInput).mutation(({ ctx, input }) => beginCopy(ctx, input)),

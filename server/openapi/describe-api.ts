@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { faultData } from "#protocol/fault-data.ts";
 import { PRODUCT_VERSION } from "#protocol/version.ts";
-import { API_PATH } from "../hub/api.ts";
+import { API_PATH } from "../hub/api-path.ts";
 import { hubRouter } from "../router.ts";
 import type { Meta } from "../trpc.ts";
 
@@ -21,16 +21,42 @@ interface Definition {
   procedures: Record<string, { _def: { type: Procedure["type"]; meta?: Meta; inputs: readonly unknown[] } }>;
 }
 
-/** What people call; what nodes say to their hub is no part of the API. */
-export function peoplesProcedures(): Procedure[] {
+function allProcedures(): Procedure[] {
   const router: object = hubRouter;
   const { procedures } = Reflect.get(router, "_def") as Definition;
   return Object.entries(procedures).flatMap(([path, { _def: definition }]) => {
     const { type, meta, inputs } = definition;
-    if (meta === undefined || meta.who === "node" || path.startsWith("node.")) return [];
+    if (meta === undefined) return [];
     return [{ path, type, meta, inputs: inputs.filter((input) => input instanceof z.ZodType) }];
   });
 }
+
+/** What people call; what nodes say to their hub is no part of the API. */
+export const peoplesProcedures = (): Procedure[] =>
+  allProcedures().filter(({ path, meta }) => meta.who !== "node" && !path.startsWith("node."));
+
+/** A procedure as a stranger has to know it to call it. */
+export interface CallableProcedure {
+  path: string;
+  type: Procedure["type"];
+  who: Meta["who"];
+  needsSession: boolean;
+  /** JSON schema; null where nothing is read. */
+  input: Record<string, unknown> | null;
+}
+
+/** Returns all procedures, those of nodes too, with what their inputs look like. */
+export const allInputs = (): CallableProcedure[] =>
+  allProcedures().map((procedure) => {
+    const { path, type, meta } = procedure;
+    return {
+      path,
+      type,
+      who: meta.who,
+      needsSession: meta.needsSession === true,
+      input: inputOf(procedure)?.schema ?? null,
+    };
+  });
 
 type Json = Record<string, unknown>;
 

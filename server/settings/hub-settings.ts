@@ -41,6 +41,16 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
         usual: "none",
         kept: "keeper",
       },
+      {
+        name: "TIDEMARK_KEEPER_UID",
+        about: "the user of the process that keeps the master key, where the start is root's",
+        usual: "as the start",
+      },
+      {
+        name: "TIDEMARK_HUB_UID",
+        about: "the user of the process that serves pages, where the start is root's",
+        usual: "as the start",
+      },
       { name: "TIDEMARK_ADMIN_EMAIL", about: "the first account, only while there is none", usual: "none" },
       { name: "TIDEMARK_ADMIN_PASSWORD", about: "its password", usual: "none", kept: "secret", mayBeFile: true },
       {

@@ -30,7 +30,10 @@ export const INSPECTOR_LIMITS: InspectorLimits = { computeMs: 10_000, memoryMiB:
 const YOUNG_MIB = 32;
 const STACK_MIB = 4;
 
-export const INSPECTOR_THREAD = new URL("./inspector-thread.ts", import.meta.url);
+/** The thread's program: where it lies (an address or a path), or its text where all programs are bundled into one file. */
+export type ThreadProgram = URL | string | { text: string };
+
+const inspectorThread = (): ThreadProgram => new URL("./inspector-thread.ts", import.meta.url);
 
 interface Job {
   id: number;
@@ -40,13 +43,15 @@ interface Job {
   beside: OpenBeside;
 }
 
-export function createInspector(limits = INSPECTOR_LIMITS, thread: URL = INSPECTOR_THREAD): Inspector {
+export function createInspector(limits = INSPECTOR_LIMITS, program: ThreadProgram = inspectorThread()): Inspector {
   const idle: { thread: Worker; timer: NodeJS.Timeout }[] = [];
   const threads = new Set<Worker>();
   let lastJob = 0;
 
   const launch = (): Worker => {
-    const made = new Worker(thread, {
+    const isText = typeof program === "object" && "text" in program;
+    const made = new Worker(isText ? program.text : program, {
+      eval: isText,
       name: "inspect",
       resourceLimits: {
         maxOldGenerationSizeMb: limits.memoryMiB,
@@ -88,7 +93,8 @@ export function createInspector(limits = INSPECTOR_LIMITS, thread: URL = INSPECT
       const job = { id: ++lastJob, thread: take(), path, source, beside };
       const { found, isThreadGood } = await run(job, limits.computeMs);
       if (isThreadGood) keep(job.thread);
-      else await job.thread.terminate();
+      // Not waited for: what it holds of the file is nobody's concern any more.
+      else void job.thread.terminate();
       if (found instanceof Error) throw found;
       return found;
     },

@@ -4,12 +4,13 @@ import { parentPort } from "node:worker_threads";
 parentPort?.on("message", ({ op, job, path }: { op: string; job: number; path: string }) => {
   if (op !== "inspect") return;
   parentPort?.postMessage({ job, op: "begun" });
-  if (path === "loop") for (;;);
-  if (path === "fill") {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  if (name === "loop") for (;;);
+  if (name === "fill") {
     const held: unknown[] = [];
     for (;;) held.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
   }
-  if (path === "exit") process.exit(3);
-  if (path === "throw") throw new Error("no");
+  if (name === "exit") process.exit(3);
+  if (name === "throw") throw new Error("no");
   parentPort?.postMessage({ job, op: "fault", fault: { code: "MALFORMED" } });
 });

@@ -4,7 +4,7 @@ import type { FileInspection } from "#protocol/inspect.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
 import { visibleStart } from "#protocol/visible-text.ts";
-import { inspectFile } from "#storage/inspect/inspect-file.ts";
+import { createInspector, type Inspector } from "#storage/inspect/inspector.ts";
 import type { ByteSource } from "#storage/inspect/source.ts";
 import { parseAddress } from "../copy/address.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
@@ -16,10 +16,11 @@ import { shownPlace, usage, type StorePlace, type Verb } from "./verb.ts";
 
 /**
  * `tidemark inspect`: what is inside a checkpoint file, local or in a bucket, by reading only what describes it. Nothing of
- * it is executed. Ends with the exit code of the fault when the file is damaged.
+ * it is executed, and no file takes more time or memory than the hub would give it. Ends with the exit code of the fault when the
+ * file is damaged.
  * Faults: BAD_INPUT, NOT_FOUND, READ_FAILED, NO_SUCH_KEY, those of the store.
  */
-export async function inspect(verb: Verb): Promise<number> {
+export async function inspect(verb: Verb, openInspector: () => Inspector = createInspector): Promise<number> {
   const [address, extra] = verb.operands;
   const shown = "tidemark inspect FILE, or tidemark inspect s3://bucket/key";
   if (address === undefined || extra !== undefined) throw usage("inspect", `it takes one file: ${shown}`);
@@ -27,13 +28,19 @@ export async function inspect(verb: Verb): Promise<number> {
   if (place.kind === "store" && (place.key === "" || place.key.endsWith("/"))) {
     throw usage(shownPlace(place), "it names no object; the key is missing: s3://bucket/key");
   }
-  const found = place.kind === "local" ? await inspectLocal(place.path) : await inspectStored(verb, place);
-  await write(verb, found);
-  return found.fault === null ? 0 : FAULTS[found.fault.code].exit;
+  const inspector = openInspector();
+  try {
+    const found =
+      place.kind === "local" ? await inspectLocal(inspector, place.path) : await inspectStored(inspector, verb, place);
+    await write(verb, found);
+    return found.fault === null ? 0 : FAULTS[found.fault.code].exit;
+  } finally {
+    await inspector.close();
+  }
 }
 
 /** Files stay open only as long as they are read from: a file may have many beside it. */
-async function inspectLocal(path: string): Promise<FileInspection> {
+async function inspectLocal(inspector: Inspector, path: string): Promise<FileInspection> {
   const failed = (error: unknown): Fault =>
     codeOf(error) === "ENOENT"
       ? new Fault("NOT_FOUND", { op: "inspect", subject: path })
@@ -41,13 +48,13 @@ async function inspectLocal(path: string): Promise<FileInspection> {
   try {
     const stats = await stat(path);
     if (!stats.isFile()) throw usage(path, "it is no file; name one file of the checkpoint");
-    return await inspectFile(path, sourceOfFile(path, stats.size), (relative) => openBeside(path, relative));
+    return await inspector.inspect(path, sourceOfFile(path, stats.size), (relative) => openBeside(path, relative));
   } catch (error) {
     throw failed(error);
   }
 }
 
-const inspectStored = (verb: Verb, place: StorePlace): Promise<FileInspection> =>
+const inspectStored = (inspector: Inspector, verb: Verb, place: StorePlace): Promise<FileInspection> =>
   withBench(verb, { bucket: place.bucket, direction: "down" }, async (bench) => {
     const { signal } = verb;
     const openKey = async (key: string): Promise<ByteSource> => {
@@ -64,7 +71,7 @@ const inspectStored = (verb: Verb, place: StorePlace): Promise<FileInspection> =
       };
     };
     const folder = place.key.slice(0, place.key.lastIndexOf("/") + 1);
-    return inspectFile(place.key, await openKey(place.key), (relative) =>
+    return inspector.inspect(place.key, await openKey(place.key), (relative) =>
       openKey(folder + relative).catch((error: unknown) => {
         if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
         throw error;

@@ -1,0 +1,148 @@
+import { execFileSync } from "node:child_process";
+import type { Stage } from "../../stage/open-stage.ts";
+import { ROOT } from "../../stage/start-process.ts";
+import { ask, type Asked } from "./ask.ts";
+import { CALLERS, type CallerName, type Callers, makeCallers } from "./callers.ts";
+import { type JsonSchema, makeHostile, makeValid, randomFrom } from "./make-input.ts";
+
+/**
+ * Asks a hub everything that it can be asked, as everybody who can ask: inputs of the right shape, of the largest size, and with one
+ * hostile thing in them. An answer is a result or a Fault; what fails inside is neither.
+ */
+
+interface Procedure {
+  path: string;
+  type: "query" | "mutation" | "subscription";
+  who: string;
+  needsSession: boolean;
+  input: JsonSchema | null;
+}
+
+export interface Fuzzed {
+  calls: number;
+  /** Procedures of which an input was taken, and all. */
+  reached: number;
+  procedures: number;
+  problems: string[];
+  slowest: { path: string; tookMs: number };
+  largest: { path: string; bytes: number };
+}
+
+const MOST_NAMED = 40;
+const LANES = 4;
+/** They end the session of whoever asks, which the fuzzer can do without. */
+const NOT_ASKED = new Set(["auth.signOut", "sessions.endOthers", "auth.changePassword"]);
+const RENEW_EVERY = 400;
+
+const readProcedures = (): Procedure[] =>
+  JSON.parse(
+    execFileSync(process.execPath, ["server/openapi/main.ts"], {
+      cwd: ROOT,
+      maxBuffer: 64 * 1024 * 1024,
+      encoding: "utf8",
+    }),
+  ) as Procedure[];
+
+/** Faults that say that an input was read and found to be right, or that nothing was looked at. */
+const isTaken = ({ status, code }: Asked): boolean => status === 200 || (code !== null && code !== "BAD_INPUT");
+
+/** Ids, runs and paths in what the hub answers, so that later questions are about what is there. */
+function learn(known: Set<string>, text: string): void {
+  for (const [, word = ""] of text.matchAll(
+    /"(?:id|run|nodeId|checkpointId|profileId|name|path|place)":"([^"\\]{1,128})"/g,
+  ))
+    if (known.size < 400) known.add(word);
+}
+
+export async function fuzzRouter(stage: Stage, about: { seed: number; untilMs: number }): Promise<Fuzzed> {
+  const procedures = readProcedures();
+  const known = new Set(["llama", stage.profileId]);
+  const reached = new Set<string>();
+  const fuzzed: Fuzzed = {
+    calls: 0,
+    reached: 0,
+    procedures: procedures.length,
+    problems: [],
+    slowest: { path: "", tookMs: 0 },
+    largest: { path: "", bytes: 0 },
+  };
+  const say = (problem: string) => {
+    if (fuzzed.problems.length < MOST_NAMED && !fuzzed.problems.includes(problem)) fuzzed.problems.push(problem);
+  };
+  let callers: Callers = await makeCallers(stage);
+  let seed = about.seed;
+
+  const askOnce = async (): Promise<void> => {
+    const own = seed++;
+    const random = randomFrom(own);
+    const procedure = procedures[Math.floor(random() * procedures.length)];
+    if (procedure === undefined || NOT_ASKED.has(procedure.path)) return;
+    const caller = callerFor(procedure, random());
+    const size = random() < 0.05 ? "full" : "small";
+    const valid =
+      procedure.input === null
+        ? null
+        : makeValid(procedure.input, { random, known: [...known, callers.rogue.nodeId], size });
+    const input = random() < 0.5 ? valid : makeHostile(valid, random);
+    const body = procedure.input === null && input === null ? null : JSON.stringify(input);
+    const answer = await ask({ url: stage.hub.url, ...procedure, headers: callers.headersOf(caller), body });
+    if (answer === null) return;
+    fuzzed.calls++;
+    if (isTaken(answer)) reached.add(procedure.path);
+    if (answer.status === 200) learn(known, answer.text);
+    if (answer.tookMs > fuzzed.slowest.tookMs)
+      fuzzed.slowest = { path: procedure.path, tookMs: Math.round(answer.tookMs) };
+    if (answer.bytes > fuzzed.largest.bytes) fuzzed.largest = { path: procedure.path, bytes: answer.bytes };
+    if (answer.status >= 500 && (answer.code === null || answer.code === "INTERNAL")) {
+      say(`${procedure.path} as ${caller} answers ${answer.status} (seed ${own}): ${(body ?? "").slice(0, 300)}`);
+    }
+  };
+
+  const lane = async (): Promise<void> => {
+    while (performance.now() < about.untilMs) {
+      await askOnce().catch((error: unknown) => say(error instanceof Error ? error.message : String(error)));
+      if (fuzzed.calls % RENEW_EVERY === RENEW_EVERY - 1)
+        callers = await makeCallers(stage).catch((error: unknown) => {
+          say(`nobody can join any more: ${error instanceof Error ? error.message : String(error)}`);
+          return callers;
+        });
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  fuzzed.reached = reached.size;
+  return fuzzed;
+}
+
+/** Mostly somebody who may, because the others come no further than the guard. */
+function callerFor({ who, needsSession }: Procedure, chance: number): CallerName {
+  if (chance < 0.15) return CALLERS[Math.floor((chance / 0.15) * CALLERS.length)] ?? "nobody";
+  if (who === "node") return "node";
+  if (who === "open") return "nobody";
+  if (who === "viewer" || who === "operator" || who === "admin") {
+    return !needsSession && who === "operator" && chance < 0.4 ? "token" : who;
+  }
+  return "admin";
+}
+
+/** Asks every query of the people once more, as admin, with a plain input. Returns those that fail inside. */
+export async function listsThatFail(stage: Stage): Promise<string[]> {
+  const { headersOf } = await makeCallers(stage);
+  const problems: string[] = [];
+  const known = ["llama", stage.profileId];
+  for (const { path, type, who, input } of readProcedures()) {
+    if (type !== "query" || who === "node") continue;
+    for (const own of [1, 2, 3]) {
+      const made = input === null ? null : makeValid(input, { random: randomFrom(own), known, size: "small" });
+      const answer = await ask({
+        url: stage.hub.url,
+        path,
+        type,
+        headers: headersOf("admin"),
+        body: made === null ? null : JSON.stringify(made),
+      });
+      if (answer !== null && answer.status >= 500 && (answer.code === null || answer.code === "INTERNAL"))
+        problems.push(`afterwards ${path} answers ${answer.status}: ${answer.text.slice(0, 200)}`);
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { createServer, get } from "node:http";
+import type { AddressInfo } from "node:net";
+import { parentPort, Worker, workerData } from "node:worker_threads";
+
+/**
+ * Watches a hub from a thread of its own: how long `/healthz` takes to answer, and how much memory the hub's process has. A server
+ * in this thread is asked beside it: when that one is late too, the machine was busy and not the hub.
+ */
+
+export interface Watched {
+  asked: number;
+  /** Answers that came later than allowed, while this machine itself was in time. */
+  late: readonly { at: string; tookMs: number }[];
+  /** The longest of them all, and of those in which the machine was in time, ms. */
+  slowestMs: number;
+  slowestOwnMs: number;
+  failed: number;
+  mostBytes: number;
+}
+
+export interface Watch {
+  /** Tells what was seen since the last time. */
+  take(): Promise<Watched>;
+  stop(): Promise<void>;
+}
+
+const EVERY_MS = 50;
+export const HEALTH_MS = 200;
+/** Of the machine's own answer: slower than that, nothing is said of the hub. */
+const BUSY_MS = 60;
+const GIVE_UP_MS = 30_000;
+
+export function watchHub(about: { url: string; pid: number }): Watch {
+  const thread = new Worker(new URL(import.meta.url), { workerData: about });
+  return {
+    take: () => {
+      const { promise, resolve } = Promise.withResolvers<Watched>();
+      thread.once("message", resolve);
+      thread.postMessage("take");
+      return promise;
+    },
+    stop: async () => {
+      await thread.terminate();
+    },
+  };
+}
+
+const nothing = () => ({
+  asked: 0,
+  late: [] as Watched["late"][number][],
+  slowestMs: 0,
+  slowestOwnMs: 0,
+  failed: 0,
+  mostBytes: 0,
+});
+
+const timeOf = (url: string): Promise<number | null> =>
+  new Promise((resolve) => {
+    const startedAt = performance.now();
+    const request = get(url, { timeout: GIVE_UP_MS, agent: false }, (answer) => {
+      answer.resume();
+      answer.on("end", () => resolve(answer.statusCode === 200 ? performance.now() - startedAt : null));
+    });
+    request.on("timeout", () => request.destroy());
+    request.on("error", () => resolve(null));
+  });
+
+async function watch({ url, pid }: { url: string; pid: number }): Promise<void> {
+  const own = createServer((_, response) => response.end("ok"));
+  await new Promise<void>((resolve) => own.listen(0, "127.0.0.1", resolve));
+  const ownUrl = `http://127.0.0.1:${(own.address() as AddressInfo).port}/`;
+  let seen = nothing();
+  parentPort?.on("message", () => {
+    parentPort?.postMessage(seen);
+    seen = nothing();
+  });
+  for (;;) {
+    const looking = timeOf(`${url}/healthz`);
+    const state = { isOver: false };
+    void looking.finally(() => (state.isOver = true));
+    // The machine is asked as long as the hub takes.
+    let busyMs = 0;
+    do busyMs = Math.max(busyMs, (await timeOf(ownUrl)) ?? 0);
+    while (!state.isOver);
+    const tookMs = await looking;
+    seen.asked++;
+    if (tookMs === null) seen.failed++;
+    else {
+      seen.slowestMs = Math.max(seen.slowestMs, tookMs);
+      if (busyMs < BUSY_MS) {
+        seen.slowestOwnMs = Math.max(seen.slowestOwnMs, tookMs);
+        if (tookMs > HEALTH_MS) seen.late.push({ at: new Date().toISOString(), tookMs: Math.round(tookMs) });
+      }
+    }
+    const status = /VmRSS:\s+(\d+) kB/.exec(readStatus(pid));
+    seen.mostBytes = Math.max(seen.mostBytes, Number(status?.[1] ?? 0) * 1024);
+    await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
+  }
+}
+
+function readStatus(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/status`, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+if (parentPort !== null && workerData !== null) await watch(workerData as { url: string; pid: number });

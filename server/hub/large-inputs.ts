@@ -1,0 +1,34 @@
+import type * as z from "zod";
+import { tellSumsInput } from "#protocol/adopted.ts";
+import { finishUploadsInput } from "#protocol/browser-transfers.ts";
+import { planBucketJobInput } from "#protocol/bucket-jobs.ts";
+import { commitInput } from "#protocol/checkpoint.ts";
+import { commitCopyInput } from "#protocol/homes.ts";
+import { captureAnnouncement, recordInput } from "#protocol/reports.ts";
+import { previewRestoreInput, startRestoresInput } from "#protocol/restoring.ts";
+
+/**
+ * The procedures whose inputs may be large, by their names. Parsing and checking 50,000 files takes a third of a second, in which
+ * nobody else would be answered: above `PARSED_HERE_BYTES` their bodies are read in a thread.
+ */
+
+const MIB = 1024 * 1024;
+/** A body that is parsed where it arrives takes a few milliseconds. */
+export const PARSED_HERE_BYTES = MIB / 4;
+
+export interface LargeInput {
+  schema: z.ZodType;
+  mostBytes: number;
+}
+
+export const LARGE_INPUTS: ReadonlyMap<string, LargeInput> = new Map([
+  ["node.commit", { schema: commitInput, mostBytes: 64 * MIB }],
+  ["node.commitCopy", { schema: commitCopyInput, mostBytes: 64 * MIB }],
+  ["node.announce", { schema: captureAnnouncement, mostBytes: 64 * MIB }],
+  ["node.tellSums", { schema: tellSumsInput, mostBytes: 64 * MIB }],
+  ["node.record", { schema: recordInput, mostBytes: 4 * MIB }],
+  ["bucket.plan", { schema: planBucketJobInput, mostBytes: 4 * MIB }],
+  ["browserTransfers.finish", { schema: finishUploadsInput, mostBytes: 4 * MIB }],
+  ["restores.start", { schema: startRestoresInput, mostBytes: 4 * MIB }],
+  ["restores.preview", { schema: previewRestoreInput, mostBytes: 4 * MIB }],
+]);
