@@ -15,7 +15,9 @@ export async function rememberRestored(
   { staging, target, layout }: { staging: string; target: string; layout: Layout },
 ): Promise<void> {
   const look = await lookAt(restoredAt(target, layout, staging));
-  if (look !== null) await ledger.remember(target, look.fingerprint);
+  if (look === null) return;
+  await ledger.remember(target, look.fingerprint);
+  await ledger.rememberSet(target, look);
 }
 
 /**

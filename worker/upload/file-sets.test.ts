@@ -55,6 +55,18 @@ test("Lightning's last.ckpt goes with the step that it holds, or was written wit
   expect(fileSetsOf(later)).toMatchObject([{ step: 600 }, { names: ["last.ckpt"], step: 650, stepFrom: "inside" }]);
 });
 
+test("the best one so far goes with what is trained now", () => {
+  const found = fileSetsOf([
+    file("checkpoint-2.pth.tar"),
+    file("model_best.pth.tar", { inside: 2 }),
+    file("last.pth.tar", { seconds: 60, inside: 3 }),
+  ]);
+  expect(found.map(({ names, step }) => [step, ...names])).toEqual([
+    [2, "checkpoint-2.pth.tar"],
+    [3, "last.pth.tar", "model_best.pth.tar"],
+  ]);
+});
+
 test("an epoch in the name is no step where the file knows its step", () => {
   expect(fileSetsOf([file("epoch=3-val_loss=0.58.ckpt", { inside: 400 })])).toMatchObject([
     { step: 400, stepFrom: "inside" },

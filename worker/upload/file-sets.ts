@@ -64,6 +64,7 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
         groups.push({ step: file.inside, stepFrom: "inside", files: [file] });
     }
   }
+  if (groups.length > 1) giveBest(groups);
   return groups.map((group) => setOf(group, groups)).toSorted((a, b) => a.step - b.step);
 }
 
@@ -82,6 +83,19 @@ function numberedGroups(files: readonly SavedFile[]): Group[] {
   }
   return [...groups.values()].filter((group) => group.files.some(({ isModel }) => isModel));
 }
+
+/** The best one so far goes with what is trained now: a program loads or replaces it later, whichever step it is of. */
+function giveBest(groups: readonly Group[]): void {
+  const newest = groups.toSorted((a, b) => newestOf(b.files.filter(isNoBest)) - newestOf(a.files.filter(isNoBest)))[0];
+  for (const group of groups) {
+    if (newest === undefined || group === newest || group.files.every((file) => !isNoBest(file))) continue;
+    newest.files.push(...group.files.filter((file) => !isNoBest(file)));
+    group.files = group.files.filter(isNoBest);
+  }
+}
+
+const isNoBest = ({ name, read }: SavedFile): boolean =>
+  read.step !== null || !isLabelName(name) || !/best/i.test(name);
 
 /** Puts a file without a step in its name to the step that it is of. Returns whether there is one. */
 function joinGroup(groups: readonly Group[], file: SavedFile): boolean {

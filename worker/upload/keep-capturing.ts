@@ -176,6 +176,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (capturing.isClosed?.() === true) return;
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
+      await ledger.rememberSet(candidate.path, look);
       capturing.onPassedOver(candidate);
     },
     onRefused: refuse,

@@ -3,6 +3,7 @@ import { Fault, type FaultData } from "#protocol/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/transfer.ts";
 import { openJournal, readJournal } from "../engine/journal.ts";
 import type { Capture } from "./capture.ts";
+import { fingerprintWithoutLabels, type Look } from "./look.ts";
 import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } from "./ledger-books.ts";
 
 /**
@@ -10,6 +11,9 @@ import { apply, emptyBooks, ledgerLine, linesOf, type Line, type SafePoint } fro
  * so a kill at any instant loses neither a capture nor the news of its end. Every move goes through the table in
  * protocol/transfer.ts.
  */
+/** Behind a path: what is known of its files without labels. */
+const UNLABELED = "#unlabeled";
+
 /** In place of a run's name: all of them. */
 export const EVERY_RUN = "*";
 
@@ -41,6 +45,8 @@ export interface Ledger {
   /** Not to be captured (again): already taken, restored from the bucket, refused, or passed over for a newer one. */
   remember(path: string, fingerprint: string): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
+  /** The same of a set of files, also once its labels have gone to the next step. */
+  rememberSet(path: string, look: Pick<Look, "files" | "fingerprint">): Promise<void>;
   /** Exactly this content of this path is in the bucket: its capture became safe, or it was restored from there. */
   isStored(path: string, fingerprint: string): boolean;
   noteStored(path: string, fingerprint: string): Promise<void>;
@@ -138,7 +144,13 @@ export async function openLedger(
     remember: async (known, fingerprint) => {
       if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
     },
-    knows: (known, fingerprint) => books.known.get(known) === fingerprint,
+    rememberSet: async (path, look) => {
+      const own = fingerprintWithoutLabels(look);
+      if (own !== null && books.known.get(path + UNLABELED) !== own)
+        await write({ t: "known", path: path + UNLABELED, fingerprint: own });
+    },
+    knows: (known, fingerprint) =>
+      books.known.get(known) === fingerprint || books.known.get(known + UNLABELED) === fingerprint,
     isStored: (path, fingerprint) => books.stored.get(path) === fingerprint,
     noteStored: async (path, fingerprint) => {
       if (books.stored.get(path) !== fingerprint) await write({ t: "stored", path, fingerprint });

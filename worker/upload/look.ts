@@ -6,6 +6,7 @@ import { Fault } from "#protocol/fault.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { identityOf, type FileIdentity } from "../engine/identity.ts";
+import { isLabelName } from "#protocol/checkpoint-file-names.ts";
 import { isTemporaryInside } from "#protocol/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
 import { whyNotFollowed, type LinkRule } from "./link-rule.ts";
@@ -91,6 +92,15 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
 async function assertFollowed(path: string, rule: LinkRule, targetUid: number): Promise<void> {
   const detail = await whyNotFollowed(path, rule, targetUid);
   if (detail !== null) throw new Fault("LINK_REFUSED", { op: "capture", subject: path, detail });
+}
+
+/**
+ * Returns the fingerprint of a look without its labels (`last.ckpt`, `best.pt`), which go to the next step when that is written;
+ * null where it has none. A set that has lost its labels is the same checkpoint as before.
+ */
+export function fingerprintWithoutLabels({ files }: Pick<Look, "files">): string | null {
+  const own = files.filter(({ relative }) => !isLabelName(relative));
+  return own.length === files.length || own.length === 0 ? null : fingerprintOf(own);
 }
 
 /** Returns the folder to which the names of its files are relative. */

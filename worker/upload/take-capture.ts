@@ -60,6 +60,7 @@ export async function takeCapture(
       });
       try {
         await ledger.add(capture, look.fingerprint);
+        await ledger.rememberSet(candidate.path, look);
       } catch (error) {
         // Most likely the disk is full: its copy must not fill it further.
         await removeOwned("capture", capture.folder);
