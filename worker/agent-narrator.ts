@@ -5,6 +5,8 @@ import { lostWords } from "#protocol/losses.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
+import type { ShownPlace } from "#protocol/place.ts";
+import { stepWords } from "#protocol/step-words.ts";
 import { visibleText } from "#protocol/visible-text.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
@@ -12,8 +14,10 @@ import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
 import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
+import { tellOrphans, type OrphanNarrator } from "./run/tell-orphans.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
+import { untakenWords, type Untaken } from "./upload/untaken.ts";
 import type { Capture } from "./upload/capture.ts";
 import type { Candidate } from "./upload/find.ts";
 import type { Run } from "./upload/runs.ts";
@@ -21,7 +25,7 @@ import type { Uploader } from "./upload/uploader-parts.ts";
 import type { Watch } from "./upload/watch.ts";
 
 /** What the agent says: one line per milestone, and on a terminal the tide line of the upload under way. */
-export interface Narrator {
+export interface Narrator extends OrphanNarrator {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
   /** Programs of this machine are answered on loopback. */
@@ -38,6 +42,10 @@ export interface Narrator {
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** A checkpoint that the state of the newest one names is back too. */
+  restoredNamed(about: { run: string; step: number; path: string }): void;
+  /** The program ended, and nothing of what it wrote there was captured. */
+  nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;
   /** A program counts from a lower step again than the run had reached. */
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
@@ -53,14 +61,6 @@ export interface Narrator {
     lostMs: number;
     isEstimated?: boolean | undefined;
   }): void;
-  /** A program of an earlier start runs still. */
-  orphanFound(about: {
-    name: string;
-    pids: readonly number[];
-    policy: "end" | "wait" | "refuse";
-    patienceMs: number;
-  }): void;
-  orphanOver(about: { name: string; how: "ended" | "killed" }): void;
   programEnded(end: { code: number | null; signal: string | null }): void;
   restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
@@ -100,8 +100,15 @@ export function createNarrator(terminal: Terminal): Narrator {
   const said = new Map<string, number>();
   let isHubLost = false;
   let timer: NodeJS.Timeout | null = null;
-  const name = (about: { run: string; step: number; role?: CheckpointRole | undefined }) =>
-    about.role === "final-model" ? `the final model of ${about.run}` : `${about.run} step ${formatCount(about.step)}`;
+  const name = (about: {
+    run: string;
+    step: number;
+    role?: CheckpointRole | undefined;
+    place?: ShownPlace | undefined;
+  }) =>
+    about.role === "final-model"
+      ? `the final model of ${about.run}`
+      : `${about.run} ${stepWords(about.step, about.place?.stepFrom)}`;
   const facts = (capture: Capture) => ({
     run: capture.run,
     step: capture.step,
@@ -254,6 +261,13 @@ export function createNarrator(terminal: Terminal): Narrator {
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
       ),
+    restoredNamed: ({ run, step, path }) =>
+      terminal.say(`Restored ${path} too: the state of ${run} names it.`, { type: "restored-named", run, step, path }),
+    nothingTaken: ({ run, folder, untaken }) =>
+      terminal.say(
+        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is in" : "are in"} no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
+      ),
     lineBegun: ({ run, step, after, epoch }) =>
       terminal.say(
         `Training of ${run} began anew: step ${formatCount(step)} was written after step ${formatCount(after)}. What it writes from now on is kept as epoch ${epoch}; everything before stays in the bucket.`,
@@ -288,26 +302,7 @@ export function createNarrator(terminal: Terminal): Narrator {
       const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
       terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
     },
-    orphanFound: ({ name: program, pids, policy, patienceMs }) => {
-      const does = {
-        end: `It is ended first: TERM now, KILL after ${formatDuration(patienceMs)}.`,
-        wait: "Its checkpoints are kept safe until it ends; then it is started again.",
-        refuse: "",
-      }[policy];
-      const which = pids.length === 1 ? `process ${pids[0]}` : `processes ${pids.join(", ")}`;
-      terminal.say(`Still running from an earlier start: ${program} (${which}). ${does}`, {
-        type: "orphan-found",
-        program,
-        pids,
-        policy,
-      });
-    },
-    orphanOver: ({ name: program, how }) =>
-      terminal.say(`${program} of the earlier start ${how === "killed" ? "was killed" : "has ended"}.`, {
-        type: "orphan-over",
-        program,
-        how,
-      }),
+    ...tellOrphans(terminal),
     programEnded: ({ code, signal }) =>
       terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {
         type: "program-ended",

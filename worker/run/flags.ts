@@ -18,6 +18,19 @@ export const RUN_FLAGS = {
     words: ["end", "wait", "refuse"],
     says: "A program whose worker was killed. end: it ends with its worker, and a start that still finds it sends TERM, and KILL after --grace. wait: it goes on, and the next start keeps its checkpoints safe and waits until it ends. refuse: it goes on, and the next start ends with an error. Two programs never write one run.",
   },
+  restore: {
+    kind: "text",
+    commands: ["run"],
+    value: "newest|named",
+    default: "named",
+    words: ["newest", "named"],
+    says: "What to restore on a machine that has not got it: the newest checkpoint, or also those that its state names (the best one of transformers, the top k of Lightning), which frameworks load or rotate later. The program starts when the newest is there, and after 10 s at most the others follow behind it.",
+  },
+  "require-safe": {
+    kind: "switch",
+    commands: ["run"],
+    says: "End with 9 when the program ended with 0 and not all that it wrote to the watched folders is safe.",
+  },
   restart: {
     kind: "text",
     commands: ["run"],

@@ -3,9 +3,13 @@ import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { foldersOf, goOnBeside, takePlaceAlone, type Orphan } from "./take-place.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
+import { checkWatch } from "../doctor/check-watch.ts";
+import { showFinding } from "../doctor/finding.ts";
 import { systemClock } from "../engine/clock.ts";
 import { judgeWords } from "../loss/judge-beginning.ts";
+import { readWatches } from "../upload/watch.ts";
 import { usage } from "../verbs/verb.ts";
+import { isAllSafe, tellNothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createProgressBars } from "./progress-bars.ts";
@@ -13,7 +17,7 @@ import { createLogTail } from "./log-tail.ts";
 import { exitCodeOf, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
 import { endOrphans, findOrphans, ORPHAN_POLICIES } from "./settle-orphans.ts";
-import { readStartFrom, type StartFrom } from "./start-from.ts";
+import { readStartFrom } from "./start-from.ts";
 import { startGuarded, type GuardedProgram } from "./start-guarded.ts";
 
 /**
@@ -38,7 +42,11 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
-  const startFrom = readStartFrom(command.config.text("from"), command.config.list("watch").length);
+  if (command.config.isOn("dry-run")) return lookDry(command);
+  const beginning = {
+    startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
+    withNamed: readRestoreWish(command.config.text("restore")),
+  };
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const orphan: Orphan = {
@@ -48,7 +56,8 @@ export async function runProgram(command: RunCommand): Promise<number> {
   };
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
-  const last: { end: ProgramEnd | null } = { end: null };
+  const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
+  const startedAt = Date.now();
   const takePlace = (place: Place) => takePlaceAlone(place, orphan, command.stopping);
   await runAgent({ ...command, preparesRuns: true, takePlace }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
@@ -59,7 +68,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     const end = await keepRunning(agent, {
       policy,
       life,
-      startFrom,
+      beginning,
       orphan,
       start: async (points) => {
         const tail = createLogTail();
@@ -90,11 +99,35 @@ export async function runProgram(command: RunCommand): Promise<number> {
     }
     agent.narrator.programEnded({ code: end.code, signal: end.signal });
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
+    const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
+    last.isSafe = isAllSafe(agent, nothingTaken);
     life.end();
   });
-  return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
 }
+
+/** @throws Fault BAD_INPUT */
+function readRestoreWish(text: string | null): boolean {
+  if (text === null || text === "named") return true;
+  if (text === "newest") return false;
+  throw usage(`--restore ${text}`, "newest or named");
+}
+
+/** Says what an agent would take in the watched folders, and starts nothing. */
+async function lookDry({ config, terminal }: RunCommand): Promise<number> {
+  const watches = readWatches({
+    folders: config.list("watch"),
+    run: config.text("run"),
+    patterns: config.list("pattern"),
+  });
+  for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
+  return 0;
+}
+
+/** In place of 0, with `--require-safe`: the program ended well, and not all that it left is safe. */
+const EXIT_UNSAFE = 9;
 
 /** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
 const ALIVE_EVERY_MS = 500;
@@ -127,16 +160,16 @@ async function keepRunning(
   about: {
     policy: RestartPolicy;
     life: Life;
-    startFrom: StartFrom;
+    beginning: Parameters<typeof prepareRuns>[1];
     orphan: Orphan;
     start(points: readonly ResumePoint[]): Promise<GuardedProgram>;
   },
 ): Promise<ProgramEnd | null> {
-  const { policy, life, startFrom, orphan } = about;
+  const { policy, life, beginning, orphan } = about;
   let failures = { count: 0 };
   if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
   for (;;) {
-    const ready = prepareRuns(agent, startFrom);
+    const ready = prepareRuns(agent, beginning);
     // What is restored half when it is asked to stop is gone on with at the next start.
     ready.catch(() => undefined);
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);
