@@ -13,6 +13,7 @@ import type { NodeCredential } from "./link/node-credential.ts";
 import type { Session } from "./link/session.ts";
 import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
+import { tellOrphans, type OrphanNarrator } from "./run/tell-orphans.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
 import { endSentence, lastWords } from "./end-sentences.ts";
@@ -24,7 +25,7 @@ import type { Uploader } from "./upload/uploader-parts.ts";
 import type { Watch } from "./upload/watch.ts";
 
 /** What the agent says: one line per milestone, and on a terminal the tide line of the upload under way. */
-export interface Narrator {
+export interface Narrator extends OrphanNarrator {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
   /** Programs of this machine are answered on loopback. */
@@ -60,14 +61,6 @@ export interface Narrator {
     lostMs: number;
     isEstimated?: boolean | undefined;
   }): void;
-  /** A program of an earlier start runs still. */
-  orphanFound(about: {
-    name: string;
-    pids: readonly number[];
-    policy: "end" | "wait" | "refuse";
-    patienceMs: number;
-  }): void;
-  orphanOver(about: { name: string; how: "ended" | "killed" }): void;
   programEnded(end: { code: number | null; signal: string | null }): void;
   restarting(about: { code: number; waitMs: number }): void;
   /** Asked to stop while so many checkpoints are not safe. */
@@ -309,26 +302,7 @@ export function createNarrator(terminal: Terminal): Narrator {
       const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
       terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
     },
-    orphanFound: ({ name: program, pids, policy, patienceMs }) => {
-      const does = {
-        end: `It is ended first: TERM now, KILL after ${formatDuration(patienceMs)}.`,
-        wait: "Its checkpoints are kept safe until it ends; then it is started again.",
-        refuse: "",
-      }[policy];
-      const which = pids.length === 1 ? `process ${pids[0]}` : `processes ${pids.join(", ")}`;
-      terminal.say(`Still running from an earlier start: ${program} (${which}). ${does}`, {
-        type: "orphan-found",
-        program,
-        pids,
-        policy,
-      });
-    },
-    orphanOver: ({ name: program, how }) =>
-      terminal.say(`${program} of the earlier start ${how === "killed" ? "was killed" : "has ended"}.`, {
-        type: "orphan-over",
-        program,
-        how,
-      }),
+    ...tellOrphans(terminal),
     programEnded: ({ code, signal }) =>
       terminal.say(signal === null ? `The program ended with ${code}.` : `The program was ended by ${signal}.`, {
         type: "program-ended",

@@ -110,9 +110,9 @@ describe("a stranger that claims a run", () => {
 describe("another node goes on with a run", () => {
   it("by itself once the writer has been silent for its lease", async () => {
     const replacement = await enrol("replacement", { names: [run] });
-    test.advance(29_000);
+    test.advance(20_000);
     await expect(claim(replacement)).rejects.toEqual(fault("RUN_IN_USE"));
-    test.advance(2_000);
+    test.advance(11_000);
     expect((await claim(replacement)).epoch).toBe(2);
     // A claim that had to wait for a writer that is gone is no alert.
     expect(await firing()).toEqual([]);

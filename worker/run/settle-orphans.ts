@@ -3,6 +3,7 @@ import { systemClock } from "../engine/clock.ts";
 import { listProcesses, readCommandLine, signalProcess } from "../host/list-processes.ts";
 import { isWatchdogOf } from "./end-with-worker.ts";
 import { choosePrograms, seeProcesses, type SeenProcess } from "./find-orphans.ts";
+import type { OrphanNarrator } from "./tell-orphans.ts";
 import { folderKey, readProgramRecords, removeProgramRecord, type ProgramRecord } from "./program-record.ts";
 
 /**
@@ -19,12 +20,6 @@ export interface Orphans {
   folders: readonly string[];
   /** What runs now. */
   processes: readonly SeenProcess[];
-}
-
-/** What a start says about them. */
-export interface OrphanNarrator {
-  orphanFound(about: { name: string; pids: readonly number[]; policy: OrphanPolicy; patienceMs: number }): void;
-  orphanOver(about: { name: string; how: "ended" | "killed" }): void;
 }
 
 const LOOK_MS = 100;

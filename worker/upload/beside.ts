@@ -1,5 +1,5 @@
 import type { Dirent } from "node:fs";
-import { mkdir, readdir, realpath, stat, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
@@ -39,7 +39,12 @@ export async function findBeside(root: string, candidate: Candidate, scratch: st
   const real = await realpath(root).catch(() => root);
   for (let folder = parent; isBelow(folder, root); folder = dirname(folder)) {
     found.push(...(await findIn({ root, real, folder, candidate, scratch })));
-    found.push(...(await findIn({ root, real, folder: join(folder, HYDRA), candidate, scratch })));
+    const hydra = join(folder, HYDRA);
+    // One that is a link may lead to what the program could not read itself.
+    const isOwn = await lstat(hydra)
+      .then((stats) => stats.isDirectory())
+      .catch(() => false);
+    if (isOwn) found.push(...(await findIn({ root, real, folder: hydra, candidate, scratch })));
     if (folder === root) break;
   }
   const kept = found.toSorted((a, b) => a.rank - b.rank).slice(0, MOST_BESIDE);
@@ -105,8 +110,8 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
       await mkdir(scratch, { recursive: true, mode: 0o700 });
       await writeFile(source, text);
     }
-    const stats = await stat(source, { bigint: true });
-    if (stats.size > MOST_FILE_BYTES) return null;
+    const stats = await lstat(source, { bigint: true });
+    if (!stats.isFile() || stats.size > MOST_FILE_BYTES) return null;
     const file = {
       relative: inside,
       path: source,

@@ -59,7 +59,7 @@ describe.runIf(own === 0)("a checkpoint of another user's program, looked at by 
       await lchown(at(path), OTHER, OTHER);
   });
 
-  test("with a link to a file of root is refused; with one to a file of its own it is taken", async () => {
+  test("with a link to a file of root is refused, and with one to a file of its own it is taken", async () => {
     await symlink(at("elsewhere", "secret"), at("watched", "checkpoint-1", "optimizer.pt"));
     await expect(lookAt(candidate("checkpoint-1"))).rejects.toMatchObject(refused);
     await lchown(at("elsewhere", "secret"), OTHER, OTHER);
