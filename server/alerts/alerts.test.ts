@@ -287,6 +287,13 @@ describe("what is told", () => {
     expect(await active()).toMatchObject([{ acknowledgedBy: "operator@example.com" }]);
   });
 
+  it("not what was acknowledged with a thousand others", async () => {
+    await firing();
+    const [id = ""] = (await active()).map((one) => one.id);
+    const alertIds = [...Array.from({ length: 999 }, (_, index) => `nobody-has-${index}`), id];
+    expect(await callAs(test.hub, "operator").alerts.acknowledge({ alertIds })).toEqual({ acknowledged: 1 });
+  });
+
   it("not while it is muted, and afterwards what still fires", async () => {
     const { id } = await firing();
     await callAs(test.hub, "operator").alerts.mute({ ruleId: id, forMs: 60 * MINUTE_MS });

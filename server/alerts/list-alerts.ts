@@ -37,6 +37,9 @@ function alertRowOf(row: StoredAlert, live?: OpenAlert): AlertRow {
   };
 }
 
+/** A statement takes 999 values. */
+const MOST_ASKED = 500;
+
 const withRule = { rule: { select: { name: true, kind: true, mutedUntil: true } } } as const;
 
 /** What fires now, the newest first, and how many there are altogether. */
@@ -82,10 +85,16 @@ export const acknowledge = (
 ): Promise<{ acknowledged: number }> =>
   context.hub.locks.run(ALERTS_LOCK, async () => {
     const { hub, caller } = context;
-    const { count } = await hub.db.alert.updateMany({
-      where: { id: { in: alertIds }, openKey: { not: null }, acknowledgedAt: null },
-      data: { acknowledgedAt: new Date(hub.now()), acknowledgedBy: caller.person.email },
-    });
+    const data = { acknowledgedAt: new Date(hub.now()), acknowledgedBy: caller.person.email };
+    let count = 0;
+    for (let first = 0; first < alertIds.length; first += MOST_ASKED) {
+      const id = { in: alertIds.slice(first, first + MOST_ASKED) };
+      const updated = await hub.db.alert.updateMany({
+        where: { id, openKey: { not: null }, acknowledgedAt: null },
+        data,
+      });
+      count += updated.count;
+    }
     const wanted = new Set(alertIds);
     for (const alert of hub.alerts.open.values()) if (wanted.has(alert.id)) alert.isAcknowledged = true;
     await audit(hub, caller, { action: "acknowledge alerts", subject: `${count} alerts` });
