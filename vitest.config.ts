@@ -11,10 +11,13 @@ const filesOf = (name: keyof typeof SUITES) => ({
 /** Generous: a machine that is busy with something else answers late, not wrongly. */
 const PATIENCE = { testTimeout: 300_000, hookTimeout: 300_000, expect: { poll: { timeout: 120_000 } } };
 
-/** Hubs start from one bundle on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */
+/** Hubs and workers start from one file each, hubs on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */
 const ON_STAGE = {
   globalSetup: ["e2e/stage/prepare-hub.ts"],
-  env: { GATE_HUB: join(import.meta.dirname, ".tools/hub/main.js") },
+  env: {
+    GATE_HUB: join(import.meta.dirname, ".tools/hub/main.js"),
+    GATE_WORKER: join(import.meta.dirname, "dist/tidemark.mjs"),
+  },
 };
 
 /** Unit tests sit beside the code they cover; conformance and process tests live in e2e/ and start real processes. */

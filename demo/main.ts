@@ -10,7 +10,7 @@ import { addProfile, addToken } from "#e2e/stage/provision.ts";
 import { HUB_SOURCES, startHub } from "#e2e/stage/start-hub.ts";
 import { type RunningProcess, startProcess } from "#e2e/stage/start-process.ts";
 import { startStore } from "#e2e/stage/start-store.ts";
-import { startWorker } from "#e2e/stage/start-worker.ts";
+import { startWorker, WORKER_SOURCES } from "#e2e/stage/start-worker.ts";
 
 /**
  * `npm run demo`: a store, a hub and a few nodes on this machine, each node with a training loop that writes real
@@ -173,6 +173,7 @@ async function startNode(at: { index: number; hubUrl: string; token: string }): 
   const watch = join(home, "checkpoints");
   mkdirSync(watch, { recursive: true });
   const worker = await startWorker({
+    entry: WORKER_SOURCES,
     hubUrl: at.hubUrl,
     stateDir: join(home, "state"),
     name,

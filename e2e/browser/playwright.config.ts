@@ -7,6 +7,7 @@ const LONG = ["**/04-*", "**/22-*", "**/12-*", "**/11-*", "**/13-*", "**/14-*"];
 const ci = process.env.CI !== undefined;
 // Read by this process and, as its children, by those that run stories: see e2e/stage/prepare-hub.ts.
 process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js");
+process.env["GATE_WORKER"] ??= join(import.meta.dirname, "../../dist/tidemark.mjs");
 
 /**
  * Numbered stories, three at a time: half of a story is waiting. Where nobody is there to tell it again (CI) a story that

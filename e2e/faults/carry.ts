@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { createRateKeeper } from "./keep-rate.ts";
 import type { Random } from "./random.ts";
 import type { Toxic } from "./toxics.ts";
 
@@ -35,6 +36,7 @@ const sleep = (ms: number) =>
 export async function carry(lane: Lane): Promise<void> {
   const { from, to } = lane;
   const queue = createQueue(to);
+  const pace = createRateKeeper({ now: () => performance.now(), sleep });
   let passed = 0;
   try {
     for await (const chunk of from) {
@@ -43,7 +45,7 @@ export async function carry(lane: Lane): Promise<void> {
         const toxics = lane.toxics().filter((one) => one.isArmed());
         const { piece, due } = cutAt(rest, passed, toxics);
         rest = rest.subarray(piece.length);
-        await deliver(lane, { piece, toxics, queue });
+        await deliver(lane, { piece, toxics, queue, pace });
         passed += piece.length;
         lane.onBytes(piece.length);
         if (due !== null && !(await strike(lane, due, { rest, queue }))) return;
@@ -124,9 +126,14 @@ function inverted(rest: Buffer): Buffer {
 
 async function deliver(
   lane: Lane,
-  about: { piece: Buffer; toxics: readonly ActiveToxic[]; queue: ReturnType<typeof createQueue> },
+  about: {
+    piece: Buffer;
+    toxics: readonly ActiveToxic[];
+    queue: ReturnType<typeof createQueue>;
+    pace: (busyMs: number) => Promise<void>;
+  },
 ): Promise<void> {
-  const { toxics, queue } = about;
+  const { toxics, queue, pace } = about;
   let pieces = [about.piece];
   let laterMs = 0;
   for (const { toxic, hit } of toxics) {
@@ -146,7 +153,7 @@ async function deliver(
   for (const piece of pieces) {
     if (piece.length === 0) continue;
     for (const { toxic } of toxics) {
-      if (toxic.kind === "bandwidth") await sleep((piece.length / toxic.bytesPerSecond) * 1000);
+      if (toxic.kind === "bandwidth") await pace((piece.length / toxic.bytesPerSecond) * 1000);
       if (toxic.kind === "slicer") await sleep(toxic.delayMs);
     }
     await queue.put(piece, laterMs);

@@ -7,6 +7,7 @@ import { runOnce } from "../stage/run-once.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** `tidemark bench --profile` on a node that has joined a hub: what runs, with what, and what stays. */
 
@@ -30,7 +31,7 @@ const argsOf = (...more: string[]): string[] => {
   const scratch = join(stage.dir, "scratch");
   return ["bench", "--profile", "stage bucket", "--state", state, "--scratch", scratch, ...SMALL, ...more];
 };
-const bench = (...more: string[]) => runOnce("worker/main.ts", argsOf(...more), { env, withinMs: 300_000 });
+const bench = (...more: string[]) => runOnce(testedWorker(), argsOf(...more), { env, withinMs: 300_000 });
 type Line = Record<string, unknown>;
 const linesOf = (stdout: string, type: string): Line[] =>
   stdout
@@ -50,7 +51,7 @@ const lying = async (): Promise<string> => {
     AWS_SECRET_ACCESS_KEY: stage.store.secretKey,
     TIDEMARK_ENDPOINT: stage.store.endpoint,
   };
-  return (await runOnce("worker/main.ts", ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys })).stdout;
+  return (await runOnce(testedWorker(), ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys })).stdout;
 };
 
 test("without a benchmark key, what needs one is left out and said so", { timeout: 400_000 }, async () => {
@@ -121,7 +122,7 @@ test("the tables are those that one machine prints without a hub, with where the
 
 test("a bucket that the node does not write to is refused, and nothing is begun", async () => {
   const before = (await stage.client.benchmarks.list.query()).length;
-  const other = await runOnce("worker/main.ts", ["bench", "--profile", "elsewhere", "--state", state, ...SMALL], {
+  const other = await runOnce(testedWorker(), ["bench", "--profile", "elsewhere", "--state", state, ...SMALL], {
     env,
   });
   expect(other.code).toBe(4);
@@ -137,7 +138,7 @@ test(
   async () => {
     const running = await startProcess({
       title: "bench",
-      entry: "worker/main.ts",
+      entry: testedWorker(),
       args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
       env,
       readReady: (line) => (line.includes(`"type":"case"`) ? line : null),
@@ -157,7 +158,7 @@ test(
 test("one that an operator cancels ends on the node", { timeout: 300_000 }, async () => {
   const running = await startProcess({
     title: "bench",
-    entry: "worker/main.ts",
+    entry: testedWorker(),
     args: argsOf("--engines", "tidemark", "--rounds", "20", "--json"),
     env,
     readReady: (line) => (line.includes(`"type":"case"`) ? line : null),

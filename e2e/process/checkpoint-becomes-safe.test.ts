@@ -6,6 +6,7 @@ import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { WORKER_SOURCES } from "../stage/start-worker.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -18,7 +19,7 @@ const MIB = 1024 * 1024;
 
 /** The worker as it is developed, and as it is delivered. */
 const WORKERS = [
-  { title: "of the sources", entry: "worker/main.ts", names: ["gpu-1", "gpu-2"], run: runName.parse("llama-8b") },
+  { title: "of the sources", entry: WORKER_SOURCES, names: ["gpu-1", "gpu-2"], run: runName.parse("llama-8b") },
   { title: "in one executable", entry: "dist/tidemark", names: ["gpu-3", "gpu-4"], run: runName.parse("llama-70b") },
 ] as const;
 

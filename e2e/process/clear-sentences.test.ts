@@ -12,6 +12,7 @@ import { type Outcome, runOnce } from "../stage/run-once.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** What goes wrong on a first day gets one clear sentence, an exit code, and leaves nothing half done. */
 
@@ -38,7 +39,7 @@ function expectSentence(outcome: Outcome, code: FaultCode): void {
 describe("the worker", () => {
   const agent = (flags: string[], env: Record<string, string> = {}) =>
     runOnce(
-      "worker/main.ts",
+      testedWorker(),
       ["agent", "--state", join(stage.dir, "fresh-state"), "--name", "new", "--watch", stage.dir, ...flags],
       { env },
     );
@@ -65,7 +66,7 @@ describe("the worker", () => {
   });
 
   const cp = (args: string[], keys: { accessKey: string; secretKey: string }) =>
-    runOnce("worker/main.ts", ["cp", ...args], {
+    runOnce(testedWorker(), ["cp", ...args], {
       env: { ...keysInEnv({ endpoint: stage.store.endpoint, ...keys }), AWS_REGION: "us-east-1" },
     });
   const right = () => ({ accessKey: stage.store.accessKey, secretKey: stage.store.secretKey });

@@ -9,6 +9,7 @@ import { type RunningProcess, startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 const MIB = 1024 * 1024;
 const content = randomBytes(64 * MIB + 77);
@@ -29,7 +30,7 @@ afterAll(async () => {
 const cp = (args: string[]): Promise<RunningProcess> =>
   startProcess({
     title: "cp",
-    entry: "worker/main.ts",
+    entry: testedWorker(),
     args: ["cp", "--state", join(dir, "state"), "--part-size", "5MiB", "--concurrency", "3", ...args],
     env: keysInEnv(store),
   });

@@ -5,6 +5,7 @@ import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** `tidemark doctor` beside a worker that runs, as a person would call it on a node. */
 let stage: Stage;
@@ -25,7 +26,7 @@ async function doctor(node: string) {
   const state = join(stage.dir, "nodes", node, "state");
   const { store } = stage;
   const args = ["doctor", `s3://${store.bucket}/doctor`, "--json", "--state", state, "--hub", stage.hub.url];
-  const outcome = await runOnce("worker/main.ts", args, {
+  const outcome = await runOnce(testedWorker(), args, {
     env: keysInEnv(store),
   });
   const lines: Line[] = outcome.stdout

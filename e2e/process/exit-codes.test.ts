@@ -9,6 +9,7 @@ import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** Each code of the table, from a command that ends with it. */
 let stage: Stage;
@@ -31,7 +32,7 @@ async function tidemark(args: readonly string[], env: Record<string, string> = {
     TIDEMARK_STATE: join(dir, "own-state"),
     TIDEMARK_RETRY_FOR: "1s",
   };
-  return (await runOnce("worker/main.ts", [...args], { env: { ...keys, ...env } })).code;
+  return (await runOnce(testedWorker(), [...args], { env: { ...keys, ...env } })).code;
 }
 
 /** What a worker around this program ends with. */

@@ -8,6 +8,7 @@ import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** Folders in a watched folder that Tidemark did not write: they are neither checkpoints nor moved nor removed. */
 let stage: Stage;
@@ -115,7 +116,7 @@ test("a torn checkpoint that the program had begun is moved aside, kept through 
     const kept = join(folder, ".set-aside-unfinished-checkpoint-20", "model.safetensors");
     expect(readFileSync(kept, "utf8")).toBe("cut");
   }
-  const status = await runOnce("worker/main.ts", ["status", "--state", join(stage.dir, "nodes", "torn", "state")]);
+  const status = await runOnce(testedWorker(), ["status", "--state", join(stage.dir, "nodes", "torn", "state")]);
   expect(status.stdout).toContain("Moved aside: checkpoint-20, 1 file, 3 B, at ");
 });
 
@@ -137,7 +138,7 @@ test("a restore over a folder of the same name keeps what is not in the bucket",
   mkdirSync(out, { recursive: true });
   writeFileSync(join(out, "mine.txt"), "mine");
   const state = join(stage.dir, "nodes", "over", "state");
-  const restore = () => runOnce("worker/main.ts", ["restore", "over@10", out, "--state", state]);
+  const restore = () => runOnce(testedWorker(), ["restore", "over@10", out, "--state", state]);
   expect(await restore()).toMatchObject({ code: 0 });
   expect(await restore()).toMatchObject({ code: 0 });
   expect(readdirSync(join(out, "..")).toSorted()).toEqual([".set-aside-model", "model"]);
@@ -231,7 +232,7 @@ test("weights that the program saves into the folder itself are the run's final 
   expect(readdirSync(stage.folderOf("final-too"))).toEqual(["checkpoint-4"]);
   const out = join(stage.dir, "out", "model");
   const state = join(stage.dir, "nodes", "final-too", "state");
-  expect(await runOnce("worker/main.ts", ["restore", "final@final", out, "--state", state])).toMatchObject({ code: 0 });
+  expect(await runOnce(testedWorker(), ["restore", "final@final", out, "--state", state])).toMatchObject({ code: 0 });
   expect(readdirSync(out).toSorted()).toEqual(model);
   for (const name of model) expect(readFileSync(join(out, name)).equals(readFileSync(join(source, name)))).toBe(true);
   await second.stop();

@@ -6,6 +6,7 @@ import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** The lines of long-running commands, and of those that need no store, beside what docs/json.md promises. */
 let stage: Stage;
@@ -42,7 +43,7 @@ test.each([
   ["doctor", ["doctor", "--json"], "examined"],
   ["a command line that cannot be read", ["cp", "--json"], "fault"],
 ])("nor %s", async (_title, args, type) => {
-  const { stdout, stderr } = await runOnce("worker/main.ts", args, { env: { TIDEMARK_STATE: join(stage.dir, "own") } });
+  const { stdout, stderr } = await runOnce(testedWorker(), args, { env: { TIDEMARK_STATE: join(stage.dir, "own") } });
   const lines = stdout.trimEnd().split("\n");
   expect(notPromised(lines)).toEqual([]);
   expect(typesOf(lines)).toContain(type);
@@ -50,13 +51,13 @@ test.each([
 });
 
 test("the variable stands for the flag, in faults too", async () => {
-  const { stdout, stderr } = await runOnce("worker/main.ts", ["cp"], { env: { TIDEMARK_JSON: "1" } });
+  const { stdout, stderr } = await runOnce(testedWorker(), ["cp"], { env: { TIDEMARK_JSON: "1" } });
   expect(typesOf(stdout.trimEnd().split("\n"))).toEqual(["fault"]);
   expect(stderr).toBe("");
 });
 
 test("a flag of the program behind -- is not ours", async () => {
-  const { stdout, stderr } = await runOnce("worker/main.ts", ["run", "--", "train", "--json"]);
+  const { stdout, stderr } = await runOnce(testedWorker(), ["run", "--", "train", "--json"]);
   expect(stdout).toBe("");
   expect(stderr).toContain("--watch DIR");
 });

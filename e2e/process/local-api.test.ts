@@ -9,6 +9,7 @@ import { runOnce } from "../stage/run-once.ts";
 import { ROOT, type RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** What programs and people on a node ask of its worker, through the socket in its state folder. */
 let stage: Stage;
@@ -19,7 +20,7 @@ afterAll(() => stage.close());
 
 const stateOf = (node: string) => join(stage.dir, "nodes", node, "state");
 const tidemark = (node: string, args: string[], env: Record<string, string> = {}) =>
-  runOnce("worker/main.ts", [...args, "--state", stateOf(node), "--json"], { env });
+  runOnce(testedWorker(), [...args, "--state", stateOf(node), "--json"], { env });
 /** The last line of `--json`. */
 type Line = { code?: string; state?: string; runs?: LocalStatus["runs"] } & Record<string, unknown>;
 const jsonOf = (outcome: { stdout: string }): Line =>
@@ -103,7 +104,7 @@ describe("a worker that would wait an hour for quiet", () => {
     const status = jsonOf(await tidemark("asked", ["status"]));
     expect(status).toMatchObject({ type: "status", node: "asked", pending: 0, hub: { isUp: true } });
     expect(status.runs?.find(({ run }) => run === "story")).toMatchObject({ safeStep: 30, unsafeCheckpoints: 0 });
-    const words = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
+    const words = await runOnce(testedWorker(), ["status", "--state", stateOf("asked")], {});
     expect(words.stdout).toContain("story: safe up to step 30; nothing waits");
     const [code, metrics] = await ask("GET /metrics");
     expect(code).toBe(200);
@@ -121,7 +122,7 @@ describe("a worker that would wait an hour for quiet", () => {
     // A flush of that one answers for it alone.
     expect(await ask("POST /v1/flush", { run: "other" })).toEqual([200, { pending: 0, error: null }]);
     expect(await ask("GET /v1/state")).toMatchObject([200, { pending: 1 }]);
-    const status = await runOnce("worker/main.ts", ["status", "--state", stateOf("asked")], {});
+    const status = await runOnce(testedWorker(), ["status", "--state", stateOf("asked")], {});
     expect(status.stdout).toMatch(/story: .* 1 checkpoints, .* not yet safe.* Its uploads are paused\./);
     await tidemark("asked", ["resume", "story"]);
     await waitUntil("it is safe", async () => (await safeSteps("story")).includes(40));

@@ -5,6 +5,7 @@ import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -29,7 +30,7 @@ async function startSlow(name: string, about: { checkpointBytes: number; upBytes
 }
 
 const tidemark = (node: string, ...args: string[]) =>
-  runOnce("worker/main.ts", [...args, "--state", join(stage.dir, "nodes", node, "state"), "--json"], {});
+  runOnce(testedWorker(), [...args, "--state", join(stage.dir, "nodes", node, "state"), "--json"], {});
 
 async function statusOf(node: string, run: string): Promise<LocalRun | null> {
   const { stdout } = await tidemark(node, "status");

@@ -3,6 +3,7 @@ import { CannotRun } from "../link/cannot-run.ts";
 import { whyNoLink } from "../link/emulator.ts";
 import { openLink } from "../link/open-link.ts";
 import { probeOver } from "../link/probe-over.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /**
  * The rates that are told are those of the link, and not of the loopback below it. How exactly, over many links and on a quiet
@@ -12,7 +13,7 @@ const LINK = { upMbit: 5, downMbit: 20, rttMs: 30 };
 
 if (whyNoLink() === null) {
   test("over a link of 5 and 20 Mbit/s, what is reported is about that", async () => {
-    const probed = await probeOver(LINK, "worker/main.ts", ["--probe-time", "4s"]);
+    const probed = await probeOver(LINK, testedWorker(), ["--probe-time", "4s"]);
     expect(probed.rttMs).toBeGreaterThanOrEqual(LINK.rttMs);
     for (const share of [probed.up, probed.down]) {
       expect(share).toBeGreaterThan(0.5);

@@ -7,6 +7,7 @@ import { type RunningImds, startImds } from "../stage/start-imds.ts";
 import { ROOT, type RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** A worker that measures its link before it begins, on a platform that can exchange its machine. */
 let stage: Stage;
@@ -111,7 +112,7 @@ test("what is not safe makes the container costly to take away", async () => {
 
 test("on a node that has joined, `tidemark probe` measures through the hub and leaves nothing behind", async () => {
   const state = join(stage.dir, "nodes", "good", "state");
-  const { code, stdout } = await runOnce("worker/main.ts", ["probe", "--json", "--state", state, ...EASY]);
+  const { code, stdout } = await runOnce(testedWorker(), ["probe", "--json", "--state", state, ...EASY]);
   const result = JSON.parse(stdout) as Record<string, unknown>;
   expect([code, result]).toEqual([0, expect.objectContaining({ type: "probe", outcome: "accept", fault: null })]);
   const keys = {
@@ -119,7 +120,7 @@ test("on a node that has joined, `tidemark probe` measures through the hub and l
     AWS_SECRET_ACCESS_KEY: stage.store.secretKey,
     TIDEMARK_ENDPOINT: stage.store.endpoint,
   };
-  const left = await runOnce("worker/main.ts", ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys });
+  const left = await runOnce(testedWorker(), ["ls", "-r", `s3://${stage.store.bucket}/_tidemark/`], { env: keys });
   expect(left.stdout).toBe("");
 });
 
@@ -131,15 +132,15 @@ test("with keys of its own it needs no hub, and a link that is too slow is exit 
     TIDEMARK_STATE: join(stage.dir, "direct"),
   };
   const place = `s3://${stage.store.bucket}/somewhere`;
-  const slow = await runOnce("worker/main.ts", ["probe", place, "--json", ...HARD], { env });
+  const slow = await runOnce(testedWorker(), ["probe", place, "--json", ...HARD], { env });
   expect([slow.code, JSON.parse(slow.stdout)]).toEqual([
     4,
     expect.objectContaining({ outcome: "reject", fault: expect.objectContaining({ code: "LINK_TOO_SLOW" }) }),
   ]);
   const refused = { ...env, AWS_SECRET_ACCESS_KEY: "wrong" };
-  const wrong = await runOnce("worker/main.ts", ["probe", place, ...BOX], { env: refused });
+  const wrong = await runOnce(testedWorker(), ["probe", place, ...BOX], { env: refused });
   expect(wrong.code).toBe(4);
   expect(wrong.stderr).toContain("does not accept this access key or its secret");
-  const unit = await runOnce("worker/main.ts", ["probe", place, "--min-up", "20"], { env });
+  const unit = await runOnce(testedWorker(), ["probe", place, "--min-up", "20"], { env });
   expect([unit.code, unit.stderr]).toEqual([2, expect.stringContaining("20Mbit")]);
 });

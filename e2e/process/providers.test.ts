@@ -13,6 +13,7 @@ import { keysInEnv } from "../stage/keys-in-env.ts";
 import { startProcess } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /**
  * The worker program against a store that is as strict as each provider: told which provider it is, and told nothing but
@@ -68,7 +69,7 @@ function cp(store: RunningStore, args: readonly string[]) {
   const steady = ["--state", state, "--part-size", "5MiB", "--concurrency", String(CONNECTIONS)];
   return startProcess({
     title: "cp",
-    entry: "worker/main.ts",
+    entry: testedWorker(),
     args: ["cp", ...steady, ...args],
     env: keysInEnv(store),
   });

@@ -6,6 +6,7 @@ import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { ROOT, type RunningProcess } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** The last step of a training program, whatever becomes of its worker meanwhile. */
 let stage: Stage;
@@ -85,7 +86,7 @@ test("a worker that was stopped and goes on says how far its program is, not how
   const last = await program.rest();
   signal(worker, "SIGCONT");
   const state = join(stage.dir, "nodes", "goes-on", "state");
-  const status = await runOnce("worker/main.ts", ["status", "--state", state, "--json"], {});
+  const status = await runOnce(testedWorker(), ["status", "--state", state, "--json"], {});
   const { runs } = JSON.parse(status.stdout.trim().split("\n").at(-1) ?? "{}") as { runs: { trainedStep: number }[] };
   expect(runs.map(({ trainedStep }) => trainedStep)).toEqual([last]);
   await worker.stop("SIGKILL");

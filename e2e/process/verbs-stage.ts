@@ -8,6 +8,7 @@ import { notPromised } from "../stage/json-lines.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { readCounters } from "../stage/store-control.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 /** For the tests of the verbs: a store, and the real program as a person calls it. Each test has a prefix and a folder of its own. */
 
@@ -52,7 +53,7 @@ export interface Outcome {
 export function start(args: string[], place: Place = store) {
   const [verb = "", ...rest] = args;
   const state = ["cp", "sync"].includes(verb) ? ["--state", join(dir, "state")] : [];
-  const child = spawn(process.execPath, ["worker/main.ts", verb, ...state, ...rest], {
+  const child = spawn(process.execPath, [testedWorker(), verb, ...state, ...rest], {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "pipe"],
     env: {

@@ -8,6 +8,7 @@ import { runOnce } from "../stage/run-once.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 
 const run = runName.parse("checked");
 const MIB = 1024 * 1024;
@@ -68,7 +69,7 @@ test("a verification goes on after its worker and its hub were killed, and is on
 test("on its own machine a run is restored in part, files or tensors, tried without writing, and from the step before a damaged one", async () => {
   const env = { TIDEMARK_STATE: join(stage.dir, "nodes", "gpu-1", "state") };
   const ask = async (...args: string[]) => {
-    const { stdout } = await runOnce("worker/main.ts", ["restore", run, ...args, "--json"], { env });
+    const { stdout } = await runOnce(testedWorker(), ["restore", run, ...args, "--json"], { env });
     return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "{}") as Record<string, unknown>;
   };
   const target = join(stage.dir, "part");

@@ -28,7 +28,8 @@ export interface BuiltImage {
 export interface ImageBuilder {
   /** Builds one target. @throws Error with the end of what buildah said */
   build: (target: "hub" | "worker") => Promise<BuiltImage>;
-  remove: () => void;
+  /** Removes the images, what they are mounted on, and the folders that `build` returned. */
+  remove: () => Promise<void>;
 }
 
 interface Config {
@@ -68,12 +69,31 @@ async function makeBases(buildah: (...args: string[]) => Promise<string>, folder
   await buildah("rm", base);
 }
 
+/**
+ * Returns the storage driver for buildah. `vfs` works everywhere, but copies all files of an image for every image and every
+ * container, tens of gigabytes here; `overlay` stores each layer once and needs a kernel and a file system that can mount it.
+ */
+async function chooseDriver(folder: string): Promise<"overlay" | "vfs"> {
+  const places = ["lower", "upper", "work", "merged"].map((name) => join(folder, "try", name));
+  const [lower, upper, work, merged = ""] = places;
+  for (const place of places) mkdirSync(place, { recursive: true });
+  const options = `lowerdir=${lower},upperdir=${upper},workdir=${work}`;
+  try {
+    await run("mount", ["-t", "overlay", "overlay", "-o", options, merged]);
+    await run("umount", [merged]);
+    return "overlay";
+  } catch {
+    return "vfs";
+  }
+}
+
 /** Prepares buildah with a storage of its own. @throws Error when it cannot be installed or a base cannot be made */
 export async function openImageBuilder(): Promise<ImageBuilder> {
   await installPackages(BUILDAH, ["buildah"]);
   const folder = mkdtempSync(join(tmpdir(), "images-"));
   for (const name of ["root", "run"]) mkdirSync(join(folder, name));
-  const storage = ["--root", join(folder, "root"), "--runroot", join(folder, "run"), "--storage-driver", "vfs"];
+  const driver = await chooseDriver(folder);
+  const storage = ["--root", join(folder, "root"), "--runroot", join(folder, "run"), "--storage-driver", driver];
   const env = { ...process.env, BUILDAH_ISOLATION: "chroot" };
   const buildah = async (...args: string[]): Promise<string> => {
     try {
@@ -84,21 +104,37 @@ export async function openImageBuilder(): Promise<ImageBuilder> {
       throw new Error(`buildah ${args[0] ?? ""} failed:\n${said.split("\n").slice(-25).join("\n")}`, { cause });
     }
   };
-  await makeBases(buildah, folder);
+  const remove = async (): Promise<void> => {
+    // Removing files below a mount would fail, or remove them from what is mounted.
+    await buildah("rm", "--all").catch(() => undefined);
+    await buildah("rmi", "--all", "--force").catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await makeBases(buildah, folder);
+  } catch (error) {
+    await remove();
+    throw error;
+  }
   return {
     build: async (target) => {
       const name = `localhost/tidemark-${target}`;
-      await buildah("bud", "--pull-never", "--target", target, "-t", name, ".");
-      const container = (await buildah("from", "--pull-never", name)).trim();
+      // With layers the second target finds the stages that both have in common; vfs would copy everything for each line.
+      const layers = `--layers=${driver === "overlay"}`;
+      await buildah("bud", "--pull-never", layers, "--target", target, "-t", name, ".");
       const { config } = (JSON.parse(await buildah("inspect", "--type", "image", name)) as Config).OCIv1;
+      const container = (await buildah("from", "--pull-never", name)).trim();
+      const files = join(folder, target);
+      await run("cp", ["-a", (await buildah("mount", container)).trim(), files]);
+      await buildah("rm", container);
       return {
-        folder: (await buildah("mount", container)).trim(),
+        folder: files,
         env: config.Env ?? [],
         command: [...(config.Entrypoint ?? []), ...(config.Cmd ?? [])],
         user: config.User ?? "root",
         workdir: config.WorkingDir ?? "/",
       };
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    remove,
   };
 }

@@ -143,7 +143,7 @@ export async function proveImages(): Promise<number> {
       return [...tryReadOnly(image, "/var/lib/tidemark"), ...tryWorker(image)];
     });
   } finally {
-    builder.remove();
+    await builder.remove();
   }
   await timed("the worker in bare Debian 11, 12, 13", tryDebians);
   console.log(problems.length === 0 ? "The images are as they should be." : `${problems.length} problems.`);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, globSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { build } from "../gate/build.ts";
 import { bundleHub, HUB_BUNDLE } from "../gate/bundle-hub.ts";
 import { signIn } from "./hub-client.ts";
 import { COOKIE, STAMP, TEMPLATE } from "./hub-template.ts";
@@ -9,8 +10,8 @@ import { startHub } from "./start-hub.ts";
 import { ROOT } from "./start-process.ts";
 
 /**
- * Prepares what the hubs of tests start from: one bundled program, and the data folder of a hub with its schema, an account and
- * a session. A stage copies the folder, so that it neither applies migrations nor hashes passwords.
+ * Prepares what the hubs and workers of tests start from: one bundled program each, and the data folder of a hub with its schema,
+ * an account and a session. A stage copies the folder, so that it neither applies migrations nor hashes passwords.
  */
 
 /** Shorter than a session lives, and than the time after which a hub does its daily work. */
@@ -37,8 +38,9 @@ interface Stamp {
 
 const readStamp = (): Stamp | null => (existsSync(STAMP) ? (JSON.parse(readFileSync(STAMP, "utf8")) as Stamp) : null);
 
-/** Bundles the hub and makes the template, unless both are of the present sources. */
+/** Bundles the worker, the hub and makes the template, unless all are of the present sources. */
 export async function prepareHub(): Promise<void> {
+  await build("dist/tidemark.mjs");
   const wanted = digest();
   const stamp = readStamp();
   if (stamp !== null && stamp.digest === wanted && Date.now() - stamp.at < TEMPLATE_AGE_MS) return;

@@ -38,7 +38,7 @@ export interface RunningProcess {
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   const { entry, under = [], args = [] } = options;
-  const [program = entry, ...before] = [...under, ...(/\.[jt]s$/.test(entry) ? [process.execPath, entry] : [entry])];
+  const [program = entry, ...before] = [...under, ...(/\.m?[jt]s$/.test(entry) ? [process.execPath, entry] : [entry])];
   const child = spawn(program, [...before, ...args], {
     cwd: ROOT,
     detached: true,
