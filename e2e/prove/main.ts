@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { agentMemory } from "./agent-memory.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
+import { proveFrameworks } from "./frameworks/prove-frameworks.ts";
 import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
 import { proveImages } from "./images.ts";
@@ -90,12 +91,16 @@ async function runMeasures(about: Run) {
 }
 
 /** What is proven once instead of in trials, and has no row on the page. */
-const OTHERS: Readonly<Record<string, () => Promise<number>>> = { images: proveImages, peers: provePeers };
+const OTHERS: Readonly<Record<string, (names: readonly string[]) => Promise<number>>> = {
+  images: proveImages,
+  peers: provePeers,
+  frameworks: proveFrameworks,
+};
 
 async function main(): Promise<number> {
-  const [first = ""] = process.argv.slice(2);
+  const [first = "", ...names] = process.argv.slice(2);
   const other = OTHERS[first];
-  if (other !== undefined) return other();
+  if (other !== undefined) return other(names);
   const options = readOptions(
     process.argv.slice(2),
     MEASURES.map(({ name }) => name),
