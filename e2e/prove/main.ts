@@ -5,6 +5,7 @@ import { bundleProgram } from "../faults/bundle.ts";
 import { agentMemory } from "./agent-memory.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { proveFrameworks } from "./frameworks/prove-frameworks.ts";
+import { recordLayouts } from "./frameworks/record-layouts.ts";
 import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
 import { proveImages } from "./images.ts";
@@ -95,6 +96,7 @@ const OTHERS: Readonly<Record<string, (names: readonly string[]) => Promise<numb
   images: proveImages,
   peers: provePeers,
   frameworks: proveFrameworks,
+  layouts: recordLayouts,
 };
 
 async function main(): Promise<number> {

@@ -13,7 +13,7 @@ export interface Case {
   readonly watch: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** Started as two processes by torchrun. */
+  /** Started by torchrun as so many processes. */
   readonly processes?: number;
   /** Steps at which the first and the second life are killed. */
   readonly kills: readonly [number, number];
@@ -249,6 +249,7 @@ export const CASES: readonly Case[] = [
     title: "DeepSpeed, ZeRO 1",
     packages: ["deepspeed", "torch"],
     script: "deepspeed_loop.py",
+    processes: 1,
     older: /^global_step(\d+)\//,
     labels: /latest$|\.py$/,
   },

@@ -58,7 +58,8 @@ function digestOf(one: Case): string {
 
 const LONG_MS = 300_000;
 
-async function live(life: Life, out: string): Promise<Journal> {
+/** Lives one life on this machine until it holds or ends. @throws Error when the program fails */
+export async function live(life: Life, out: string): Promise<Journal> {
   const [program = "", ...args] = life.command;
   const file = openSync(out, "a");
   const child = spawn(program, args, {

@@ -25,10 +25,10 @@ if not os.path.isdir(MODEL):
     )
     fast.save_pretrained(MODEL)
     BertModel(
-        BertConfig(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+        BertConfig(vocab_size=64, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, max_position_embeddings=32)
     ).save_pretrained(MODEL)
 transformer = models.Transformer(MODEL)
-model = SentenceTransformer(modules=[transformer, models.Pooling(16)], device="cpu")
+model = SentenceTransformer(modules=[transformer, models.Pooling(8)], device="cpu")
 pairs = [(f"w{at % 60} w{at * 7 % 60}", f"w{at * 3 % 60} w{at * 5 % 60}", (at % 5) / 5) for at in range(64)]
 data = Dataset.from_dict(
     {"sentence1": [one[0] for one in pairs], "sentence2": [one[1] for one in pairs], "score": [one[2] for one in pairs]}

@@ -44,7 +44,7 @@ class Journal(TrainerCallback):
 
 
 torch.manual_seed(0)
-model = GPT2LMHeadModel(GPT2Config(vocab_size=64, n_positions=16, n_embd=16, n_layer=1, n_head=2))
+model = GPT2LMHeadModel(GPT2Config(vocab_size=64, n_positions=16, n_embd=8, n_layer=1, n_head=1))
 if VARIANT == "lora":
     from peft import LoraConfig, get_peft_model
 

@@ -18,7 +18,7 @@ vocabulary = {word: at for at, word in enumerate(["<pad>", "<eos>", "<unk>", *(f
 tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
 tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
 fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>")
-model = GPT2LMHeadModel(GPT2Config(vocab_size=64, n_positions=32, n_embd=16, n_layer=1, n_head=2))
+model = GPT2LMHeadModel(GPT2Config(vocab_size=64, n_positions=32, n_embd=8, n_layer=1, n_head=1))
 data = Dataset.from_dict({"text": [" ".join(f"w{at * other % 61}" for other in range(1, 9)) for at in range(1, 65)]})
 
 
