@@ -13,7 +13,7 @@ import { isTemporaryInside, SEEN } from "./checkpoint-layouts.ts";
 export type NameEvidence = "word" | "number" | "suffix";
 
 const WORD =
-  /(?:^|[^a-z])(?:global_?step|checkpoint|ckpt|step|iter(?:ation)?|epoch)s?[-_=.]?v?\d{1,12}(?=$|[^0-9a-z])|(?:^|[^a-z])(?:checkpoint|ckpt)[-_].*\d$/i;
+  /(?:^|[^a-z])(?:global_?step|checkpoint|ckpt|step|iter(?:ation)?|epoch)s?[-_=.]?v?\d{1,12}(?=$|[^0-9a-z])|(?:^|[^a-z])(?:checkpoint|ckpt)[-_].*\d$|(?:^|[^0-9])\d{1,12}[-_]?(?:steps?|epochs?)(?=$|[^a-z])|(?:^|[^a-z])(?:ba|ep)\d{1,12}(?=$|[-_.])/i;
 
 /** Whether the name calls it a checkpoint. */
 export const isCalledCheckpoint = (name: string): boolean => /checkpoint|ckpt/i.test(name);
@@ -51,7 +51,7 @@ const FRAMEWORK: readonly RegExp[] = [
 export const PRETRAINED_WEIGHTS =
   /^(model|pytorch_model|adapter_model|diffusion_pytorch_model|tf_model|flax_model)(\.[a-z0-9_]+)?(-\d{5}-of-\d{5})?\.(safetensors|bin|h5|msgpack)$/;
 
-const WEIGHTS = /\.(safetensors|pt|pth|ckpt|distcp|gguf|keras|nemo)$/i;
+const WEIGHTS = /\.(safetensors|pt|pth|pth\.tar|pt\.tar|ckpt|distcp|gguf|keras|nemo|ubj|pdparams|pdopt)$/i;
 const WEIGHTS_IN_BIN =
   /^((pytorch_model|adapter_model|diffusion_pytorch_model|pytorch_lora_weights)(-\d{5}-of-\d{5})?|optimizer(_\d+)?|scheduler(_\d+)?)\.bin$/;
 const CONTAINER =
@@ -84,12 +84,19 @@ export function contentEvidenceOf(
   return CONTENT_EVIDENCE[best] ?? "empty";
 }
 
+/** Returns whether only a known saver writes a file of this name. */
+export const isFrameworkFile = (name: string): boolean => FRAMEWORK.some((pattern) => pattern.test(name));
+
+/** Returns whether a file of this name holds weights. */
+export const isWeightsName = (name: string): boolean =>
+  WEIGHTS.test(name) || WEIGHTS_IN_BIN.test(name) || PRETRAINED_WEIGHTS.test(name);
+
 function evidenceOf(file: EvidenceFile, isTorch: (file: EvidenceFile) => boolean): ContentEvidence {
   const { relative } = file;
   const name = nameOf(relative);
-  if (FRAMEWORK.some((pattern) => pattern.test(relative))) return "framework";
+  if (isFrameworkFile(relative)) return "framework";
   if (isTemporaryInside(name)) return evidenceOfTemporary(name);
-  if (WEIGHTS.test(name) || WEIGHTS_IN_BIN.test(name) || PRETRAINED_WEIGHTS.test(name)) return "weights";
+  if (isWeightsName(name)) return "weights";
   if (isAmbiguous(name)) return isTorch(file) ? "weights" : "opaque";
   if (CONTAINER.test(name)) return "container";
   return TEXT.test(name) || LOG_OR_MARK.test(name) ? "text" : "opaque";

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { byteCount, instant, metricValue, MOST_ISSUES, MOST_METRICS, recordOf } from "./bounded.ts";
 import { anyEpoch, attemptId, filePath, findCollision, id, nodeName, runName, step, writerEpoch } from "./names.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
+import { checkpointPlace } from "./place.ts";
 import { isSealedLength, plainBytesOf, sealedTransform, SEGMENT_BYTES } from "./sealing.ts";
 
 /**
@@ -120,6 +121,8 @@ export const manifest = z
     framework: z.string().max(64).nullable(),
     /** Absent of a checkpoint. */
     role: checkpointRole.optional(),
+    /** Where it lay in the watched folder. Absent where that is not known; where names are hidden it is sealed. */
+    place: checkpointPlace.optional(),
     metrics: recordOf(z.string().max(200), metricValue, MOST_METRICS),
     /** When the program finished writing it, by the node's clock. */
     capturedAt: instant,

@@ -4,6 +4,7 @@ import { checkpointRole, type CheckpointRole } from "./checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "./names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "./packing.ts";
+import type { ShownPlace } from "./place.ts";
 import { nodeSealing } from "./sealing.ts";
 
 /** How a node comes to the hub: it enrols once with a join token, then says hello at every start with its own credential. */
@@ -93,8 +94,9 @@ export const nodeSettings = z.object({
 });
 export type NodeSettings = z.infer<typeof nodeSettings>;
 
-/** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. */
-export const HUB_FEATURES = ["final-model", "no-checkpoint"] as const;
+/** `final-model`: announcements and manifests with a role. `no-checkpoint`: refusals with the code NO_CHECKPOINT. `place`:
+ * manifests with a place, and files beside a checkpoint. `line`: a claim that begins a new line. */
+export const HUB_FEATURES = ["final-model", "no-checkpoint", "place", "line"] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
 export type HelloAnswer =
@@ -120,10 +122,17 @@ export type ClaimFrom = z.infer<typeof claimFrom>;
  * `from`: a new epoch starts there, and what is newer is abandoned: it stays in the bucket and is not the newest any more. The
  * same `from` as the last one that was asked for changes nothing.
  */
-export const claimEpochInput = z.object({ run: runName, from: claimFrom.optional() });
+export const claimEpochInput = z.object({
+  run: runName,
+  from: claimFrom.optional(),
+  /** The program counts from a lower step again: the next epoch is opened, with no parent. Nothing is abandoned. */
+  isLine: z.literal(true).optional(),
+});
 /** The answer to `findCheckpoint`. */
 export type FoundCheckpoint = z.infer<typeof checkpointRef> & {
   capturedAt: number;
+  /** Where it lay in the watched folder; absent where the hub does not know. */
+  place?: ShownPlace;
   isBefore?: true;
   role?: CheckpointRole;
 };
@@ -132,7 +141,7 @@ export interface ClaimAnswer {
   epoch: number;
   parent: { epoch: number; step: number } | null;
   /** The newest complete checkpoint of the run, or null when the run truly has none. */
-  newest: (z.infer<typeof checkpointRef> & { capturedAt: number }) | null;
+  newest: (z.infer<typeof checkpointRef> & { capturedAt: number; place?: ShownPlace }) | null;
   /** The answer to `from`; absent without one, and from a hub that does not know it. `isNew`: the epoch was opened for it. */
   from?: { isNew: boolean };
   /** A person chose where this epoch starts. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { filePath, id } from "./names.ts";
+import { checkpointPlace } from "./place.ts";
 
 /**
  * What encrypted ("sealed") checkpoints look like. The bytes of a file are cut into segments, each encrypted by itself with
@@ -64,6 +65,8 @@ export const sealedInside = z.object({
   paths: z.array(filePath).nullable(),
   /** CRC32 of the file's own bytes, for each of its extents. */
   sums: z.array(z.array(z.string().regex(/^[0-9a-f]{8}$/))),
+  /** Where the manifest does not say it, because it names files. */
+  place: checkpointPlace.optional(),
 });
 export type SealedInside = z.infer<typeof sealedInside>;
 

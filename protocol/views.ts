@@ -7,6 +7,7 @@ import type { NodeFacts } from "./hello.ts";
 import type { CopyView } from "./homes.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
 import type { Money } from "./losses.ts";
+import type { ShownPlace } from "./place.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
 import type { RestoreCost, RestoreQueue } from "./restoring.ts";
@@ -173,6 +174,8 @@ export interface CheckpointRow {
   framework: string | null;
   /** Null of a checkpoint. */
   role: CheckpointRole | null;
+  /** Where it lay in the watched folder; null where that is not known, or its names are hidden. */
+  place: ShownPlace | null;
   /** A person had the run start from an earlier step (`--from`). */
   isAbandoned: boolean;
   metrics: Record<string, number>;

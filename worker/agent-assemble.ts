@@ -26,13 +26,13 @@ import { openOutbox, type Outbox } from "./link/outbox.ts";
 import { openSession, type Session } from "./link/session.ts";
 import { createChecker, type Checker } from "./check/checker.ts";
 import { assertPlace, type Places } from "./restore/assert-place.ts";
+import { noteRestored, rememberRestored } from "./restore/remember-restored.ts";
 import { createRestorer, type Restorer } from "./restore/restorer.ts";
 import { readRoom } from "./restore/room.ts";
 import type { Capture } from "./upload/capture.ts";
 import { createEnds, type Ends } from "./upload/ends.ts";
 import { createDisk, heldBytes, type Disk } from "./upload/disk-budget.ts";
 import { openLedger, type Ledger } from "./upload/ledger.ts";
-import { lookAt } from "./upload/look.ts";
 import { createRuns, type Runs } from "./upload/runs.ts";
 import { sweepCaptures } from "./upload/sweep.ts";
 import type { ProgressBars } from "./run/progress-bars.ts";
@@ -85,6 +85,8 @@ export interface Agent {
   leftInPlace: Map<string, string>;
   /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
   beginnings: Map<RunName, Beginning>;
+  /** How many new lines this worker opened of each run. */
+  linesBegun: Map<RunName, number>;
   /** When this worker began to watch each run, epoch ms. */
   watchedSince: ReadonlyMap<string, number>;
   /** Runs are put in place before a program goes on: until then nothing in their folders is known to be of the present epoch. */
@@ -213,9 +215,9 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     engine: () => benches.down()?.engine ?? null,
     copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
     signal,
-    beforePlaced: (staging, target) => rememberRestored(ledger, staging, target),
+    beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
     // Not before: what is replaced is compared with what was stored under this name until now.
-    afterPlaced: (target) => noteRestored(ledger, target),
+    afterPlaced: (target, layout) => noteRestored(ledger, target, layout),
     replaced: { isStored: ledger.isStored, onKept: narrator.keptReplaced },
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
@@ -294,6 +296,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     watchedSince,
     leftInPlace: new Map(),
     beginnings: new Map(),
+    linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),
@@ -322,18 +325,4 @@ const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uplo
 /** Half of the disk that is free now, or held by captures of an earlier life. */
 async function defaultBudget(state: string, captures: readonly Capture[]): Promise<number> {
   return Math.floor(((await readRoom(state)).freeBytes + heldBytes(captures)) / 2);
-}
-
-/** A restored folder is the bucket's own content; the watcher must not take it for news. */
-async function rememberRestored(ledger: Ledger, staging: string, target: string): Promise<void> {
-  const look = await lookAt({ path: staging, kind: "folder" });
-  if (look !== null) await ledger.remember(target, look.fingerprint);
-}
-
-/** All of it came from the bucket, under our own name for it. */
-async function noteRestored(ledger: Ledger, target: string): Promise<void> {
-  const look = await lookAt({ path: target, kind: "folder" });
-  if (look === null) return;
-  await ledger.noteStored(target, look.fingerprint);
-  await ledger.noteRestored(target);
 }

@@ -5,6 +5,7 @@ import { judgeBeginning } from "./loss/judge-beginning.ts";
 import type { Watch } from "./upload/watch.ts";
 import type { Capturing } from "./upload/keep-capturing.ts";
 import type { Capture } from "./upload/capture.ts";
+import { beginLine } from "./upload/begin-line.ts";
 import { takeCapture, type TakeParts } from "./upload/take-capture.ts";
 import { warnOfPace } from "./upload/warn-of-pace.ts";
 
@@ -18,6 +19,7 @@ const takingOf = (agent: Agent): TakeParts => ({
   partBytes: agent.options.partBytes,
   packing: () => agent.session.store?.packing ?? DEFAULT_PACKING,
   wallNow: Date.now,
+  hubKnows: (feature) => agent.session.knows(feature),
 });
 
 /** Takes one now, whoever asks for it. Null when it has been taken already. Faults: those of `takeCapture`. */
@@ -43,7 +45,6 @@ export function capturingOf(
   return {
     ...takingOf(agent),
     watch,
-    hubKnows: (feature) => agent.session.knows(feature),
     isLeft: (path, fingerprint) => agent.leftInPlace.get(path) === fingerprint,
     watchedSince: agent.watchedSince.get(watch.run) ?? 0,
     settleMs: options.settleMs,
@@ -53,7 +54,10 @@ export function capturingOf(
     over: () => null,
     isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
-    onSeen: (run, { step, at }) => {
+    onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
+    onSeen: (run, { step, at }, { stepFrom }) => {
+      // Seconds are no steps that a program could have done or lost.
+      if (stepFrom === "time") return;
       const { training, runs, prepared, epochsBefore } = agent;
       if (at >= (agent.beginnings.get(run)?.startedAt ?? 0)) agent.bars?.confirm(step);
       const epoch = runs.get(run)?.claim?.epoch ?? null;

@@ -37,6 +37,8 @@ export interface Narrator {
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** A program counts from a lower step again than the run had reached. */
+  lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
   failedAtOnce(about: { run: string; step: number; code: number; ranMs: number; before: number | null }): void;
   /** `step` null: it starts from the beginning. */
@@ -235,6 +237,11 @@ export function createNarrator(terminal: Terminal): Narrator {
       terminal.say(
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
+      ),
+    lineBegun: ({ run, step, after, epoch }) =>
+      terminal.say(
+        `Training of ${run} began anew: step ${formatCount(step)} was written after step ${formatCount(after)}. What it writes from now on is kept as epoch ${epoch}; everything before stays in the bucket.`,
+        { type: "line-begun", run, step, after, epoch },
       ),
     failedAtOnce: ({ run, step, code, ranMs, before }) => {
       const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;

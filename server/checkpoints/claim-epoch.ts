@@ -19,6 +19,8 @@ import { chooseStart } from "./choose-start.ts";
 import { nothingFound, readRun } from "../upkeep/read-run.ts";
 import { showHistory } from "../upkeep/show-history.ts";
 import { currentEpoch, newestComplete } from "./newest.ts";
+import { placeIn } from "./place-of-row.ts";
+import { requireWriter } from "./require-writer.ts";
 
 /**
  * Who may write a run. The node of the latest epoch goes on with it; any other node opens the next one, which starts from
@@ -99,6 +101,8 @@ interface Claim {
   goesOnAt: number | null;
   /** A person chose the parent. */
   isChosen: boolean;
+  /** The same node begins a new line of the run. */
+  isLine: boolean;
 }
 
 /** What became of a claim in one home. */
@@ -138,7 +142,7 @@ async function claimInBucket({ hub, run, node, parent, isChosen }: Claim, epoch:
 }
 
 async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
-  const { hub, run, node, last, parent, goesOnAt, isChosen } = claim;
+  const { hub, run, node, last, parent, goesOnAt, isChosen, isLine } = claim;
   const now = hub.now();
   const { row, event, lost } = await hub.db.$transaction(async (tx) => {
     const { revokedAt } = await tx.node.findUniqueOrThrow({ where: { id: node.id } });
@@ -160,14 +164,14 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
     if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
-      // What a person goes back behind on purpose was not lost.
-      last === null || isChosen
+      // What a person goes back behind on purpose was not lost; of a new line its node tells what was.
+      last === null || isChosen || isLine
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
     // Its predecessors can no longer be committed.
     await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
     const from = parent === null ? "from the start" : `from step ${parent.step}`;
-    const verb = isChosen ? "starts" : "took over";
+    const verb = isChosen || isLine ? "starts" : "took over";
     const text = last === null ? `began ${run}` : `${verb} ${run} ${from} (epoch ${epoch})`;
     const line = { at: now, kind: "epoch-claimed" as const, work: "moving" as const, node, run };
     const event = await recordEvent(tx, { ...line, text, ...(parent === null ? {} : { step: parent.step }) });
@@ -192,9 +196,10 @@ export async function claimEpoch(
   input: z.infer<typeof claimEpochInput>,
 ): Promise<ClaimAnswer> {
   const node = await hearCaller({ hub, caller });
-  const { run, from } = input;
+  const { run, from, isLine = false } = input;
   return hub.locks.run(`run ${run}`, async () => {
     const highestSeen = await openRun(hub, run, node);
+    if (isLine) return claimLine({ hub, run, node }, highestSeen);
     if (from === undefined) return claimNewest({ hub, run, node }, highestSeen);
     const chosen = await chooseStart(hub.db, run, from);
     if (chosen === "as it is")
@@ -209,21 +214,39 @@ interface Claimant {
   node: LiveNode;
 }
 
+/**
+ * Opens an epoch that starts at the beginning, for a program that began anew. What was written before stays the newest until
+ * the new line has something complete. @throws Fault EPOCH_OVER when another node writes the run by now
+ */
+async function claimLine({ hub, run, node }: Claimant, highestSeen: number): Promise<ClaimAnswer> {
+  const writer = await currentEpoch(hub.db, run);
+  if (writer !== null) await requireWriter(hub.db, { run, epoch: writer.epoch, nodeId: node.id });
+  const newest = await newestComplete(hub.db, run);
+  return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest });
+}
+
 /** Opens an epoch that starts where a person chose; null: at the beginning. */
-async function claimChosen(
-  { hub, run, node }: Claimant,
-  at: { highestSeen: number; chosen: Newest },
+function claimChosen(
+  claimant: Claimant,
+  { highestSeen, chosen }: { highestSeen: number; chosen: Newest },
 ): Promise<ClaimAnswer> {
-  const { chosen } = at;
+  return openEpoch(claimant, { highestSeen, parent: chosen, isLine: false, newest: chosen });
+}
+
+async function openEpoch(
+  { hub, run, node }: Claimant,
+  at: { highestSeen: number; parent: Newest; isLine: boolean; newest: Newest },
+): Promise<ClaimAnswer> {
+  const { parent: chosen, isLine, newest } = at;
   let { highestSeen } = at;
   const parent = chosen === null ? null : { epoch: chosen.writerEpoch, step: Number(chosen.step) };
   const goesOnAt = chosen?.capturedAt.getTime() ?? null;
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const last = await currentEpoch(hub.db, run);
-    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: true };
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: !isLine, isLine };
     const epoch = nextEpoch(last, highestSeen);
     const taken = await claimInBucket(claim, epoch);
-    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), chosen);
+    if (taken.length === 0) return answerOf(await recordClaim(claim, epoch), newest);
     highestSeen = Math.max(epoch, await readHomes(hub, run, taken));
   }
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: run });
@@ -240,7 +263,7 @@ async function claimNewest({ hub, run, node }: Claimant, seen: number): Promise<
     const newest = await newestComplete(hub.db, run);
     const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
     const goesOnAt = newest?.capturedAt.getTime() ?? null;
-    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: false };
+    const claim = { hub, run, node, last, parent, goesOnAt, isChosen: false, isLine: false };
     if (last !== null && last.nodeId === node.id && last.epoch >= highestSeen) {
       if (last.epoch === before?.epoch) return answerOf(last, newest);
       if (goesOnFrom(last, parent)) return answerOf(await recordClaim({ ...claim, last: before }, last.epoch), newest);
@@ -272,6 +295,7 @@ function answerOf({ epoch, parentEpoch, parentStep, isChosen }: Epoch, newest: N
             writerEpoch: newest.writerEpoch,
             step: Number(newest.step),
             capturedAt: newest.capturedAt.getTime(),
+            ...placeIn(newest),
           },
   };
 }

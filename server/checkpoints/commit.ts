@@ -10,6 +10,7 @@ import { hearCaller } from "../nodes/hear-caller.ts";
 import { hashOf } from "../random-id.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { announcedFiles, checkAnnounced, checkObjects, type Parent } from "./check-manifest.ts";
+import { placeToStore } from "./place-of-row.ts";
 import { requireWriter } from "./require-writer.ts";
 import { checkSealed } from "../sealing/check-sealed.ts";
 import { weighObjects } from "./weigh-objects.ts";
@@ -60,6 +61,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       data: {
         state: "complete",
         framework: manifest.framework,
+        place: placeToStore(manifest.place),
         metrics: JSON.stringify(manifest.metrics),
         sizeBytes: BigInt(manifest.sizeBytes),
         fileCount: manifest.files.length,

@@ -4,6 +4,7 @@ import type { findCheckpointInput, FoundCheckpoint } from "#protocol/hello.ts";
 import { runName } from "#protocol/names.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
+import { placeIn } from "./place-of-row.ts";
 import { currentEpoch, newestBefore, newestComplete, newestOfRole, newestOfStep } from "./newest.ts";
 
 function findWanted(db: Database, { run, step, before, role }: z.infer<typeof findCheckpointInput>) {
@@ -34,6 +35,7 @@ export async function findCheckpoint(
     writerEpoch: found.writerEpoch,
     step: Number(found.step),
     capturedAt: Number(found.capturedAt),
+    ...placeIn(found),
     ...(before !== undefined && { isBefore: true }),
     ...(role !== undefined && { role }),
   };

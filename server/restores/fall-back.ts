@@ -1,9 +1,12 @@
 import { basename, dirname, join } from "node:path/posix";
 import { command } from "#protocol/commands.ts";
 import { damageWords } from "#protocol/damage.ts";
+import { nameOfPlace, placeOf } from "#protocol/place.ts";
 import type { NodeEvent } from "#protocol/reports.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
+import { announcedFiles } from "../checkpoints/check-manifest.ts";
 import { completeBefore } from "../checkpoints/newest.ts";
+import { placeOfRow } from "../checkpoints/place-of-row.ts";
 import { profilesFor } from "../homes/homes-of.ts";
 import { recordEvent } from "../events/record-event.ts";
 import type { RecordScope } from "../nodes/record.ts";
@@ -13,10 +16,17 @@ import { readChoice } from "./read-choice.ts";
 
 type Ended = Extract<NodeEvent, { type: "transfer-ended" }>;
 
-/** A folder that bears the step bears that of what is really in it. */
-export function pathForStep(path: string, { from, to }: { from: bigint; to: bigint }): string {
-  const name = basename(path);
-  return name === `checkpoint-${from}` ? join(dirname(path), `checkpoint-${to}`) : path;
+type Placed = Pick<Checkpoint, "step" | "role" | "place"> & { files: readonly { path: string }[] };
+
+const placeOfPlaced = ({ step, role, files, ...row }: Placed): string =>
+  placeOf({ step: Number(step), role, files }, placeOfRow(row)).path;
+
+/** Returns the target of another checkpoint of the run: under its own name at its own place where the first target was such. */
+export function pathForOther(path: string, { from, to }: { from: Placed; to: Placed }): string {
+  const [own, other] = [placeOfPlaced(from), placeOfPlaced(to)];
+  if (path.endsWith(`/${own}`)) return path.slice(0, -own.length) + other;
+  if (basename(path) === `checkpoint-${from.step}`) return join(dirname(path), `checkpoint-${to.step}`);
+  return basename(path) === nameOfPlace(own) ? join(dirname(path), nameOfPlace(other)) : path;
 }
 
 /**
@@ -52,7 +62,11 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   if (whole === null) return;
   // Of tensors about the same moves; the node says how much it is once it has looked.
   const amounts = tensors === null ? whole : await plannedFor(tx, failed.transferId);
-  const targetPath = pathForStep(order.targetPath, { from: checkpoint.step, to: before.step });
+  const own = await tx.checkpointContent.findUnique({ where: { checkpointId: checkpoint.id } });
+  const targetPath = pathForOther(order.targetPath, {
+    from: { ...checkpoint, files: filesIn(own?.files ?? "[]") },
+    to: { ...before, files: filesIn(content.files) },
+  });
   const row = await queueRestore(tx, {
     ...again,
     batchId: failed.batchId,
@@ -70,6 +84,8 @@ export async function fallBack(scope: RecordScope, event: Ended, checkpoint: Che
   const text = `falls back to step ${before.step} of ${checkpoint.run}: ${why}`;
   recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
 }
+
+const filesIn = (text: string) => announcedFiles.parse(JSON.parse(text));
 
 async function plannedFor(
   tx: RecordScope["tx"],

@@ -3,10 +3,11 @@ import type { StoredFile } from "#protocol/adopted.ts";
 import { PACK_READ_BYTES, storedBytes } from "#protocol/packing.ts";
 import { Fault, toFault, type FaultData } from "#protocol/fault.ts";
 import type { planRestoreInput } from "#protocol/requests.ts";
+import { nameOfPlace, placeOf, type ShownPlace } from "#protocol/place.ts";
 import { USUAL_AT_ONCE, type FileChoice, type RestoreQueue } from "#protocol/restoring.ts";
 import { isEnded } from "#protocol/transfer.ts";
 import { formatBytes } from "#protocol/units.ts";
-import type { CheckpointRow, RestoreCandidate, RestorePlan } from "#protocol/views.ts";
+import type { RestoreCandidate, RestorePlan } from "#protocol/views.ts";
 import type { Checkpoint, Profile } from "#prisma/client/client.ts";
 import { PRESETS, traitsOf } from "#storage/providers.ts";
 import { expectedOfNeighbours, expectedRate } from "../history/expected-rate.ts";
@@ -15,7 +16,9 @@ import { bestFor } from "../homes/offer-copies.ts";
 import type { Hub } from "../hub.ts";
 import { gpuOf, stateOf, type LiveNode } from "../live/live-node.ts";
 import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
+import { announcedFiles } from "../checkpoints/check-manifest.ts";
 import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
+import { placeOfRow } from "../checkpoints/place-of-row.ts";
 import { draftOf } from "../profiles/open-store.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
@@ -95,7 +98,7 @@ const byFitness = (a: RestoreCandidate, b: RestoreCandidate): number =>
 export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInput>): Promise<RestorePlan> {
   const row = await hub.db.checkpoint.findUnique({
     where: { id: input.checkpointId },
-    include: { node: { select: { name: true } }, profile: true, content: true },
+    include: { node: { select: { name: true } }, profile: true, content: true, adoption: { select: { place: true } } },
   });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const text = row.content?.manifest ?? null;
@@ -134,7 +137,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
-    suggestedPath: folderOn(hub, best, checkpoint),
+    suggestedPath: folderOn(hub, best, { run: row.run, place: placeFor(row, { text: content.files, chosen }) }),
   };
 }
 
@@ -188,16 +191,31 @@ async function queueOf(hub: Hub, profile: Pick<Profile, "id" | "restoresAtOnce">
   return { atOnce: profile.restoresAtOnce ?? USUAL_AT_ONCE, moving, waiting };
 }
 
+/** Tensors are written as files of their own, so they go into a folder. */
+function placeFor(
+  row: Checkpoint & { adoption: { place: string } | null },
+  { text, chosen }: { text: string; chosen: ChosenParts },
+): ShownPlace {
+  const { role, adoption } = row;
+  const step = Number(row.step);
+  if (chosen.tensors !== null) return placeOf({ step, role, files: [] }, null);
+  const files = announcedFiles.parse(JSON.parse(text));
+  const origin = adoption === null ? null : { place: adoption.place, kind: kindOfOrigin(adoption.place) };
+  return placeOf({ step, role, files, origin }, placeOfRow(row));
+}
+
+const kindOfOrigin = (place: string): "folder" | "file" => (place.endsWith("/") ? "folder" : "file");
+
 /**
- * Where training on that node looks for it: straight in the folder that is watched for this run, so that the program goes
- * on from it and what it writes next is seen; in a folder of the run's name where the node trains something else.
+ * Returns where training on that node looks for it: the place in the watched folder where it lay, so that the program goes on
+ * from it and what it writes next is seen; its name in a folder of the run where the node trains something else.
  */
-function folderOn(hub: Hub, best: RestoreCandidate | null, { run, step, role }: CheckpointRow): string {
-  // A final model is nothing to go on from: its folder has no name of a checkpoint.
-  const name = role === "final-model" ? "final-model" : `checkpoint-${step}`;
+function folderOn(hub: Hub, best: RestoreCandidate | null, { run, place }: { run: string; place: ShownPlace }): string {
+  const { path } = place;
+  const name = nameOfPlace(path);
   const report = best === null ? null : (hub.live.nodes.get(best.nodeId)?.report ?? null);
   const watched = report?.disk?.path.replace(/\/+$/, "") ?? "";
   if (!watched.startsWith("/")) return `/checkpoints/${run}/${name}`;
   const trainsIt = report?.runs.some((one) => one.run === run) === true;
-  return trainsIt || watched.endsWith(`/${run}`) ? `${watched}/${name}` : `${watched}/${run}/${name}`;
+  return trainsIt || watched.endsWith(`/${run}`) ? `${watched}/${path}` : `${watched}/${run}/${name}`;
 }

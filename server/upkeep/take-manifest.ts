@@ -8,6 +8,7 @@ import { isSealed } from "#storage/sealing/open-manifest.ts";
 import { isOwnKey } from "#storage/recognise/is-own-key.ts";
 import { recordAdoption } from "../adopt/record-adoption.ts";
 import { checkObjects, compareObjects } from "../checkpoints/check-manifest.ts";
+import { placeToStore } from "../checkpoints/place-of-row.ts";
 import { WITHOUT_MANIFEST } from "../homes/homes-of.ts";
 import { weighObjects } from "../checkpoints/weigh-objects.ts";
 import { hashOf } from "../random-id.ts";
@@ -156,6 +157,7 @@ async function recordManifest(
     state: "complete",
     framework: read.framework,
     role: read.role ?? null,
+    place: placeToStore(read.place),
     metrics: JSON.stringify(read.metrics),
     fileCount: read.files.length,
     sizeBytes: BigInt(read.sizeBytes),

@@ -26,6 +26,7 @@ export async function saveNow(
 ): Promise<SaveAnswer> {
   const { ledger, ends } = agent;
   const run = whichRun(agent.options.watches, input);
+  const watch = agent.options.watches.find((one) => one.run === run);
   const candidate = await readCandidate(input);
   const look = await lookAt(candidate);
   if (look === null) throw new Fault("NOT_FOUND", { op: "save", subject: candidate.path });
@@ -35,7 +36,13 @@ export async function saveNow(
   if (agent.stand.isDrained) {
     throw new Fault("CONFLICT", { op: "save", subject: candidate.path, detail: "this node was drained" });
   }
-  const taken = await captureNow(agent, { candidate, look, run, priority: PRIORITY[input.priority] });
+  const taken = await captureNow(agent, {
+    candidate,
+    look,
+    run,
+    root: watch?.folder ?? null,
+    priority: PRIORITY[input.priority],
+  });
   const known = taken ?? ledger.all().findLast(({ sourcePath }) => sourcePath === candidate.path);
   if (known === undefined)
     return answerOfEarlier(agent, { run, candidate, sizeBytes: look.sizeBytes, files: look.files.length });

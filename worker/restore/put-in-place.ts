@@ -56,6 +56,33 @@ export async function putInPlace(places: Places, replaced: Replaced): Promise<vo
   }
 }
 
+/**
+ * Puts files into a folder that may hold others, each by one rename; one of the same name is replaced as a folder is. The first
+ * name comes last: a program that finds it finds all of them. Faults: WRITE_FAILED, NO_SPACE.
+ */
+export async function putFilesInPlace(
+  { target, staging }: Places,
+  { names, transferId }: { names: readonly string[]; transferId: string },
+  replaced: Replaced,
+): Promise<void> {
+  const folder = dirname(target);
+  const first = basename(target);
+  const others = names.filter((name) => name !== first);
+  try {
+    for (const name of [...others, first]) {
+      if (!(await exists(join(staging, name)))) continue;
+      const places = { ...placesOf(join(folder, name), transferId), staging: join(staging, name) };
+      const hadOld = await moveAway(places, replaced);
+      await renameOwned("restore-part", places.staging, places.target);
+      if (hadOld) await settleOld(places, replaced);
+    }
+    await syncFolder(folder);
+    await removeOwned("restore-part", staging);
+  } catch (error) {
+    throw diskFault(error, { op: "restore", subject: target, otherwise: "WRITE_FAILED" });
+  }
+}
+
 /** Undoes what an interrupted `putInPlace` left: the old folder goes back when the new one did not arrive. */
 export async function mendPlaces(places: Places, replaced: Replaced): Promise<void> {
   const { target, aside } = places;
@@ -87,6 +114,23 @@ async function settleOld({ target, aside }: Places, { isStored, onKept }: Replac
 /** Gives a file the date it had. A disk that keeps no dates has the file all the same. */
 export async function setDate(path: string, mtimeMs: number): Promise<void> {
   await setFileDate(path, mtimeMs / 1000).catch(() => undefined);
+}
+
+/**
+ * Gives the folders of a checkpoint the date of the newest file in them: programs look for the newest folder by its date.
+ * Returns that of the folder itself, epoch ms. No faults.
+ */
+export async function setFolderDates(folder: string): Promise<number> {
+  let newestMs = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    const ownMs = entry.isDirectory()
+      ? await setFolderDates(path)
+      : ((await lstat(path).catch(() => null))?.mtimeMs ?? 0);
+    newestMs = Math.max(newestMs, ownMs);
+  }
+  if (newestMs > 0) await setDate(folder, newestMs);
+  return newestMs;
 }
 
 async function moveAway({ target, aside, ...rest }: Places, replaced: Replaced): Promise<boolean> {

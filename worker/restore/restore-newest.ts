@@ -1,6 +1,7 @@
 import { isDamage } from "#protocol/damage.ts";
 import { isFault, sentenceOf } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
+import type { ShownPlace } from "#protocol/place.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { systemClock } from "../engine/clock.ts";
 
@@ -9,6 +10,7 @@ interface Found {
   step: number;
   /** Epoch ms by the store's clock. */
   capturedAt: number;
+  place?: ShownPlace;
 }
 
 /** The hub hears of the damage from the outbox, within seconds; it is not asked for ever. */
@@ -24,7 +26,7 @@ export async function restoreNewest(
   wanted: {
     run: RunName;
     found: Found;
-    pathOf(step: number): string;
+    pathOf(found: Found): string | Promise<string>;
     filesOf?(found: Found): Promise<string[] | null>;
     tensors?: string[];
     mayFallBack: boolean;
@@ -32,7 +34,7 @@ export async function restoreNewest(
 ): Promise<Found & { path: string }> {
   const { run, pathOf, filesOf } = wanted;
   for (let { found } = wanted; ;) {
-    const path = pathOf(found.step);
+    const path = await pathOf(found);
     const files = (await filesOf?.(found)) ?? null;
     try {
       const { checkpointId, step } = found;

@@ -111,7 +111,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     );
     if (signal.aborted) throw new Fault("CANCELLED");
     await removeOwned("restore-part", places.parts);
-    await job.beforePlaced(staging, target);
+    await job.beforePlaced(staging, target, { kind: "folder", isOwnName: false });
     await putInPlace(places, job.replaced);
   } catch (error) {
     await memory.close();

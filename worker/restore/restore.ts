@@ -19,7 +19,18 @@ import type { Hub } from "../link/hub.ts";
 import { assertFree } from "./assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
-import { clearPlaces, mendPlaces, placesOf, putInPlace, setDate, type Replaced } from "./put-in-place.ts";
+import { besideAt, layoutOf, ownFiles, type Layout } from "./layout.ts";
+import { putBeside, splitBeside } from "./put-beside.ts";
+import {
+  clearPlaces,
+  mendPlaces,
+  placesOf,
+  putFilesInPlace,
+  putInPlace,
+  setDate,
+  setFolderDates,
+  type Replaced,
+} from "./put-in-place.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
 import { restoreTensors } from "./restore-tensors.ts";
@@ -46,9 +57,9 @@ export interface RestoreJob {
   signal: AbortSignal;
   onStart(tally: Tally): void;
   /** Before the folder gets its name: it must not be captured as something new. */
-  beforePlaced(staging: string, target: string): Promise<void>;
+  beforePlaced(staging: string, target: string, layout: Layout): Promise<void>;
   /** The whole checkpoint has its name now. */
-  afterPlaced?(target: string): Promise<void>;
+  afterPlaced?(target: string, layout: Layout): Promise<void>;
   /** What becomes of a folder of that name. */
   replaced: Replaced;
   /** What its manifest says of it. */
@@ -85,7 +96,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
   await mendPlaces(places, job.replaced);
   await job.mayPlace?.(target);
   const { manifest: whole, key } = await unlock(
-    engine,
+    engine.retrier.clock,
     job,
     job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
   );
@@ -94,14 +105,17 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     await prepareFolder(target);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
   }
-  const manifest = chooseFiles(whole, command.files);
+  const chosen = chooseFiles(whole, command.files);
+  const beside = command.files == null ? besideAt(whole, target) : null;
+  const manifest = beside === null ? withoutBeside(chosen) : chosen;
+  const layout = layoutOf(manifest, target);
   const files = manifest.files.map((file) => ({
     file,
     place: placeUnder(places.staging, file.path),
     ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
   }));
   await prepareFolder(target);
-  if (command.files != null) await assertFree(target, manifest.files);
+  if (command.files != null && layout.kind === "folder") await assertFree(target, manifest.files);
   const tally = createTally(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,
@@ -140,9 +154,14 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
       }),
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
-    await job.beforePlaced(staging, target);
-    await putInPlace(places, job.replaced);
-    await job.afterPlaced?.(target);
+    if (beside !== null) await splitBeside(places);
+    await setFolderDates(staging);
+    await job.beforePlaced(staging, target, layout);
+    const { transferId } = command;
+    if (layout.kind === "folder") await putInPlace(places, job.replaced);
+    else await putFilesInPlace(places, { names: layout.names, transferId }, job.replaced);
+    await job.afterPlaced?.(target, layout);
+    if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced });
   } catch (error) {
     await memory.close();
     throw error;
@@ -154,6 +173,12 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     whole.files.map(({ path }) => sums.get(path) ?? null),
   );
   return tally;
+}
+
+/** The manifest without what lies beside the checkpoint, which goes nowhere else. */
+function withoutBeside<M extends Pick<StoredManifest, "files" | "sizeBytes">>(manifest: M): M {
+  const files = ownFiles(manifest.files);
+  return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
 }
 
 /** Nothing is written any more when it throws. */

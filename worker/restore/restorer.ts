@@ -40,8 +40,8 @@ export interface RestorerParts {
   /** How to reach other homes; left out: there are none. */
   copies?: ReadParts;
   signal: AbortSignal;
-  beforePlaced(staging: string, target: string): Promise<void>;
-  afterPlaced?(target: string): Promise<void>;
+  beforePlaced: RestoreJob["beforePlaced"];
+  afterPlaced?: RestoreJob["afterPlaced"];
   replaced: Replaced;
   /** Where the hub may have something put. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;

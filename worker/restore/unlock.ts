@@ -2,7 +2,7 @@ import type { StoredManifest } from "#protocol/adopted.ts";
 import { isFault } from "#protocol/fault.ts";
 import { isSealed, openManifest } from "#storage/sealing/open-manifest.ts";
 import { jitter } from "../engine/breaker.ts";
-import type { Engine } from "../engine/engine.ts";
+import type { Clock } from "../engine/clock.ts";
 import type { RestoreJob } from "./restore.ts";
 
 /** A manifest as it can be restored. */
@@ -17,12 +17,11 @@ export interface Unlocked {
  * Faults: SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, those of the hub, CANCELLED.
  */
 export async function unlock(
-  engine: Engine,
+  clock: Clock,
   job: Pick<RestoreJob, "hub" | "signal">,
   read: StoredManifest,
 ): Promise<Unlocked> {
   if (!isSealed(read)) return { manifest: read, key: null };
-  const { clock } = engine.retrier;
   for (let tries = 0; ; tries++) {
     try {
       const answer = await job.hub.ask("releaseKey", (client, limit) =>

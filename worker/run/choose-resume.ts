@@ -1,4 +1,5 @@
 import { isKnownFormat, type ContentEvidence } from "#protocol/checkpoint-evidence.ts";
+import type { ShownPlace } from "#protocol/place.ts";
 
 /**
  * Decides where training goes on from: a checkpoint in the bucket or one on this disk. Highest epoch first, then highest
@@ -28,7 +29,7 @@ export type ResumeWish = { kind: "newest" } | { kind: "bucket" } | { kind: "begi
 
 export interface ResumeInput {
   /** Newest complete checkpoint in the bucket; null: there is none, and that is certain. */
-  newest: { checkpointId: string; step: number; capturedAt: number } | null;
+  newest: { checkpointId: string; step: number; capturedAt: number; place?: ShownPlace } | null;
   /** This node has been the writer since it wrote what lies here. */
   isSameEpoch: boolean;
   /** This run was never written from here before: what lies here is from before Tidemark. */
@@ -42,7 +43,7 @@ export interface ResumeInput {
 export interface Resume {
   from:
     | { kind: "local"; path: string; step: number }
-    | { kind: "restore"; checkpointId: string; step: number; capturedAt: number }
+    | { kind: "restore"; checkpointId: string; step: number; capturedAt: number; place?: ShownPlace }
     /** There is none anywhere, or none is wanted. */
     | { kind: "start" };
   setAside: LocalCheckpoint[];
@@ -91,5 +92,6 @@ function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeIn
   const best = highest(local.filter((one) => isTrusted(one) || isBelieved(one)));
   if (best !== null) return { kind: "local", path: best.path, step: best.step };
   if (newest === null) return { kind: "start" };
-  return { kind: "restore", checkpointId: newest.checkpointId, step: newest.step, capturedAt: newest.capturedAt };
+  const { checkpointId, step, capturedAt, place } = newest;
+  return { kind: "restore", checkpointId, step, capturedAt, ...(place !== undefined && { place }) };
 }

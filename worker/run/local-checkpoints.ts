@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import { nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
-import { findCandidates, type Candidate } from "../upload/find.ts";
+import type { Candidate } from "../upload/find.ts";
+import { findCandidates } from "../upload/walk-watched.ts";
 import { lookAt, type Look } from "../upload/look.ts";
-import { appearedAt, createRecogniser, inOrderOfEvidence } from "../upload/recognise.ts";
+import { appearedAt, createRecogniser, evidenceOfName, inOrderOfEvidence } from "../upload/recognise.ts";
 import { readReadiness } from "../upload/readiness.ts";
 import type { Watch } from "../upload/watch.ts";
 import type { LocalCheckpoint } from "./choose-resume.ts";
@@ -36,7 +36,7 @@ export async function readLocalCheckpoints(
     // A folder that its program had just made when it was killed, or had only described its model in; without a saver's word
     // in its name it is anybody's.
     if (why !== null) {
-      const isWord = nameEvidenceOf(candidate.name) === "word";
+      const isWord = evidenceOfName(candidate) === "word";
       if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
     }
     const isKnown = !isEmpty && knows(path, look.fingerprint);

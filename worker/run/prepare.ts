@@ -7,8 +7,9 @@ import { captureNow } from "../agent-capture.ts";
 import { jitter } from "../engine/breaker.ts";
 import { systemClock } from "../engine/clock.ts";
 import { isFatal } from "../link/stream.ts";
+import { findPlace, type FoundPlace } from "../restore/find-place.ts";
 import { restoreNewest } from "../restore/restore-newest.ts";
-import { findCandidates } from "../upload/find.ts";
+import { findCandidates } from "../upload/walk-watched.ts";
 import { lookAt } from "../upload/look.ts";
 import type { Watch } from "../upload/watch.ts";
 import { reportLoss } from "../loss/report-loss.ts";
@@ -122,7 +123,7 @@ async function reach(
       await takeFirst(agent, { watch, path: from.path });
       return { ...from, at: await writtenAt(from.path) };
     case "restore": {
-      const pathOf = (step: number) => join(folder, `checkpoint-${step}`);
+      const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
       const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
       return { ...found, at: found.capturedAt };
     }
@@ -137,7 +138,7 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
     const candidate = (await findCandidates(watch.folder, watch.takes)).find((one) => one.path === path);
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
-    await captureNow(agent, { candidate, look, run: watch.run });
+    await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
   } catch (error) {
     // The watcher tries again, and says what is in the way.
     narrator.waitingFor(toFault(error, { op: "capture", subject: path }));

@@ -4,6 +4,7 @@ import { checkpointRole, crc32Hex } from "#protocol/checkpoint.ts";
 import { faultData } from "#protocol/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/names.ts";
 import { measured } from "#protocol/measured.ts";
+import { checkpointPlace } from "#protocol/place.ts";
 import { transferState } from "#protocol/transfer.ts";
 import { fileIdentity } from "../engine/identity.ts";
 
@@ -38,6 +39,8 @@ export const capture = z.object({
   step,
   /** Absent of a checkpoint. */
   role: checkpointRole.optional(),
+  /** Where it lay in the watched folder; absent of what lay elsewhere, and in captures of older workers. */
+  place: checkpointPlace.optional(),
   /** Null until the hub said which epoch this node writes. */
   epoch: writerEpoch.nullable(),
   framework: z.string().nullable(),

@@ -1,56 +1,47 @@
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
-import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
-import { diskFault } from "../engine/disk-fault.ts";
+import { isTemporaryName } from "#protocol/checkpoint-layouts.ts";
 
 /**
- * What in a watched folder is a checkpoint, by its name: `checkpoint-500`, `step_500`, `global_step500`,
- * `epoch=1-step=500.ckpt`, or any folder whose name ends in a number. Half-written things have names of their own in every
- * framework (`.tmp`, `-tmp-`, `.partial`, `.orbax-checkpoint-tmp-`) and are left alone until they are renamed.
+ * A checkpoint in a watched folder, or what may be one: `checkpoint-500/`, `lightning_logs/version_0/checkpoints/last.ckpt`,
+ * the files `model_10.pt` and `optim_10.pt` together. Half-written things have names of their own in every framework (`.tmp`,
+ * `-tmp-`, `.partial`, `.orbax-checkpoint-tmp-`) and are left alone until they are renamed.
  */
 export interface Candidate {
+  /** Absolute. Of several files: of the first of them. */
   path: string;
   name: string;
   step: number;
-  kind: "folder" | "file";
+  /** Absent: the step is in the name. `inside`: a file holds it. `time`: none is known; seconds since 1970. */
+  stepFrom?: "inside" | "time";
+  kind: "folder" | "file" | "files";
   /** Absent of a checkpoint. */
   role?: CheckpointRole;
-  /** Of a final model: the files of the folder that belong to it; nothing below is looked at. */
+  /** Of several files: their names in one folder. Of a final model: its names below `path`. Nothing else is looked at. */
   names?: readonly string[];
+  /** The name is one that savers use, although it has no step. */
+  isSaverName?: boolean;
+  /** A file that the other steps beside it have, and this one lacks. */
+  lacks?: string;
+  /** Of a file: no other step lies beside it, so nothing shows whether another file of its step is still to come. */
+  isAlone?: boolean;
+  /** `last.ckpt` beside it is likely to be written anew for it. */
+  isAwaited?: boolean;
 }
 
 /** Names that a person said are checkpoints, in place of those that are known here. */
 export type NamePattern = (name: string) => boolean;
 
-/** Restores go to such a folder, whatever the program calls its own. */
+/** Restores of older workers go to such a folder, whatever the program calls its own. */
 const RESTORED = /^checkpoint-\d{1,12}$/;
 
-/** Of a name that matches a pattern: its last number, before the ending of a file, is the step; without one it is no checkpoint. */
-export function stepOfNamed(name: string, about: { kind: Candidate["kind"]; takes: NamePattern }): number | null {
+/**
+ * Returns the step of a name that matches a pattern: `step=500` or else its last number before the ending; null where it has
+ * none or does not match.
+ */
+export function stepOfNamed(name: string, about: { kind: "folder" | "file"; takes: NamePattern }): number | null {
   const { kind, takes } = about;
   if (isTemporaryName(name) || !(takes(name) || (kind === "folder" && RESTORED.test(name)))) return null;
-  const stem = kind === "file" ? name.replace(/\.[A-Za-z0-9]+$/, "") : name;
-  const digits = /(\d{1,12})\D*$/.exec(stem)?.[1];
+  const stem = kind === "file" ? name.replace(/(\.(pth|pt)\.tar|\.[A-Za-z0-9]+)$/, "") : name;
+  const digits = /step[=_-]?(\d{1,12})(?=$|\D)/i.exec(stem)?.[1] ?? /(\d{1,12})\D*$/.exec(stem)?.[1];
   return digits === undefined ? null : Number(digits);
-}
-
-/**
- * The checkpoints in a folder, lowest step first; with `takes` only those with such names. A folder that does not exist yet
- * has none. Faults: READ_FAILED.
- */
-export async function findCandidates(folder: string, takes: NamePattern | null = null): Promise<Candidate[]> {
-  const found: Candidate[] = [];
-  try {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
-      const kind = entry.isDirectory() ? "folder" : entry.isFile() ? "file" : null;
-      if (kind === null) continue;
-      const step = takes === null ? stepOf(entry.name, kind) : stepOfNamed(entry.name, { kind, takes });
-      if (step !== null) found.push({ path: join(folder, entry.name), name: entry.name, step, kind });
-    }
-  } catch (error) {
-    const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
-    if (fault.context.detail !== "ENOENT") throw fault;
-  }
-  return found.sort((a, b) => a.step - b.step || (a.name < b.name ? -1 : 1));
 }

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { Fault } from "#protocol/fault.ts";
-import type { HubFeature } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
 import { systemClock, type Clock } from "../engine/clock.ts";
@@ -13,6 +12,7 @@ import { readGlobalStep } from "./read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 import { createRecogniser } from "./recognise.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
+import { createFinder } from "./walk-watched.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** From a name in a watched folder to a capture in the ledger. */
@@ -27,15 +27,15 @@ export interface Capturing extends TakeParts {
   until: AbortSignal;
   /** Then: how the program that wrote them ended; null when it may go on writing. */
   over(): ProgramOver | null;
-  /** What the hub said that it knows; null: it has said nothing yet. Left out: it knows everything. */
-  hubKnows?(feature: HubFeature): boolean | null;
   /** What the program must not go on from and nobody may move: neither seen nor taken while it stays as it is. */
   isLeft?(path: string, fingerprint: string): boolean;
   /** Nothing is taken now; it is looked at again. */
   isClosed?(): boolean;
   clock?: Clock;
   /** The newest checkpoint in the folder, finished or not. */
-  onSeen(run: RunName, newest: { step: number; at: number }): void;
+  onSeen(run: RunName, newest: { step: number; at: number }, candidate: Candidate): void;
+  /** One is about to be taken. Faults: those of a claim; then it is looked at again. */
+  onBefore?(candidate: Candidate, look: Look): Promise<void>;
   onCaptured(capture: Capture): void;
   onPassedOver(candidate: Candidate): void;
   onRefused(candidate: Candidate, fault: Fault): void;
@@ -136,6 +136,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
     }),
+    finder: createFinder(watch.folder, watch.takes),
     clock,
     signal: until,
     rests: createRests(clock.now),
@@ -158,7 +159,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
       run.seen = { step: newest.step, at: Math.round(look.newestMs) };
-      capturing.onSeen(watch.run, run.seen);
+      capturing.onSeen(watch.run, run.seen, newest);
     },
     onPassedOver: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return;
@@ -170,7 +171,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return;
-      const taken = await takeCapture(capturing, { candidate, look, run: watch.run });
+      await capturing.onBefore?.(candidate, look);
+      const taken = await takeCapture(capturing, { candidate, look, run: watch.run, root: watch.folder });
       if (taken !== null) capturing.onCaptured(taken);
     },
   };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type BigIntStats, type Dirent, statSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { askDisk, type DiskCall, type DiskMood } from "../engine/ask-disk.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
@@ -36,8 +36,9 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   let touchedMs = 0;
   let temporary: string | null = null;
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
+  const root = folderOf(candidate);
   const enter = async (relative: string) => {
-    const folder = join(candidate.path, relative);
+    const folder = join(root, relative);
     const entries = await readdir(folder, { withFileTypes: true });
     const own = wanted === null ? entries : entries.filter(({ name }) => wanted.has(name));
     for (const seen of await askDisk(own, statCall(folder))) {
@@ -54,7 +55,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     }
   };
   try {
-    if (candidate.kind === "folder") {
+    if (candidate.kind !== "file") {
       await enter("");
     } else {
       const { identity, mtimeMs, ctimeMs } = factsOf(await stat(candidate.path, { bigint: true }));
@@ -75,6 +76,10 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     temporary,
   };
 }
+
+/** Returns the folder to which the names of its files are relative. */
+export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
+  kind === "folder" ? path : dirname(path);
 
 /** The few of its numbers that count: of 50,000 files all of them are tens of megabytes. */
 const factsOf = (stats: BigIntStats) => ({

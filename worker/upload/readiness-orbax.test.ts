@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm, stat, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findCandidates } from "./find.ts";
+import { findCandidates } from "./walk-watched.ts";
 import { lookAt } from "./look.ts";
 import { readReadiness } from "./readiness.ts";
 

@@ -3,7 +3,7 @@ import { cp, mkdtemp, rm, stat, truncate } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findCandidates } from "./find.ts";
+import { findCandidates } from "./walk-watched.ts";
 import { lookAt } from "./look.ts";
 import { readReadiness } from "./readiness.ts";
 
@@ -60,13 +60,21 @@ const REAL: readonly Real[] = [
     unmissed: ["model.safetensors", "optimizer.bin", "random_states_0.pkl"],
   },
   { writer: "lightning", name: "epoch=0-step=2.ckpt", says: "finished" },
-  { writer: "lightning", name: "epoch=0-step=4.ckpt", says: "finished" },
+  // `last.ckpt` holds the same step and goes with it; a step is whole without it.
+  {
+    writer: "lightning",
+    name: "epoch=0-step=4.ckpt",
+    says: "finished",
+    unmissed: ["last.ckpt"],
+    unseen: ["last.ckpt"],
+  },
   { writer: "torch-dcp", name: "step_2", says: "finished" },
   { writer: "torch-dcp-2-ranks", name: "step_2", says: "finished" },
-  { writer: "torch-save", name: "step_2.pt", says: "finished" },
+  // Alone in its folder: another file of the step may follow.
+  { writer: "torch-save", name: "step_2.pt", says: "whole" },
   { writer: "torch-save-legacy", name: "step_2.pt", says: "unsaid", unseen: ["step_2.pt"] },
   { writer: "safetensors", name: "step_2.safetensors", says: "unsaid" },
-  { writer: "numpy-npz", name: "step_2.npz", says: "finished" },
+  { writer: "numpy-npz", name: "step_2.npz", says: "whole" },
 ];
 
 let unpacked: string;

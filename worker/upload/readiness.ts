@@ -196,9 +196,10 @@ async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">
 
 /** Judges files that do not change any more. Reads headers and ends of files, never their contents. Never throws. */
 export async function readReadiness(
-  candidate: Pick<Candidate, "path" | "name" | "step" | "kind" | "role">,
+  candidate: Pick<Candidate, "path" | "name" | "step" | "kind" | "role" | "lacks" | "isAlone" | "isAwaited">,
   look: Judged,
 ): Promise<Readiness> {
+  if (candidate.lacks !== undefined) return { says: "unfinished", why: `${candidate.lacks} is missing` };
   const missing =
     findMissingShard(look.files) ??
     (await findMissingInIndex(look)) ??
@@ -209,7 +210,7 @@ export async function readReadiness(
   for (const file of look.files) {
     const whole = await isWhole(file);
     if (whole === "cut") return { says: "unfinished", why: `${file.relative} is cut short` };
-    isAllWhole &&= whole === "whole" && /\.(pt|pth|ckpt|npz)$/i.test(file.relative);
+    isAllWhole &&= whole === "whole" && /\.(pt|pth|pth\.tar|ckpt|npz|zip|keras)$/i.test(file.relative);
   }
   // Its weights are whole, and no framework writes a state of training after them.
   if (candidate.role === "final-model") return { says: "unsaid", isSlow: false, isWhole: true };
@@ -221,8 +222,10 @@ export async function readReadiness(
     return { says: "unfinished", why: `there are no weights beside ${described.relative} yet` };
   }
   if (described !== undefined && (await hasTrainerBeside(candidate))) return judgeTrainer(look);
-  // A single file whose format ends with its table of contents.
-  return candidate.kind === "file" && isAllWhole ? { says: "finished" } : UNSAID;
+  // Files whose format ends with its table of contents. Where no other step shows what belongs to one, more may follow.
+  if (candidate.kind === "folder" || !isAllWhole) return UNSAID;
+  if (candidate.isAwaited === true) return { says: "unsaid", isSlow: true, isWhole: true };
+  return candidate.isAlone === true ? { says: "unsaid", isSlow: false, isWhole: true } : { says: "finished" };
 }
 
 /** `model-00002-of-00003.safetensors`: all of them, or a sentence that names one that is not there. */

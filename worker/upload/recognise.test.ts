@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findCandidates } from "./find.ts";
+import { findCandidates } from "./walk-watched.ts";
 import { lookAt } from "./look.ts";
 import { createRecogniser, inOrderOfEvidence } from "./recognise.ts";
 
@@ -69,10 +69,10 @@ test("a framework's files need no word in the name", async () => {
   expect(await taken()).toEqual(["model_7", "100"]);
 });
 
-test("a folder of checkpoints is none itself", async () => {
+test("a folder of checkpoints is none itself: those in it are", async () => {
   await write("version_0/checkpoints/epoch=5-step=600.ckpt", TORCH, new Date());
   await write("run_3/checkpoint-100/model.safetensors", SAFETENSORS, new Date());
-  expect(await taken()).toEqual([]);
+  expect(await taken()).toEqual(["checkpoint-100", "epoch=5-step=600.ckpt"]);
 });
 
 test("a person's pattern is obeyed", async () => {

@@ -1,4 +1,5 @@
 import { open, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import {
   contentEvidenceOf,
   type ContentEvidence,
@@ -7,6 +8,7 @@ import {
   isCalledCheckpoint,
   isKnownFormat,
   nameEvidenceOf,
+  type NameEvidence,
   sequenceOf,
   whyNoCheckpoint,
 } from "#protocol/checkpoint-evidence.ts";
@@ -28,6 +30,8 @@ export interface Verdict {
   /** Why it is no checkpoint; null when it is one. */
   why: string | null;
   content: ContentEvidence;
+  /** When its newest file was written, epoch ms. */
+  writtenMs: number;
 }
 
 /**
@@ -50,20 +54,24 @@ export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: R
       const there = new Set(present.map(({ path }) => path));
       for (const path of verdicts.keys()) if (!there.has(path)) verdicts.delete(path);
     },
-    judge: async ({ path, name, kind }, look) => {
+    judge: async (candidate, look) => {
+      const { path, name, kind } = candidate;
       const content = await readContent(look.files);
-      const evidence = nameEvidenceOf(name);
+      const evidence = evidenceOfName(candidate);
       const sequence = sequenceOf(name);
+      const folder = dirname(path);
       const why = whyNoCheckpoint({
         name: evidence,
         isCalledCheckpoint: isCalledCheckpoint(name),
         content,
         isNamed,
         holdsCheckpoints: kind === "folder" && holdsCheckpoints(sizesOf(look.files)),
-        isBesideOthers: [...verdicts.values()].some((one) => one.sequence !== null && one.sequence !== sequence),
+        isBesideOthers: [...verdicts].some(
+          ([other, one]) => one.sequence !== null && one.sequence !== sequence && dirname(other) === folder,
+        ),
         isOfThisRun: (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint),
       });
-      const verdict = { why, content };
+      const verdict = { why, content, writtenMs: look.newestMs };
       const isEvidence = why === null && evidence === "word" && !isRestored(path);
       verdicts.set(path, { ...verdict, sequence: isEvidence ? sequence : null });
       return verdict;
@@ -71,9 +79,13 @@ export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: R
   };
 }
 
+/** Returns what the name says; a label of savers (`last.pt`) says as much as a word with a number. */
+export const evidenceOfName = ({ name, isSaverName }: Candidate): NameEvidence =>
+  isSaverName === true ? "word" : nameEvidenceOf(name);
+
 /** Returns the candidates with a saver's word in their names first: they are the evidence for the others. */
 export function inOrderOfEvidence(candidates: readonly Candidate[]): Candidate[] {
-  const isWord = ({ name }: Candidate) => nameEvidenceOf(name) === "word";
+  const isWord = (one: Candidate) => evidenceOfName(one) === "word";
   return [...candidates.filter(isWord), ...candidates.filter((one) => !isWord(one))];
 }
 

@@ -22,6 +22,8 @@ export interface Runs {
   epochOf(name: string): Promise<ClaimAnswer>;
   /** The same, asked again: the newest checkpoint may be another one by now. `from`: where a person has it start. */
   askAnew(name: string, from?: ClaimFrom): Promise<ClaimAnswer>;
+  /** Opens the next epoch, which starts at the beginning. An older hub goes on with the present one. */
+  beginLine(name: string): Promise<ClaimAnswer>;
   /** The hub said EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
@@ -43,11 +45,11 @@ export function createRuns(
     if (run.over !== null) throw run.over;
     return run;
   };
-  const askAnew = async (name: string, from?: ClaimFrom): Promise<ClaimAnswer> => {
+  const ask = async (name: string, wish: { from?: ClaimFrom; isLine?: true }): Promise<ClaimAnswer> => {
     const run = runOf(name);
     try {
       const claim = await options.hub.ask("claimEpoch", (client, signal) =>
-        client.node.claimEpoch.mutate({ run: run.name, ...(from !== undefined && { from }) }, { signal }),
+        client.node.claimEpoch.mutate({ run: run.name, ...wish }, { signal }),
       );
       // The uploader and who prepares the run may ask at the same time; the later epoch counts, whichever answer comes last.
       if (run.claim !== null && claim.epoch < run.claim.epoch) return run.claim;
@@ -60,7 +62,9 @@ export function createRuns(
       throw error;
     }
   };
+  const askAnew: Runs["askAnew"] = (name, from) => ask(name, from === undefined ? {} : { from });
   return {
+    beginLine: (name) => ask(name, { isLine: true }),
     all: () => [...runs.values()],
     get: (name) => runs.get(name),
     end,

@@ -212,15 +212,15 @@ test.skipIf(!existsSync("/proc/self/fdinfo"))(
       };
     };
     const endReader = await hold("r");
-    expect(await hasOpenWriter({ path: folder })).toBe(false);
+    expect(await hasOpenWriter({ path: folder, kind: "folder" })).toBe(false);
     await endReader();
     const endWriter = await hold("a");
-    expect(await hasOpenWriter({ path: folder })).toBe(true);
+    expect(await hasOpenWriter({ path: folder, kind: "folder" })).toBe(true);
     // Of a final model only its own files count: logs beside it stay open.
-    expect(await hasOpenWriter({ path: folder, names: ["model.bin"] })).toBe(true);
-    expect(await hasOpenWriter({ path: folder, names: ["model.safetensors"] })).toBe(false);
+    expect(await hasOpenWriter({ path: folder, kind: "folder", names: ["model.bin"] })).toBe(true);
+    expect(await hasOpenWriter({ path: folder, kind: "folder", names: ["model.safetensors"] })).toBe(false);
     await endWriter();
-    expect(await hasOpenWriter({ path: folder })).toBe(false);
+    expect(await hasOpenWriter({ path: folder, kind: "folder" })).toBe(false);
   },
 );
 
@@ -228,6 +228,6 @@ test("our own reading does not count as a writer", async () => {
   const path = join(folder, "model.bin");
   await writeFile(path, "weights");
   const handle = await open(path, "r+");
-  expect(await hasOpenWriter({ path: folder })).toBe(false);
+  expect(await hasOpenWriter({ path: folder, kind: "folder" })).toBe(false);
   await handle.close();
 });

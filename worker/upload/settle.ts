@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { sep } from "node:path";
 import type { Candidate } from "./find.ts";
-import type { Look } from "./look.ts";
+import { folderOf, type Look } from "./look.ts";
 import { readReadiness, type Readiness } from "./readiness.ts";
 
 /**
@@ -132,10 +132,12 @@ export function createLastSettler(how: "done" | "crashed"): Settler {
 }
 
 /**
- * Returns whether any visible process has a file at or under the candidate open for writing; of a final model, one of its own
- * files: logs beside it stay open. False where /proc does not exist.
+ * Returns whether any visible process has a file at or under the candidate open for writing; of several files and of a
+ * final model, one of them: logs beside them stay open. False where /proc does not exist.
  */
-export async function hasOpenWriter({ path, names }: Pick<Candidate, "path" | "names">): Promise<boolean> {
+export async function hasOpenWriter(candidate: Pick<Candidate, "path" | "kind" | "names">): Promise<boolean> {
+  const { names } = candidate;
+  const path = candidate.kind === "files" ? folderOf(candidate) : candidate.path;
   const target = await realpath(path).catch(() => path);
   const own = names === undefined ? null : new Set(names.map((name) => target + sep + name));
   const inside = (file: string) => (own === null ? file === target || file.startsWith(target + sep) : own.has(file));

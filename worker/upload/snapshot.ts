@@ -1,12 +1,13 @@
 import { mkdir, open } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import { attemptId, filePath, type AttemptId, findCollision, whyPathRefused, type RunName } from "#protocol/names.ts";
 import { MAX_FILES } from "#protocol/checkpoint.ts";
 import { forEachOf } from "#protocol/for-each-of.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
+import type { CheckpointPlace } from "#protocol/place.ts";
 import { cutEvenly, planParts } from "#storage/plan.ts";
 import { removeOwned } from "../disk/change-disk.ts";
 import { diskFault } from "../engine/disk-fault.ts";
@@ -14,6 +15,7 @@ import { isSameFile, readIdentity } from "../engine/identity.ts";
 import { sumSlice } from "../engine/read-part.ts";
 import { readRoom } from "../restore/room.ts";
 import { assignPacks, choosePacked } from "./assign-packs.ts";
+import { findBeside } from "./beside.ts";
 import type { Capture, CapturedFile } from "./capture.ts";
 import { describeCheckpoint } from "./describe.ts";
 import type { Candidate } from "./find.ts";
@@ -28,6 +30,10 @@ import { secureSmall } from "./secure-small.ts";
  */
 export interface SnapshotJob {
   candidate: Candidate;
+  /** The watched folder that it lies in; null or left out: it lies in none, and has no place to be put back to. */
+  root?: string | null;
+  /** The hub keeps places, and what lies beside. Left out: it does not. */
+  keepsPlace?: boolean;
   look: Look;
   run: RunName;
   epoch: number | null;
@@ -59,8 +65,10 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     const room = await readRoom(folder);
     const canCopy = room.freeBytes > look.sizeBytes * 1.05 + COMFORT_BYTES;
+    const placed = await placeCandidate(job, join(folder, "beside"));
+    const looked = [...look.files, ...placed.files];
     const packed = choosePacked(
-      look.files.map(({ relative, identity }) => ({ path: relative, sizeBytes: identity.sizeBytes })),
+      looked.map(({ relative, identity }) => ({ path: relative, sizeBytes: identity.sizeBytes })),
       job.packing,
     );
     const files: CapturedFile[] = [];
@@ -69,7 +77,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       candidate,
       look.files.map(({ relative }) => relative),
     );
-    await forEachOf([...look.files.entries()], SECURED_AT_A_TIME, async ([index, file]) => {
+    await forEachOf([...looked.entries()], SECURED_AT_A_TIME, async ([index, file]) => {
       const isPacked = packed.has(file.relative);
       files[index] = await secure(job, { file, folder, folders, canCopy, linking, isPacked });
     });
@@ -90,6 +98,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       run,
       step: candidate.step,
       ...(candidate.role !== undefined && { role: candidate.role }),
+      ...(placed.place !== null && { place: placed.place }),
       epoch: job.epoch,
       framework,
       metrics,
@@ -97,7 +106,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       sourcePath: candidate.path,
       fingerprint: look.fingerprint,
       folder,
-      sizeBytes: look.sizeBytes,
+      sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
       files,
       state: "waiting",
       announced: false,
@@ -112,6 +121,27 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     await removeOwned("capture", folder);
     throw diskFault(error, { op: "capture", subject: candidate.path, otherwise: "WRITE_FAILED" });
   }
+}
+
+/** Where it lies in the watched folder, and the files beside it that are kept with it. */
+async function placeCandidate(
+  { candidate, root, keepsPlace }: SnapshotJob,
+  scratch: string,
+): Promise<{ place: CheckpointPlace | null; files: LookedFile[] }> {
+  const { path, kind, stepFrom, role } = candidate;
+  const below = root == null || role !== undefined ? "" : relative(root, path);
+  if (root == null || below.startsWith("..") || whyPathRefused(below) !== null) return { place: null, files: [] };
+  const { entries, files } =
+    keepsPlace === true ? await findBeside(root, candidate, scratch) : { entries: [], files: [] };
+  return {
+    place: {
+      path: filePath.parse(below),
+      kind,
+      ...(stepFrom !== undefined && { stepFrom }),
+      ...(entries.length > 0 && { beside: entries }),
+    },
+    files,
+  };
 }
 
 function assertNames(candidate: Candidate, look: Look): void {

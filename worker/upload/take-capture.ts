@@ -1,3 +1,4 @@
+import type { HubFeature } from "#protocol/hello.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { StoreTraits } from "#protocol/operations.ts";
 import type { Packing } from "#protocol/packing.ts";
@@ -23,6 +24,8 @@ export interface TakeParts {
   /** As the profile says, or the default while it is unknown. */
   packing(): Packing;
   wallNow(): number;
+  /** What the hub said that it knows; null: it has said nothing yet. Left out: nothing. */
+  hubKnows?(feature: HubFeature): boolean | null;
 }
 
 /**
@@ -31,10 +34,10 @@ export interface TakeParts {
  */
 export async function takeCapture(
   parts: TakeParts,
-  about: { candidate: Candidate; look: Look; run: RunName; priority?: number },
+  about: { candidate: Candidate; look: Look; run: RunName; root: string | null; priority?: number },
 ): Promise<Capture | null> {
   const { ledger } = parts;
-  const { candidate, look, run } = about;
+  const { candidate, look, run, root } = about;
   const priority = (about.priority ?? 0) + ledger.rank(run);
   return parts.disk.withRoom(
     { run, role: candidate.role, step: candidate.step, sizeBytes: look.sizeBytes },
@@ -44,6 +47,8 @@ export async function takeCapture(
         candidate,
         look,
         run,
+        root,
+        keepsPlace: parts.hubKnows?.("place") === true,
         epoch: parts.runs.get(run)?.claim?.epoch ?? null,
         captures: parts.captures,
         traits: parts.traits(),

@@ -248,6 +248,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
     node: { id: node.id, name },
     framework: capture.framework,
     ...(capture.role !== undefined && { role: capture.role }),
+    ...(capture.place !== undefined && seal?.hideNames !== true && { place: capture.place }),
     metrics: capture.metrics,
     capturedAt: capture.capturedAt,
     sizeBytes: capture.sizeBytes,
@@ -259,7 +260,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
 
 /** What stands in the manifest of a sealed checkpoint: always the same for the same capture, so that a commit can be repeated. */
 function sealManifest(
-  { id, run, step, files: captured }: Capture,
+  { id, run, step, place, files: captured }: Capture,
   { files, seal, zstd }: { files: Manifest["files"]; seal: Seal; zstd: boolean },
 ): Pick<Manifest, "files" | "transform"> {
   const { keyId, key, wrapped, hideNames } = seal;
@@ -267,7 +268,7 @@ function sealManifest(
   const paths = hideNames ? captured.map(({ path }) => path) : null;
   const inside = sealInside(
     key,
-    { paths, sums: seal.files.map(({ sums }) => sums) },
+    { paths, sums: seal.files.map(({ sums }) => sums), ...(hideNames && place !== undefined && { place }) },
     boundOf({ id, run, step, files: shown }),
   );
   return { files: shown, transform: { kind: "sealed", scheme: 1, keyId, wrapped, inside, hideNames, zstd } };

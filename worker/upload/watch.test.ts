@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/names.ts";
 import { createRecogniser } from "./recognise.ts";
+import { createFinder } from "./walk-watched.ts";
 import { createRests, lookOnce, type Watching } from "./watch.ts";
 
 let folder: string;
@@ -30,6 +31,7 @@ function watchingWith(lookMs: number) {
     watch: { folder, run: runName.parse("llama"), takes: null },
     settler: { isSettled: async () => true, whyUnfinished: () => null, forget: () => undefined },
     recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false }),
+    finder: createFinder(folder, null),
     clock,
     signal: new AbortController().signal,
     rests: createRests(() => at.ms),

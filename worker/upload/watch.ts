@@ -4,14 +4,15 @@ import { Fault, isFault, toFault } from "#protocol/fault.ts";
 import { runName, type RunName } from "#protocol/names.ts";
 import type { Clock } from "../engine/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
-import { findCandidates, type Candidate, type NamePattern } from "./find.ts";
+import type { Candidate, NamePattern } from "./find.ts";
+import type { Finder } from "./walk-watched.ts";
 import { lookAt, type Look } from "./look.ts";
 import { inOrderOfEvidence, type Recogniser } from "./recognise.ts";
 import type { Settler } from "./settle.ts";
 
 /**
  * One watched folder. Notifications of the file system only make it look sooner: they get lost, so it looks every two
- * seconds anyway. Of several checkpoints that are finished at the same look the newest that can be taken is taken, because
+ * seconds anyway. Of several checkpoints that are finished at the same look the one that was written last is taken, because
  * latest wins; the older ones are recorded as passed over.
  */
 export interface Watch {
@@ -25,6 +26,7 @@ export interface Watching {
   watch: Watch;
   settler: Settler;
   recogniser: Recogniser;
+  finder: Finder;
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
@@ -202,9 +204,23 @@ async function lookAtFinalModel(watching: Watching): Promise<boolean> {
   return (await take(watching, { candidate: { ...candidate, step }, look })) === "later";
 }
 
+/**
+ * Returns the checkpoint that was written last: a program that begins anew counts from 0 again, and what it trains now is what
+ * matters. Null: there is none.
+ */
+function newestOf(candidates: readonly Candidate[], recogniser: Recogniser): Candidate | null {
+  let newest: { candidate: Candidate; writtenMs: number } | null = null;
+  for (const candidate of candidates) {
+    const verdict = recogniser.verdictOf(candidate.path);
+    if (verdict === undefined || verdict.why !== null) continue;
+    if (newest === null || verdict.writtenMs >= newest.writtenMs) newest = { candidate, writtenMs: verdict.writtenMs };
+  }
+  return newest?.candidate ?? null;
+}
+
 async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   const { watch, settler, signal, rests, clock, recogniser } = watching;
-  const candidates = await findCandidates(watch.folder, watch.takes);
+  const candidates = await watching.finder.find();
   rests.keepOnly([watch.folder, ...candidates.map(({ path }) => path)]);
   recogniser.keepOnly(candidates);
   const finished: { candidate: Candidate; look: Look }[] = [];
@@ -239,10 +255,10 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
       if (isSaid) rests.rest(candidate.path, clock.now() - startedAt);
     }
   }
-  const newest = candidates.findLast(({ path }) => recogniser.verdictOf(path)?.why === null);
-  const newestLook = newest === undefined ? undefined : looked.get(newest.path);
-  if (newest !== undefined && newestLook !== undefined) watching.onSeen(newest, newestLook);
-  finished.sort((a, b) => candidates.indexOf(a.candidate) - candidates.indexOf(b.candidate));
+  const newest = newestOf(candidates, recogniser);
+  const newestLook = newest === null ? undefined : looked.get(newest.path);
+  if (newest !== null && newestLook !== undefined) watching.onSeen(newest, newestLook);
+  finished.sort((a, b) => a.look.newestMs - b.look.newestMs || a.candidate.step - b.candidate.step);
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);
     if (outcome === "refused") continue;

@@ -9,7 +9,7 @@ import type { LookedFile } from "./look.ts";
 export type Wholeness = "whole" | "cut" | "unknown";
 
 const SAFETENSORS = /\.safetensors$/i;
-const ZIP = /\.(pt|pth|ckpt|bin|npz|distcp|pkl)$/i;
+const ZIP = /\.(pt|pth|pth\.tar|ckpt|bin|npz|distcp|pkl|zip|keras)$/i;
 
 /** Header of a safetensors file: 8 bytes of little-endian length, then JSON. The format allows no more than 100 MB. */
 const LENGTH_BYTES = 8;

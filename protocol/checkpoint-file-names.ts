@@ -1,0 +1,82 @@
+import { isTemporaryName } from "./checkpoint-layouts.ts";
+
+/**
+ * Reads what the name of a single file says about a checkpoint: its step, or that a saver always uses this name. Sources of
+ * the names: Lightning, Composer, stable-baselines3, ultralytics, kohya, Detectron2, timm, nanoGPT, Keras, XGBoost, llama.cpp.
+ */
+export interface FileName {
+  /** The number that the name gives; null where it has none. */
+  step: number | null;
+  /** Where the number comes from. A step outranks an epoch; a date is in seconds since 1970. */
+  from: "step" | "epoch" | "date" | "number" | null;
+  /** The name itself says that a saver wrote it (`step`, `ckpt`, `last`). */
+  isSaverName: boolean;
+}
+
+/** Endings of the formats in which savers write a file of their own. */
+const ENDING =
+  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|bin|npz|msgpack|zip|pkl|pickle|joblib|gguf|weights\.h5|keras|h5|hdf5|nemo|ubj|params|pdparams|pdopt|json)$/i;
+
+/** Files of these formats hold a model and little else, so that one of them is a checkpoint by itself. */
+const MODEL_ENDING =
+  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|zip|gguf|keras|h5|hdf5|nemo|ubj|msgpack|npz|bin|pkl|joblib)$/i;
+
+/** The name that one saver gives to the newest, the best or the only checkpoint. */
+const LABEL = /^(?:[a-z]+[-_.])?(last|latest|best|newest)(?=$|[-_.])|(?:^|[-_.])(last|latest|best)$/i;
+const ONLY = /^(ckpt|checkpoint|snapshot|resume|training_state|train_state|trainer_state|model_last|model_best)$/i;
+
+const STEP = /(?:^|[^a-z])(?:global[-_]?)?step[=_-]?(\d{1,12})(?=$|[^0-9])/i;
+const STEPS = /(?:^|[^0-9.])(\d{1,12})[-_]?(?:global[-_]?)?steps?(?=$|[^a-z])/i;
+const BATCH = /(?:^|[^a-z])(?:ba|it|iter|iters|iteration|iterations)[-_=]?(\d{1,12})(?=$|[^0-9])/i;
+const DATE =
+  /(?:^|[^0-9])((?:19|20)\d{2})[-_]?([01]\d)[-_]?([0-3]\d)(?:[-_T]?([0-2]\d)[-_:]?([0-5]\d)[-_:]?([0-5]\d))?(?=$|[^0-9])/;
+const EPOCH = /(?:^|[^a-z])ep(?:och)?s?[-_=]?(\d{1,9})(?=$|[^0-9])|(?:^|[^0-9.])(\d{1,9})[-_]?epochs?(?=$|[^a-z])/i;
+const CHECKPOINT = /(?:checkpoint|ckpt)[-_=.]?v?(\d{1,12})(?=$|[^0-9])/i;
+/** A number by itself between separators, or behind the name of a part. `resnet50` and `fp16` are names, not steps. */
+const ALONE =
+  /(?:^|[-_.=]|(?:^|[-_.])(?:model|net|weights?|state|snapshot|optim|optimizer|lora|unet|agent|policy|actor|critic|generator|discriminator|gen|disc)[-_]?)(\d{1,12})(?=$|[-_.])/gi;
+
+/** Results in a name (`val_loss=0.21`, `acc-0.98`) are no steps. */
+const withoutResults = (stem: string): string =>
+  stem
+    .replaceAll(/(?<![a-z])(?!step|global|epoch|iter|ba\b|ep\b)[a-z][a-z_/]*=-?\d+(\.\d+)?(e-?\d+)?/gi, "")
+    .replaceAll(/(?:^|(?<=[^0-9]))-?\d+\.\d+(?=$|[^0-9])/g, "");
+
+/** Returns what the name says; null where its ending is not one of a saver. `name` is a single path segment. */
+export function readFileName(name: string): FileName | null {
+  if (isTemporaryName(name) || !ENDING.test(name)) return null;
+  const stem = name.replace(ENDING, "");
+  const isLabel = LABEL.test(stem) || ONLY.test(stem);
+  const step = STEP.exec(stem)?.[1] ?? STEPS.exec(stem)?.[1] ?? BATCH.exec(stem)?.[1];
+  if (step !== undefined) return { step: Number(step), from: "step", isSaverName: true };
+  const date = dateIn(stem);
+  const epoch = EPOCH.exec(stem);
+  if (date !== null && epoch === null)
+    return { step: date, from: "date", isSaverName: isLabel || /checkpoint|ckpt/i.test(stem) };
+  const count = epoch?.[1] ?? epoch?.[2];
+  if (count !== undefined) return { step: Number(count), from: "epoch", isSaverName: true };
+  const numbered = CHECKPOINT.exec(stem)?.[1];
+  if (numbered !== undefined) return { step: Number(numbered), from: "number", isSaverName: true };
+  const alone = [...withoutResults(stem).matchAll(ALONE)].at(-1)?.[1];
+  if (alone !== undefined) return { step: Number(alone), from: "number", isSaverName: /checkpoint|ckpt/i.test(stem) };
+  return { step: null, from: null, isSaverName: isLabel || /checkpoint|ckpt/i.test(stem) };
+}
+
+/** Seconds since 1970 of a date in a name, which is read as UTC; null without one. */
+function dateIn(stem: string): number | null {
+  const found = DATE.exec(stem);
+  if (found === null) return null;
+  const [, year, month, day, hour = "0", minute = "0", second = "0"] = found.map((part) => part as string | undefined);
+  const ms = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second));
+  return Number.isFinite(ms) && Number(month) >= 1 && Number(month) <= 12 ? Math.floor(ms / 1000) : null;
+}
+
+/** Returns whether a file of this name may be a checkpoint without another one beside it. */
+export const isModelName = (name: string): boolean => MODEL_ENDING.test(name);
+
+/** Returns whether the name is that of the newest or the best checkpoint (`last.ckpt`, `best.pt`), which goes with a step. */
+export const isLabelName = (name: string): boolean => LABEL.test(name.replace(ENDING, ""));
+
+/** The name with its numbers and results taken out: what the files of one step are told apart by. */
+export const partOf = (name: string): string =>
+  withoutResults(name.replace(ENDING, "")).replaceAll(/\d+/g, "#") + (ENDING.exec(name)?.[0] ?? "");

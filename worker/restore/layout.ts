@@ -1,0 +1,45 @@
+import { basename, sep } from "node:path";
+import type { StoredManifest } from "#protocol/adopted.ts";
+import { isBeside, nameOfPlace, placeOf, type BesideFile, type CheckpointPlace } from "#protocol/place.ts";
+
+/** How a checkpoint lies at its target: as a folder of its own, or as files in a folder that may hold others. */
+export type Layout = {
+  /** Its program gave it the name that it has at the target. */
+  isOwnName: boolean;
+} & ({ kind: "folder" } | { kind: "files"; names: readonly string[] });
+
+export type Placed = Pick<StoredManifest, "step" | "files"> & {
+  role?: string | undefined;
+  place?: CheckpointPlace | undefined;
+  origin?: { place: string; kind: "folder" | "file" } | undefined;
+};
+
+/**
+ * Returns how a checkpoint lies at `target`. What was one file or several is put there as such when the target has the name of
+ * the (first) file; under any other name the target is a folder with the files in it.
+ */
+export function layoutOf(manifest: Placed, target: string): Layout {
+  const { path, kind } = placeOf(manifest, manifest.place);
+  const isNamed = nameOfPlace(path) === basename(target);
+  const isOwnName = isNamed && manifest.place !== undefined;
+  if (kind === "folder" || !isNamed) return { kind: "folder", isOwnName };
+  return { kind: "files", isOwnName, names: ownFiles(manifest.files).map((file) => file.path) };
+}
+
+/** Returns the files of the checkpoint itself, without those beside it. */
+export const ownFiles = <F extends { path: string }>(files: readonly F[]): F[] =>
+  files.filter(({ path }) => !isBeside(path));
+
+/** What goes beside a checkpoint: below which folder. */
+export interface BesideAt {
+  root: string;
+  entries: readonly BesideFile[];
+}
+
+/** Returns what goes beside the target; null where it lies under another path than in its watched folder. */
+export function besideAt({ place }: Placed, target: string): BesideAt | null {
+  const entries = place?.beside ?? [];
+  if (place === undefined || entries.length === 0) return null;
+  const below = sep + place.path.replaceAll("/", sep);
+  return target.endsWith(below) ? { root: target.slice(0, -below.length) || sep, entries } : null;
+}

@@ -1,0 +1,30 @@
+import { basename, join } from "node:path";
+import type { Ledger } from "../upload/ledger.ts";
+import { lookAt } from "../upload/look.ts";
+import type { Layout } from "./layout.ts";
+
+/** What a restore puts at `target`, for a look; before it has its name it lies in `staging`. */
+function restoredAt(target: string, layout: Layout, staging: string | null): Parameters<typeof lookAt>[0] {
+  if (layout.kind === "folder") return { path: staging ?? target, kind: "folder" };
+  return { path: staging === null ? target : join(staging, basename(target)), kind: "files", names: layout.names };
+}
+
+/** What was restored is the bucket's own content; the watcher must not take it for news. */
+export async function rememberRestored(
+  ledger: Ledger,
+  { staging, target, layout }: { staging: string; target: string; layout: Layout },
+): Promise<void> {
+  const look = await lookAt(restoredAt(target, layout, staging));
+  if (look !== null) await ledger.remember(target, look.fingerprint);
+}
+
+/**
+ * Notes that all of it came from the bucket. Under a name that a restore made up, it tells nothing of what the program calls its
+ * own checkpoints. Faults: NO_SPACE, WRITE_FAILED.
+ */
+export async function noteRestored(ledger: Ledger, target: string, layout: Layout): Promise<void> {
+  const look = await lookAt(restoredAt(target, layout, null));
+  if (look === null) return;
+  await ledger.noteStored(target, look.fingerprint);
+  if (!layout.isOwnName) await ledger.noteRestored(target);
+}

@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { readFileName } from "#protocol/checkpoint-file-names.ts";
+import { fileSetsOf, type SavedFile } from "./file-sets.ts";
+
+const AT = Date.parse("2026-01-01T12:00:00Z");
+
+/** A file that was written `seconds` after noon. */
+function file(name: string, about: { seconds?: number; inside?: number } = {}): SavedFile {
+  const read = readFileName(name);
+  if (read === null) throw new Error(`${name} is no file of a saver`);
+  return { name, read, mtimeMs: AT + (about.seconds ?? 0) * 1000, inside: about.inside ?? null };
+}
+
+test("files of one step are one checkpoint", () => {
+  const found = fileSetsOf(
+    ["model_step_10.pt", "optim_step_10.pt", "model_step_20.pt", "optim_step_20.pt"].map((name) => file(name)),
+  );
+  expect(found).toMatchObject([
+    { names: ["model_step_10.pt", "optim_step_10.pt"], step: 10, stepFrom: "name", lacks: null },
+    { names: ["model_step_20.pt", "optim_step_20.pt"], step: 20, lacks: null },
+  ]);
+});
+
+test("a step that lacks what the others have is named", () => {
+  const names = ["model_10.pt", "optim_10.pt", "model_20.pt", "optim_20.pt", "model_30.pt"];
+  expect(fileSetsOf(names.map((name) => file(name))).at(-1)).toMatchObject({ step: 30, lacks: "optim_30.pt" });
+});
+
+test("what is written only sometimes is not asked for", () => {
+  const names = ["ckpt_10.pt", "best_10.pt", "ckpt_20.pt", "ckpt_30.pt"];
+  expect(fileSetsOf(names.map((name) => file(name))).map(({ lacks }) => lacks)).toEqual([null, null, null]);
+});
+
+test("stable-baselines3 writes a model, a replay buffer and statistics", () => {
+  const names = [
+    "rl_model_8000_steps.zip",
+    "rl_model_replay_buffer_8000_steps.pkl",
+    "rl_model_vecnormalize_8000_steps.pkl",
+  ];
+  expect(fileSetsOf(names.map((name) => file(name)))).toMatchObject([{ names, step: 8_000 }]);
+});
+
+test("Lightning's last.ckpt goes with the step that it holds, or was written with", () => {
+  const inside = [file("epoch=5-step=600.ckpt", { inside: 600 }), file("last.ckpt", { inside: 600 })];
+  expect(fileSetsOf(inside)).toMatchObject([{ names: ["epoch=5-step=600.ckpt", "last.ckpt"], step: 600 }]);
+  const beside = [file("ckpt_1.pt"), file("ckpt_2.pt", { seconds: 300 }), file("last.pt", { seconds: 301 })];
+  expect(fileSetsOf(beside)).toMatchObject([{ names: ["ckpt_1.pt"] }, { names: ["ckpt_2.pt", "last.pt"] }]);
+  const later = [file("epoch=5-step=600.ckpt"), file("last.ckpt", { seconds: 600, inside: 650 })];
+  expect(fileSetsOf(later)).toMatchObject([{ step: 600 }, { names: ["last.ckpt"], step: 650, stepFrom: "inside" }]);
+});
+
+test("an epoch in the name is no step where the file knows its step", () => {
+  expect(fileSetsOf([file("epoch=3-val_loss=0.58.ckpt", { inside: 400 })])).toMatchObject([
+    { step: 400, stepFrom: "inside" },
+  ]);
+  expect(fileSetsOf([file("epoch=3-val_loss=0.58.ckpt")])).toMatchObject([{ step: 3, stepFrom: "name" }]);
+});
+
+test("files that are written in place are one state, by the step inside or else by time", () => {
+  expect(fileSetsOf([file("ckpt.pt", { inside: 250 })])).toMatchObject([{ names: ["ckpt.pt"], step: 250 }]);
+  const state = [file("best.pt", { seconds: -500 }), file("last.pt"), file("optimizer.pt", { seconds: 2 })];
+  expect(fileSetsOf(state)).toMatchObject([
+    { names: ["optimizer.pt", "best.pt", "last.pt"], step: AT / 1000 + 2, stepFrom: "time", isSaverName: true },
+  ]);
+  const others = [file("ckpt.pt"), file("vae.pt", { seconds: -5_000 })];
+  expect(fileSetsOf(others)).toMatchObject([{ names: ["ckpt.pt"] }]);
+});
+
+test("text beside nothing is no checkpoint", () => {
+  expect(fileSetsOf([file("model_10.json")])).toEqual([]);
+});

@@ -1,0 +1,155 @@
+import { isLabelName, isModelName, partOf, type FileName } from "#protocol/checkpoint-file-names.ts";
+
+/**
+ * Groups the single files of one folder into checkpoints. Files of one step are one checkpoint (`model_10.pt` beside
+ * `optim_10.pt`, one file a rank). Files without a step are written again and again in place; together they are one
+ * checkpoint, and `last.ckpt` goes with the step that it was written with. Pure.
+ */
+export interface SavedFile {
+  name: string;
+  read: FileName;
+  /** Epoch ms. */
+  mtimeMs: number;
+  /** The step that the file itself holds; null: it holds none, or was not read. */
+  inside: number | null;
+}
+
+export interface FileSet {
+  /** In the order of names. The first one gives the set its path, so it is a file that a later look finds again. */
+  names: readonly string[];
+  step: number;
+  stepFrom: "name" | "inside" | "time";
+  /** A saver uses such a name. */
+  isSaverName: boolean;
+  /** A file that the other steps of the folder have, and this one lacks; null: none. */
+  lacks: string | null;
+  /** No other step lies beside it. */
+  isAlone: boolean;
+  /** `last.ckpt` still goes with an older step: it is likely to be written anew for this one. */
+  isAwaited: boolean;
+}
+
+interface Group {
+  step: number;
+  stepFrom: FileSet["stepFrom"];
+  files: SavedFile[];
+}
+
+/** What a file holds that its saver made smaller at the end of the training, without a state to go on from. */
+export const FINAL = -1;
+
+/** A label that is written so long before or after the files of a step is of that step. */
+const BEFORE_MS = 10_000;
+const AFTER_MS = 120_000;
+/** Files that are written in place within this time are of one state. */
+const TOGETHER_MS = 60_000;
+
+/** Returns the checkpoints among the files, lowest step first. */
+export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
+  const groups = numberedGroups(files);
+  // `strip_optimizer` of ultralytics: nothing goes on from it.
+  const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
+  const models = unnumbered.filter(({ name }) => isModelName(name));
+  const rest = models.filter((file) => !joinGroup(groups, file));
+  if (groups.length === 0) {
+    const state = stateOf(rest, unnumbered);
+    if (state !== null) groups.push(state);
+  } else {
+    for (const file of rest) {
+      if (file.inside !== null && file.read.isSaverName)
+        groups.push({ step: file.inside, stepFrom: "inside", files: [file] });
+    }
+  }
+  return groups.map((group) => setOf(group, groups)).toSorted((a, b) => a.step - b.step);
+}
+
+function numberedGroups(files: readonly SavedFile[]): Group[] {
+  const groups = new Map<number, Group>();
+  for (const file of files) {
+    const { step, from } = file.read;
+    if (step === null) continue;
+    // An epoch is no step: the file may know better.
+    const isInside = from === "epoch" && file.inside !== null;
+    const known = isInside ? (file.inside ?? step) : step;
+    const stepFrom = isInside ? "inside" : from === "date" ? "time" : "name";
+    const group = groups.get(known) ?? { step: known, stepFrom, files: [] };
+    group.files.push(file);
+    groups.set(known, group);
+  }
+  return [...groups.values()].filter((group) => group.files.some(({ name }) => isModelName(name)));
+}
+
+/** Puts a file without a step in its name to the step that it is of. Returns whether there is one. */
+function joinGroup(groups: readonly Group[], file: SavedFile): boolean {
+  const same = groups.find(({ step }) => step === file.inside);
+  const beside = same ?? (isLabelName(file.name) && file.inside === null ? writtenWith(groups, file) : undefined);
+  beside?.files.push(file);
+  return beside !== undefined;
+}
+
+function writtenWith(groups: readonly Group[], { mtimeMs }: SavedFile): Group | undefined {
+  const fits = groups.filter((group) => {
+    const newest = newestOf(group.files);
+    return mtimeMs >= newest - BEFORE_MS && mtimeMs <= newest + AFTER_MS;
+  });
+  return fits.toSorted((a, b) => newestOf(b.files) - newestOf(a.files))[0];
+}
+
+/** The files that a program writes in place, as one state; null: there are none. */
+function stateOf(models: readonly SavedFile[], all: readonly SavedFile[]): Group | null {
+  if (models.length === 0) return null;
+  const named = models.filter(({ read }) => read.isSaverName);
+  const first = named.length > 0 ? named : models;
+  const newest = newestOf(first);
+  // `training_metadata.json` of Keras is written with the weights; a `config.json` from the start is not.
+  const own = all.filter((file) => first.includes(file) || Math.abs(file.mtimeMs - newest) <= TOGETHER_MS);
+  const inside = own.flatMap((file) => file.inside ?? []);
+  if (inside.length > 0) return { step: Math.max(...inside), stepFrom: "inside", files: own };
+  return { step: Math.floor(newestOf(own) / 1000), stepFrom: "time", files: own };
+}
+
+const newestOf = (files: readonly SavedFile[]): number =>
+  files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
+
+function setOf(group: Group, all: readonly Group[]): FileSet {
+  const { files, step, stepFrom } = group;
+  const models = files.filter(({ name }) => isModelName(name));
+  // A label comes and goes with the next step, and is no name to find the set by.
+  const first = [...models].sort((a, b) => rankOf(a) - rankOf(b) || byName(a, b))[0];
+  const others = files.filter((file) => file !== first).toSorted(byName);
+  return {
+    names: [first, ...others].flatMap((file) => file?.name ?? []),
+    step,
+    stepFrom,
+    isSaverName: files.some(({ read }) => read.isSaverName),
+    lacks: lackOf(group, all),
+    isAlone: all.length === 1,
+    isAwaited: isAwaited(group, all),
+  };
+}
+
+/** A program goes on from the newest, not from the best. */
+const rankOf = ({ name }: SavedFile): number => (isLabelName(name) ? (/best/i.test(name) ? 2 : 1) : 0);
+
+const byName = (a: SavedFile, b: SavedFile): number => (a.name < b.name ? -1 : 1);
+
+const partsOf = ({ files }: Group): Set<string> =>
+  new Set(files.filter(({ name }) => !isLabelName(name)).map(({ name }) => partOf(name)));
+
+const isNewestLabel = ({ name }: SavedFile): boolean => isLabelName(name) && !/best/i.test(name);
+
+function isAwaited(group: Group, all: readonly Group[]): boolean {
+  if (group.files.some(isNewestLabel)) return false;
+  return all.some((other) => other.files.some(isNewestLabel) && newestOf(other.files) <= newestOf(group.files));
+}
+
+/** What every other step of the folder has. One that is written only sometimes (`best_100.pt`) is not asked for. */
+function lackOf(group: Group, all: readonly Group[]): string | null {
+  const others = all.filter((other) => other !== group && other.files.some(({ read }) => read.step !== null));
+  const own = partsOf(group);
+  const [first, ...rest] = others.map(partsOf);
+  if (first === undefined || !group.files.some(({ read }) => read.step !== null)) return null;
+  const wanted = [...first].filter((part) => rest.every((parts) => parts.has(part)));
+  const missing = wanted.find((part) => !own.has(part));
+  return missing === undefined ? null : missing.replaceAll("#", String(group.step));
+}

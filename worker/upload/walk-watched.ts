@@ -1,0 +1,235 @@
+import type { Dirent, Stats } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
+import { readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
+import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
+import { codeOf, diskFault } from "../engine/disk-fault.ts";
+import { fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { finalModelNames } from "./final-model.ts";
+import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
+import { readGlobalStep } from "./read-global-step.ts";
+import { readStepInside } from "./read-step-inside.ts";
+
+/**
+ * Finds checkpoints in a watched folder and below it. The work is bounded: so many levels, folders and names, and a folder
+ * that did not change is not listed again.
+ */
+export interface Finder {
+  /** Returns what may be a checkpoint, lowest step first. Faults: READ_FAILED. */
+  find(): Promise<Candidate[]>;
+}
+
+const MOST_LEVELS = 6;
+const MOST_FOLDERS = 2_000;
+const MOST_NAMES = 100_000;
+
+/** Folders of tools, in which nobody keeps checkpoints. */
+const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
+/** Below its own name Orbax keeps items, which are folders. */
+const ORBAX_ITEM = /^(default|state|params|items|train_state|d|ocdbt\.process_\d+|model|optimizer|metrics)$/;
+
+interface Listing {
+  changedMs: number;
+  entries: readonly Dirent[];
+}
+
+/** A change within this time of the last one may have left the time of a folder as it was. */
+const COARSE_CLOCK_MS = 2_000;
+
+export function createFinder(folder: string, takes: NamePattern | null): Finder {
+  const listings = new Map<string, Listing>();
+  const insides = new Map<string, { key: string; step: number | null }>();
+  return {
+    find: async () => {
+      const walk: Walk = { root: folder, takes, found: [], listings, insides, seen: new Set(), folders: 0, names: 0 };
+      try {
+        await enter(walk, folder, 0);
+      } catch (error) {
+        const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
+        if (fault.context.detail !== "ENOENT") throw fault;
+      }
+      for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
+      for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
+      return walk.found.sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+    },
+  };
+}
+
+interface Walk {
+  root: string;
+  takes: NamePattern | null;
+  found: Candidate[];
+  listings: Map<string, Listing>;
+  insides: Map<string, { key: string; step: number | null }>;
+  /** Folders and files that are still there. */
+  seen: Set<string>;
+  folders: number;
+  names: number;
+}
+
+/**
+ * Returns the checkpoints in a folder and below it, lowest step first; with `takes` only those with such names. A folder that
+ * does not exist yet has none. Faults: READ_FAILED.
+ */
+export const findCandidates = (folder: string, takes: NamePattern | null = null): Promise<Candidate[]> =>
+  createFinder(folder, takes).find();
+
+async function enter(walk: Walk, folder: string, level: number): Promise<void> {
+  if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;
+  const entries = await list(walk, folder);
+  const files: string[] = [];
+  for (const entry of entries) {
+    const kind = await kindOf(walk, folder, entry);
+    if (kind === "file") files.push(entry.name);
+    if (kind !== "folder") continue;
+    const path = join(folder, entry.name);
+    const isEntered = await addFolder(walk, { path, name: entry.name });
+    // A link is followed to a checkpoint, never to a folder in which one might lie.
+    if (isEntered && level < MOST_LEVELS && entry.isDirectory()) await enterBelow(walk, path, level + 1);
+  }
+  await addFiles(walk, folder, files);
+}
+
+/** One folder of many that nobody may read keeps none of the others from being found. */
+async function enterBelow(walk: Walk, path: string, level: number): Promise<void> {
+  try {
+    await enter(walk, path, level);
+  } catch (error) {
+    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) throw error;
+  }
+}
+
+async function list(walk: Walk, folder: string): Promise<readonly Dirent[]> {
+  const { mtimeMs } = await stat(folder);
+  const known = walk.listings.get(folder);
+  walk.seen.add(folder);
+  if (known?.changedMs === mtimeMs) {
+    walk.names += known.entries.length;
+    return known.entries;
+  }
+  const entries = await readdir(folder, { withFileTypes: true });
+  walk.names += entries.length;
+  if (Date.now() - mtimeMs > COARSE_CLOCK_MS) walk.listings.set(folder, { changedMs: mtimeMs, entries });
+  return entries;
+}
+
+/**
+ * A link to what lies in the watched folder anyway is a label (`checkpoint-best`, `last.ckpt`): it belongs to what it points
+ * to. One that leads out is taken for what it leads to.
+ */
+async function kindOf(walk: Walk, folder: string, entry: Dirent): Promise<"folder" | "file" | null> {
+  if (entry.isDirectory()) return "folder";
+  if (entry.isFile()) return "file";
+  if (!entry.isSymbolicLink()) return null;
+  const path = join(folder, entry.name);
+  const target = await realpath(path).catch(() => null);
+  const root = await realpath(walk.root).catch(() => walk.root);
+  if (target === null || target === root || target.startsWith(root + sep)) return null;
+  const stats = await stat(path).catch(() => null);
+  return stats === null ? null : stats.isDirectory() ? "folder" : stats.isFile() ? "file" : null;
+}
+
+/** Adds a folder where it may be a checkpoint. Returns whether others may lie below it. */
+async function addFolder(walk: Walk, { path, name }: { path: string; name: string }): Promise<boolean> {
+  if (isTemporaryName(name) || NEVER_ENTERED.test(name)) return false;
+  const { takes } = walk;
+  if (takes !== null) {
+    const step = stepOfNamed(name, { kind: "folder", takes });
+    if (step !== null) walk.found.push({ path, name, step, kind: "folder" });
+    return step === null;
+  }
+  const step = stepOf(name, "folder");
+  const inside = await list(walk, path).catch(() => []);
+  if (step === null) {
+    // Rewritten in place under one name: accelerate's `save_state("state")`.
+    const own = inside.filter((entry) => entry.isFile() && isFrameworkFile(entry.name)).map((entry) => entry.name);
+    if (own.length === 0) return true;
+    walk.found.push({ path, name, kind: "folder", isSaverName: true, ...(await stepInPlace(path, own)) });
+    return false;
+  }
+  const judged = judgeFolder(name, inside);
+  if (judged !== "others") walk.found.push({ path, name, step, kind: "folder" });
+  return judged !== "checkpoint";
+}
+
+/** Returns whether the folder may be a checkpoint, hold others, or both, by the names in it. */
+function judgeFolder(name: string, inside: readonly Dirent[]): "checkpoint" | "others" | "both" {
+  const folders = inside.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  const files = inside.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
+  const holdsSteps = folders.some((one) => stepOf(one, "folder") !== null && nameEvidenceOf(one) === "word");
+  if (nameEvidenceOf(name) === "word") return holdsSteps ? "both" : "checkpoint";
+  if (files.some(isFrameworkFile)) return "checkpoint";
+  // `seed_3/ckpt.pt`: the file is the checkpoint, and the number is the folder's own.
+  if (files.some((one) => readFileName(one)?.isSaverName === true)) return "others";
+  if (files.some(isWeightsName)) return "checkpoint";
+  if (folders.some((one) => ORBAX_ITEM.test(one))) return "both";
+  return folders.length > 0 && files.length === 0 ? "others" : "both";
+}
+
+const MOST_ASKED = 64;
+
+async function stepInPlace(path: string, names: readonly string[]): Promise<Pick<Candidate, "step" | "stepFrom">> {
+  const step = await readGlobalStep(path);
+  if (step !== null) return { step, stepFrom: "inside" };
+  let newestMs = 0;
+  for (const name of names.slice(0, MOST_ASKED)) {
+    const stats = await stat(join(path, name)).catch(() => null);
+    newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0);
+  }
+  return { step: Math.floor(newestMs / 1000), stepFrom: "time" };
+}
+
+async function addFiles(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
+  // The weights that a program leaves under the names of `save_pretrained` are its final model.
+  const final = new Set(finalModelNames(names));
+  const wanted = names.filter((name) => !final.has(name) && !isTemporaryName(name));
+  const files: SavedFile[] = [];
+  for (const name of wanted) {
+    const read = readWanted(walk.takes, name);
+    if (read === null) continue;
+    const path = join(folder, name);
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) continue;
+    files.push({ name, read, mtimeMs: stats.mtimeMs, inside: await insideOf(walk, { path, stats, read }) });
+  }
+  for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited } of fileSetsOf(files)) {
+    const [first, second] = own;
+    if (first === undefined) continue;
+    walk.found.push({
+      path: join(folder, first),
+      name: first,
+      step,
+      ...(stepFrom !== "name" && { stepFrom }),
+      kind: second === undefined ? "file" : "files",
+      ...(second !== undefined && { names: own }),
+      ...(isSaverName && { isSaverName }),
+      ...(lacks !== null && { lacks }),
+      ...(isAlone && { isAlone }),
+      ...(isAwaited && { isAwaited }),
+    });
+  }
+}
+
+/** A person's pattern takes the place of what is known of names. */
+function readWanted(takes: NamePattern | null, name: string): FileName | null {
+  if (takes === null) return readFileName(name);
+  if (!takes(name)) return null;
+  const step = stepOfNamed(name, { kind: "file", takes });
+  return { step, from: step === null ? null : "step", isSaverName: true };
+}
+
+/** The step that a file holds, where its name leaves it open; read once for each time that it is written. */
+async function insideOf(
+  { insides, seen }: Walk,
+  { path, stats, read }: { path: string; stats: Stats; read: FileName },
+): Promise<number | null> {
+  if (read.from !== null && read.from !== "epoch") return null;
+  const key = `${stats.size} ${stats.mtimeMs}`;
+  const known = insides.get(path);
+  seen.add(path);
+  if (known?.key === key) return known.step;
+  const step = await readStepInside(path, stats.size);
+  insides.set(path, { key, step });
+  return step;
+}
