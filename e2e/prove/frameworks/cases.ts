@@ -23,6 +23,8 @@ export interface Case {
   readonly named?: readonly number[];
   /** Parts of names that differ from start to start. */
   readonly varying?: RegExp;
+  /** What the framework writes anew by itself and does not read: it may be missing on a new node until then. */
+  readonly remade?: RegExp;
   /** Files written after the checkpoint that they point to or copy. */
   readonly labels?: RegExp;
   /** The program goes on elsewhere than what is watched: `run` has to say so. */
@@ -252,6 +254,7 @@ export const CASES: readonly Case[] = [
     processes: 1,
     older: /^global_step(\d+)\//,
     labels: /latest$|\.py$/,
+    remade: /^zero_to_(fp32|torch)\.py$/,
   },
   {
     ...EPOCHS,
@@ -314,6 +317,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
+    remade: /results\.csv$/,
   },
   {
     ...EPOCHS,
@@ -327,6 +331,7 @@ export const CASES: readonly Case[] = [
     kills: [3, 5],
     older: /epoch(\d+)\.pt$/,
     labels: /best\.pt$/,
+    remade: /results\.csv$/,
   },
   {
     ...EPOCHS,
@@ -345,3 +350,21 @@ export const CASES: readonly Case[] = [
     older: /^model_(\d+)\.ubj$/,
   },
 ];
+
+/** The same layout as another one, or nothing that a restore on the spot could show. */
+const LEFT_OUT = new Set([
+  "trainer",
+  "trainer-bf16",
+  "trainer-best",
+  "trainer-project",
+  "lightning-version-0",
+  "lightning-resume-path",
+  "dcp-async",
+  "orbax",
+  "sb3",
+  "keras-weights",
+  "ultralytics-weights",
+]);
+
+/** Those whose folders are kept for the tests without Python: e2e/layouts. */
+export const RECORDED: readonly Case[] = CASES.filter(({ name }) => !LEFT_OUT.has(name));

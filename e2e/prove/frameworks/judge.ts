@@ -54,7 +54,8 @@ const SAME_TIME_MS = 1_000;
 export function judgeRestored(one: Case, before: Folder, now: Folder): string[] {
   const problems: string[] = [];
   const newest = newestNumber(one, before);
-  const missing = [...before.keys()].filter((path) => !now.has(path) && !isLeftBehind(one, path, newest));
+  const isNeeded = (path: string) => !isLeftBehind(one, path, newest) && one.remade?.test(path) !== true;
+  const missing = [...before.keys()].filter((path) => !now.has(path) && isNeeded(path));
   if (missing.length > 0) problems.push(`did not come back: ${list(missing)}`);
   const changed = [...before].flatMap(([path, { kind, content }]) => {
     const other = now.get(path);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LAYOUTS } from "../../layouts/unpack-layout.ts";
-import { type Case, CASES } from "./cases.ts";
+import { type Case, RECORDED } from "./cases.ts";
 import { live } from "./control.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { prepareLife } from "./life.ts";
@@ -12,23 +12,6 @@ import { prepareLife } from "./life.ts";
  * `npm run prove -- layouts [NAME...]`: packs what each framework has in its folder when its first life is killed, names, links,
  * times and all, for the test that runs without Python (e2e/process/recorded-layouts.test.ts).
  */
-
-/** The same layout as another one, or nothing that a restore on the spot could show. */
-const LEFT_OUT = new Set([
-  "trainer",
-  "trainer-bf16",
-  "trainer-best",
-  "trainer-project",
-  "lightning-version-0",
-  "lightning-resume-path",
-  "dcp-async",
-  "orbax",
-  "sb3",
-  "keras-weights",
-  "ultralytics-weights",
-]);
-
-export const RECORDED: readonly Case[] = CASES.filter(({ name }) => !LEFT_OUT.has(name));
 
 async function record(one: Case): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "tidemark-layout-"));

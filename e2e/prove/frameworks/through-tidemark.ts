@@ -1,6 +1,5 @@
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { runName } from "#protocol/names.ts";
 import type { Stage } from "../../stage/open-stage.ts";
 import type { RunningProcess } from "../../stage/start-process.ts";
 import { waitUntil } from "../../stage/wait-until.ts";
@@ -8,6 +7,7 @@ import type { Case } from "./cases.ts";
 import { type Control, joinLives } from "./control.ts";
 import { type Folder, readFolder } from "./folders.ts";
 import { findDifference, judgeEnd, judgeRestored } from "./judge.ts";
+import { describeRows, isNewestSafe, lastWrite, rowsOf, waitUntilSafe } from "./wait-until-safe.ts";
 import { endLife, type Journal, type Life, prepareLife } from "./life.ts";
 
 /**
@@ -16,64 +16,9 @@ import { endLife, type Journal, type Life, prepareLife } from "./life.ts";
  * checkpoint safe.
  */
 
-/** Longer than a checkpoint settles and travels here. */
-const SAFE_WITHIN_MS = 25_000;
-/** Longer than the worker waits for a checkpoint to settle: what belongs to it or is named by it has arrived. */
-const QUIET_MS = 4_000;
 const LONG_MS = 300_000;
-
-const CONTENT = /\.(pt|pth|tar|ckpt|zip|pkl|h5|keras|ubj|safetensors|bin|distcp)$|_CHECKPOINT_METADATA$/;
-
-interface Row {
-  step: number;
-  state: string;
-  capturedAt: number;
-}
-
-async function rowsOf(stage: Stage, one: Case): Promise<Row[]> {
-  try {
-    const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(one.name) });
-    return checkpoints;
-  } catch {
-    // A run of which nothing was announced is not known.
-    return [];
-  }
-}
-
-const describe = (rows: readonly Row[]): string =>
-  rows.length === 0 ? "nothing" : rows.map(({ step, state }) => `step ${step} ${state}`).join(", ");
-
-/** When the program last wrote what a checkpoint consists of; 0: it has not. */
-const lastWrite = ({ labels }: Case, folder: Folder): number =>
-  Math.max(
-    0,
-    ...[...folder]
-      .filter(([path, { kind }]) => kind === "file" && CONTENT.test(path) && labels?.test(path) !== true)
-      .map(([, { writtenAt }]) => writtenAt),
-  );
-
-/** Resolves when the newest checkpoint of a folder is safe and nothing more is on its way; else says what the hub has. */
-async function waitUntilSafe(stage: Stage, one: Case, watched: string): Promise<string | null> {
-  const written = lastWrite(one, readFolder(watched));
-  let seen = { text: "", at: performance.now() };
-  try {
-    await waitUntil(
-      "the newest checkpoint is safe",
-      async () => {
-        const rows = await rowsOf(stage, one);
-        const text = JSON.stringify(rows.map(({ step, state, capturedAt }) => [step, state, capturedAt]));
-        if (text !== seen.text) seen = { text, at: performance.now() };
-        const isSafe = rows.some(({ state, capturedAt }) => state === "complete" && capturedAt >= written - 2);
-        const isMoving = rows.some(({ state }) => state === "uploading");
-        return isSafe && !isMoving && performance.now() - seen.at >= QUIET_MS;
-      },
-      { withinMs: SAFE_WITHIN_MS, everyMs: 200 },
-    );
-    return null;
-  } catch {
-    return describe(await rowsOf(stage, one));
-  }
-}
+/** Longer than a checkpoint settles and travels here. */
+const PATIENCE = { withinMs: 25_000, quietMs: 4_000 };
 
 const said = (worker: RunningProcess): string => worker.lines.join("\n");
 
@@ -169,7 +114,7 @@ async function kill(
     return false;
   }
   const watched = join(root, one.watch);
-  const kept = await waitUntilSafe(stage, one, watched);
+  const kept = await waitUntilSafe(stage, one, { watched, ...PATIENCE });
   if (kept !== null && one.elsewhere === undefined)
     problems.push(`node ${at + 1}: its newest is not safe; the hub has ${kept}. Said: ${wordsOf(worker)}`);
   await worker.stop("SIGKILL");
@@ -193,9 +138,9 @@ async function end(
     problems.push(...judgeEnd(one, control.left, { found, restored: before.at(-1) ?? new Map() }));
   const written = lastWrite(one, found);
   const rows = await rowsOf(stage, one);
-  if (!rows.some(({ state, capturedAt }) => state === "complete" && capturedAt >= written - 2))
+  if (!isNewestSafe(rows, written))
     problems.push(
-      `what it wrote last is not safe after its end; the hub has ${describe(rows)}. Said: ${wordsOf(worker)}`,
+      `what it wrote last is not safe after its end; the hub has ${describeRows(rows)}. Said: ${wordsOf(worker)}`,
     );
   return true;
 }
