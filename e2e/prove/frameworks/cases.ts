@@ -21,6 +21,8 @@ export interface Case {
   readonly older?: RegExp;
   /** Numbers of older ones that the state of the program names: they must come back. */
   readonly named?: readonly number[];
+  /** The folder of one start in a path: those of earlier starts need not come back. */
+  readonly start?: RegExp;
   /** Parts of names that differ from start to start. */
   readonly varying?: RegExp;
   /** What the framework writes anew by itself and does not read: it may be missing on a new node until then. */
@@ -79,7 +81,14 @@ export const CASES: readonly Case[] = [
     packages: ["peft", "transformers"],
     args: ["lora"],
   },
-  { ...TRAINER, name: "trl-sft", title: "trl `SFTTrainer`", packages: ["trl", "transformers"], script: "trl_sft.py" },
+  {
+    ...TRAINER,
+    name: "trl-sft",
+    title: "trl `SFTTrainer`",
+    packages: ["trl", "transformers"],
+    script: "trl_sft.py",
+    remade: /^README\.md$/,
+  },
   {
     ...TRAINER,
     name: "sentence-transformers",
@@ -182,6 +191,7 @@ export const CASES: readonly Case[] = [
     title: "PyTorch, `outputs/DATE/TIME/checkpoints/last.ckpt` (Hydra)",
     watches: "the project folder",
     args: ["hydra"],
+    start: /^outputs\/([^/]+\/[^/]+)\//,
     varying: /\d{4}-\d\d-\d\d\/\d\d-\d\d-\d\d/,
   },
   {

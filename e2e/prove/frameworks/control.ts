@@ -57,9 +57,21 @@ function digestOf(one: Case): string {
 }
 
 const LONG_MS = 300_000;
+/** Longer than a save in the background takes between two of its writes. */
+const QUIET_MS = 2_000;
+
+/** Resolves when nothing below a folder has changed for a while: Orbax and `async_save` write on while training waits. */
+async function waitUntilQuiet(root: string): Promise<void> {
+  let seen = { text: "", at: performance.now() };
+  await waitUntil("the program has written everything", () => {
+    const text = JSON.stringify([...readFolder(root)]);
+    if (text !== seen.text) seen = { text, at: performance.now() };
+    return performance.now() - seen.at >= QUIET_MS;
+  });
+}
 
 /** Lives one life on this machine until it holds or ends. @throws Error when the program fails */
-export async function live(life: Life, out: string): Promise<Journal> {
+export async function live(life: Life, { root, out }: { root: string; out: string }): Promise<Journal> {
   const [program = "", ...args] = life.command;
   const file = openSync(out, "a");
   const child = spawn(program, args, {
@@ -72,6 +84,7 @@ export async function live(life: Life, out: string): Promise<Journal> {
     await waitUntil("the program holds or ends", () => life.read().holds || child.exitCode !== null, {
       withinMs: LONG_MS,
     });
+    if (child.exitCode === null) await waitUntilQuiet(root);
   } finally {
     child.kill("SIGKILL");
     await endLife(life);
@@ -111,7 +124,7 @@ export async function trainWithout(one: Case): Promise<Control> {
       const root = join(dir, at === 0 ? "whole" : "killed");
       mkdirSync(join(root, one.watch), { recursive: true });
       const life = prepareLife({ one, root, journal: join(dir, `journal-${at}`), until, stopsAt: null });
-      journals.push(await live(life, join(dir, `out-${at}`)));
+      journals.push(await live(life, { root, out: join(dir, `out-${at}`) }));
     }
     const [whole, ...lives] = journals;
     const control: Control = {

@@ -24,18 +24,25 @@ export function findDifference(wanted: Training, found: Training): string | null
   return isSame(wanted.final, found.final) ? null : "the losses are equal, and the model at the end is another one";
 }
 
-/** Whether a path belongs to a checkpoint that need not come back once `restored` is there. */
-function isLeftBehind({ older, named = [] }: Case, path: string, restored: number): boolean {
+/** What of a folder is the newest: the number of its checkpoint (-1: none has one), and the folder of the last start. */
+interface Newest {
+  readonly number: number;
+  readonly start: string;
+}
+
+/** Whether a path belongs to a checkpoint, or to a start, that need not come back once the newest is there. */
+function isLeftBehind({ older, named = [], start }: Case, path: string, newest: Newest): boolean {
+  if ((start?.exec(path)?.[1] ?? newest.start) < newest.start) return true;
   const digits = older?.exec(path)?.[1];
   if (digits === undefined) return false;
   const number = Number(digits);
-  return number < restored && !named.includes(number);
+  return number < newest.number && !named.includes(number);
 }
 
-/** The highest number of a checkpoint in a folder; -1 without any. */
-function newestNumber({ older }: Case, folder: Folder): number {
+function newestOf({ older, start }: Case, folder: Folder): Newest {
   const numbers = [...folder.keys()].map((path) => Number(older?.exec(path)?.[1] ?? -1));
-  return Math.max(-1, ...numbers);
+  const starts = [...folder.keys()].map((path) => start?.exec(path)?.[1] ?? "");
+  return { number: Math.max(-1, ...numbers), start: starts.toSorted().at(-1) ?? "" };
 }
 
 const MOST_NAMES = 6;
@@ -53,7 +60,7 @@ const SAME_TIME_MS = 1_000;
  */
 export function judgeRestored(one: Case, before: Folder, now: Folder): string[] {
   const problems: string[] = [];
-  const newest = newestNumber(one, before);
+  const newest = newestOf(one, before);
   const isNeeded = (path: string) => !isLeftBehind(one, path, newest) && one.remade?.test(path) !== true;
   const missing = [...before.keys()].filter((path) => !now.has(path) && isNeeded(path));
   if (missing.length > 0) problems.push(`did not come back: ${list(missing)}`);
@@ -86,7 +93,7 @@ const nameOf = ({ varying }: Case, path: string): string => (varying === undefin
 export function judgeEnd(one: Case, wanted: Folder, about: { found: Folder; restored: Folder }): string[] {
   const { found, restored } = about;
   const problems: string[] = [];
-  const newest = newestNumber(one, restored);
+  const newest = newestOf(one, restored);
   const kindOf = (folder: Folder) => new Map([...folder].map(([path, { kind }]) => [nameOf(one, path), kind]));
   const [expected, there] = [kindOf(wanted), kindOf(found)];
   const missing = [...expected.keys()].filter((path) => !there.has(path) && !isLeftBehind(one, path, newest));

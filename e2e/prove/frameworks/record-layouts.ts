@@ -19,7 +19,7 @@ async function record(one: Case): Promise<void> {
     const root = join(dir, "work");
     mkdirSync(join(root, one.watch), { recursive: true });
     const life = prepareLife({ one, root, journal: join(dir, "journal"), until: one.kills[0], stopsAt: null });
-    await live(life, join(dir, "out"));
+    await live(life, { root, out: join(dir, "out") });
     const file = join(LAYOUTS, `${one.name}.tar.gz`);
     // The POSIX form keeps fractions of a second, by which programs choose the newest.
     execFileSync("tar", ["--format=posix", "--owner=0", "--group=0", "-czf", file, "-C", join(root, one.watch), "."]);
