@@ -9,6 +9,7 @@ export const EXIT_CODES = [
   { code: 6, says: "The bytes are not those that were expected. `check`: the sides differ." },
   { code: 7, says: "There is no space for it on the disk." },
   { code: 8, says: "Some of the files are done, others failed; each is named." },
+  { code: 9, says: "`run --require-safe`: the program ended with 0, and not all that it wrote is safe." },
   { code: 126, says: "`run`: the program cannot be executed." },
   { code: 127, says: "`run`: the program was not found." },
   { code: 130, says: "Ended by SIGINT." },

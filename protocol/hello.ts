@@ -156,6 +156,8 @@ export const findCheckpointInput = z.object({
   run: runName,
   step: step.optional(),
   before: step.optional(),
+  /** The newest of this name, as its program calls it: `checkpoint-40`, `epoch=3-step=300.ckpt`. */
+  name: z.string().min(1).max(255).optional(),
   /** In place of a checkpoint: the newest of these. The answer repeats it, for the same reason. */
   role: checkpointRole.optional(),
 });

@@ -85,6 +85,8 @@ export interface Agent {
   leftInPlace: Map<string, string>;
   /** Of programs that have not shown yet where they really began; `judge-beginning` compares. */
   beginnings: Map<RunName, Beginning>;
+  /** Runs of which this life of the worker made something safe. */
+  savedRuns: Set<RunName>;
   /** How many new lines this worker opened of each run. */
   linesBegun: Map<RunName, number>;
   /** When this worker began to watch each run, epoch ms. */
@@ -190,6 +192,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     node: () => ({ id: credential.nodeId, name: session.name }),
     signal,
   };
+  const savedRuns = new Set<RunName>();
   const uploader = createUploader({
     ...sending,
     ledger,
@@ -199,6 +202,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     keepForCopies: (item) => copier.keep(item, runs.get(item.run)?.claim ?? null),
     onEnd: (capture) => {
       narrator.uploadEnded(capture);
+      if (capture.state === "done") savedRuns.add(capture.run);
       ends.tell(capture);
       warnOfPace({ ledger, uplink, narrator }, capture);
     },
@@ -296,6 +300,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     watchedSince,
     leftInPlace: new Map(),
     beginnings: new Map(),
+    savedRuns,
     linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,

@@ -5,6 +5,8 @@ import { lostWords } from "#protocol/losses.ts";
 import type { RunBacklog } from "#protocol/reports.ts";
 import { riskOf } from "#protocol/risk.ts";
 import type { TransferState } from "#protocol/transfer.ts";
+import type { ShownPlace } from "#protocol/place.ts";
+import { stepWords } from "#protocol/step-words.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/units.ts";
 import type { Benches } from "./agent-benches.ts";
 import type { NodeCredential } from "./link/node-credential.ts";
@@ -13,6 +15,7 @@ import type { CheckCommand } from "./check/checker.ts";
 import type { RestoreCommand } from "./restore/restore.ts";
 import { tideLine, transferFacts, transferSentence } from "./sentence.ts";
 import type { Terminal } from "./terminal.ts";
+import { untakenWords, type Untaken } from "./upload/untaken.ts";
 import type { Capture } from "./upload/capture.ts";
 import type { Candidate } from "./upload/find.ts";
 import type { Run } from "./upload/runs.ts";
@@ -37,6 +40,10 @@ export interface Narrator {
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** A checkpoint that the state of the newest one names is back too. */
+  restoredNamed(about: { run: string; step: number; path: string }): void;
+  /** The program ended, and nothing of what it wrote there was captured. */
+  nothingTaken(about: { run: string; folder: string; untaken: Untaken }): void;
   /** A program counts from a lower step again than the run had reached. */
   lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
   /** The program failed at once. `before`: the complete step before the one it was given; null: there is none. */
@@ -89,8 +96,15 @@ export function createNarrator(terminal: Terminal): Narrator {
   const said = new Map<string, number>();
   let isHubLost = false;
   let timer: NodeJS.Timeout | null = null;
-  const name = (about: { run: string; step: number; role?: CheckpointRole | undefined }) =>
-    about.role === "final-model" ? `the final model of ${about.run}` : `${about.run} step ${formatCount(about.step)}`;
+  const name = (about: {
+    run: string;
+    step: number;
+    role?: CheckpointRole | undefined;
+    place?: ShownPlace | undefined;
+  }) =>
+    about.role === "final-model"
+      ? `the final model of ${about.run}`
+      : `${about.run} ${stepWords(about.step, about.place?.stepFrom)}`;
   const facts = (capture: Capture) => ({
     run: capture.run,
     step: capture.step,
@@ -237,6 +251,13 @@ export function createNarrator(terminal: Terminal): Narrator {
       terminal.say(
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
+      ),
+    restoredNamed: ({ run, step, path }) =>
+      terminal.say(`Restored ${path} too: the state of ${run} names it.`, { type: "restored-named", run, step, path }),
+    nothingTaken: ({ run, folder, untaken }) =>
+      terminal.say(
+        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is in" : "are in"} no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     lineBegun: ({ run, step, after, epoch }) =>
       terminal.say(

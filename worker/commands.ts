@@ -105,9 +105,9 @@ export const COMMANDS = {
     says: "Set or show the limits of the workers of this machine. Those that run follow within a second, those started later too, until --reset.",
   },
   doctor: {
-    usage: "tidemark doctor [s3://bucket/prefix]",
+    usage: "tidemark doctor [--watch DIR] [s3://bucket/prefix]",
     says: "Look at everything transfers need (disk, names, TLS, clock, rights, hub) and say how to mend what is wrong.",
-    more: "Of a bucket it tries every operation that transfers use, on objects of its own under s3://bucket/prefix/tidemark-check/, which it removes. A hub is asked without using up the join token. Each line is ok, warn, failed or skipped (it could not be looked at) and carries what to do. Ends with 0 unless something failed, else with the exit code of the first thing that did.",
+    more: "Of a bucket it tries every operation that transfers use, on objects of its own under s3://bucket/prefix/tidemark-check/, which it removes. With --watch it lists what an agent would take in a folder, as which step, where a restore would put it back, and what it would leave, with reasons. A hub is asked without using up the join token. Each line is ok, warn, failed or skipped (it could not be looked at) and carries what to do. Ends with 0 unless something failed, else with the exit code of the first thing that did.",
   },
   completion: {
     usage: "tidemark completion bash|zsh|fish",

@@ -87,7 +87,7 @@ export const FLAGS = {
   },
   watch: {
     kind: "list",
-    commands: [...WORKING],
+    commands: [...WORKING, "doctor"],
     value: "DIR",
     says: "Folder in which checkpoints appear. May be given several times.",
   },
@@ -129,9 +129,9 @@ export const FLAGS = {
   },
   pattern: {
     kind: "list",
-    commands: [...WORKING],
+    commands: [...WORKING, "doctor"],
     value: "GLOB",
-    says: "Names of checkpoints in the watched folders, for example `ckpt-*`; the last number of a name is its step. May be given several times. When left out: the names that frameworks give (checkpoint-500, step_500, epoch=1-step=500.ckpt, ...).",
+    says: "Glob of checkpoint names in the watched folders and below, for example `ckpt-*`. The step is `step=N` or the last number of the name; without one it is the time of writing. May be given several times. Default: the names and formats of common frameworks (checkpoint-500, step_500, epoch=1-step=500.ckpt, ckpt.pt, ...).",
   },
   settle: {
     kind: "duration",
@@ -299,7 +299,7 @@ export const FLAGS = {
   },
   "dry-run": {
     kind: "switch",
-    commands: [...COPYING, "rm", "restore"],
+    commands: [...COPYING, "rm", "restore", "run"],
     short: "n",
     says: "Say what would be done, and do nothing.",
   },

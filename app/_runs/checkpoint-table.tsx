@@ -1,5 +1,6 @@
 "use client";
 import { useRef } from "react";
+import { stepWords } from "#protocol/step-words.ts";
 import { formatCount, formatDuration } from "#protocol/units.ts";
 import type { CheckpointRow } from "#protocol/views.ts";
 import { useHubNow } from "../_hub/live.tsx";
@@ -11,6 +12,7 @@ import { CountCell } from "../_ui/count-cell.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, type Column } from "../_ui/table.tsx";
 import { Tag } from "../_ui/tag.tsx";
 import { VerifiedNote } from "../_verifying/verified-note.tsx";
+import { clockTime } from "../_ui/times.ts";
 import { visibleText } from "../_ui/visible-text.ts";
 import { useRowWindow } from "../_ui/window-rows.ts";
 import { checkpointNote, checkpointState, metricWords } from "./checkpoint-words.ts";
@@ -65,10 +67,16 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
-          {formatCount(row.step)}
+          {row.place?.stepFrom === "time" ? clockTime(row.step * 1000) : formatCount(row.step)}
         </RowLink>
+        {row.place?.stepFrom === "time" && <span className="ml-2 text-12 text-faint">by time</span>}
         {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}
         <KeepMarks row={row} />
+        {row.place !== null && (
+          <div className="max-w-56 truncate text-12 text-faint max-sm:hidden" title={visibleText(row.place.path)}>
+            {visibleText(row.place.path)}
+          </div>
+        )}
         <div className="max-w-28 truncate text-12 text-faint sm:hidden">
           {note === null ? "" : `${note}, `}
           {age}
@@ -103,7 +111,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
           </span>
           <Button
             size="small"
-            aria-label={row.role === null ? `Restore step ${formatCount(row.step)}` : "Restore the final model"}
+            aria-label={
+              row.role === null ? `Restore ${stepWords(row.step, row.place?.stepFrom)}` : "Restore the final model"
+            }
             disabled={notComplete !== null || whyNot !== null}
             title={notComplete ?? whyNot ?? undefined}
             onClick={() => dialogs.restore({ checkpointId: row.id, nodeId: null })}

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { usePathname } from "next/navigation";
-import { formatCount } from "#protocol/units.ts";
+import { stepWords } from "#protocol/step-words.ts";
 import { useNode } from "../_hub/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, profilesQuery } from "../_hub/queries.ts";
@@ -35,7 +35,7 @@ export function Crumbs() {
           : id
         : checkpoint === undefined
           ? "checkpoint"
-          : `step ${formatCount(checkpoint.step)}`;
+          : stepWords(checkpoint.step, checkpoint.place?.stepFrom);
   return (
     <div className="flex min-w-0 items-center gap-1.5 text-soft" aria-label="You are here">
       {place !== undefined &&

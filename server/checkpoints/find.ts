@@ -5,9 +5,10 @@ import { runName } from "#protocol/names.ts";
 import type { Database } from "#prisma/open.ts";
 import type { Context, NodeCaller } from "../trpc.ts";
 import { placeIn } from "./place-of-row.ts";
-import { currentEpoch, newestBefore, newestComplete, newestOfRole, newestOfStep } from "./newest.ts";
+import { currentEpoch, newestBefore, newestComplete, newestOfName, newestOfRole, newestOfStep } from "./newest.ts";
 
-function findWanted(db: Database, { run, step, before, role }: z.infer<typeof findCheckpointInput>) {
+function findWanted(db: Database, { run, step, before, role, name }: z.infer<typeof findCheckpointInput>) {
+  if (name !== undefined) return newestOfName(db, run, name);
   if (role !== undefined) return newestOfRole(db, run, role);
   if (before !== undefined) return newestBefore(db, run, before);
   return step === undefined ? newestComplete(db, run) : newestOfStep(db, run, step);
@@ -15,19 +16,19 @@ function findWanted(db: Database, { run, step, before, role }: z.infer<typeof fi
 
 /**
  * Returns a complete checkpoint of a run that the node writes: the newest, the newest of one step, the one before the newest
- * of a step, or the newest final model; null when there is none.
+ * of a step, the newest of a name, or the newest final model; null when there is none.
  * @throws Fault NOT_THIS_NODES when another node writes the run, or nobody does
  */
 export async function findCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
-  { run, step, before, role }: z.infer<typeof findCheckpointInput>,
+  { run, step, before, role, name }: z.infer<typeof findCheckpointInput>,
 ): Promise<FoundCheckpoint | null> {
   const writer = await currentEpoch(hub.db, run);
   if (writer?.nodeId !== caller.nodeId) {
     const detail = writer === null ? "nobody has written this run yet" : "another node writes this run";
     throw new Fault("NOT_THIS_NODES", { op: "restore", subject: run, detail });
   }
-  const found = await findWanted(hub.db, { run, step, before, role });
+  const found = await findWanted(hub.db, { run, step, before, role, name });
   if (found === null) return null;
   return {
     checkpointId: found.id,

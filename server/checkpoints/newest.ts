@@ -1,6 +1,8 @@
 import type { CheckpointRole } from "#protocol/checkpoint.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { nameOfPlace } from "#protocol/place.ts";
+import { placeOfRow } from "./place-of-row.ts";
 
 const MOST_ASKED = 500;
 const NEWEST = [{ writerEpoch: "desc" as const }, { step: "desc" as const }, { committedAt: "desc" as const }];
@@ -52,6 +54,29 @@ export async function newestOfStep(tx: Pick<Transaction, "checkpoint">, run: str
   const abandoned = () =>
     tx.checkpoint.findFirst({ where: { ...which, state: "complete", role: null }, orderBy: NEWEST });
   return (await newestOf(tx, which)) ?? (await abandoned());
+}
+
+const MOST_OF_A_NAME = 64;
+
+/** Returns the newest complete checkpoint that its program calls so; null where there is none. */
+export async function newestOfName(
+  tx: Pick<Transaction, "checkpoint">,
+  run: string,
+  name: string,
+): Promise<Checkpoint | null> {
+  const which = { run, state: "complete", role: null };
+  // As it stands in the stored JSON; the exact comparison follows.
+  const text = JSON.stringify(name).slice(1);
+  const found = await tx.checkpoint.findMany({
+    where: { ...which, place: { contains: text } },
+    orderBy: NEWEST,
+    take: MOST_OF_A_NAME,
+  });
+  const own = found.find((row) => nameOfPlace(placeOfRow(row)?.path ?? "") === name);
+  if (own !== undefined) return own;
+  const step = /^checkpoint-(\d{1,12})$/.exec(name)?.[1];
+  if (step === undefined) return null;
+  return tx.checkpoint.findFirst({ where: { ...which, place: null, step: BigInt(step) }, orderBy: NEWEST });
 }
 
 /** Returns the newest complete one of a role; null where there is none. */

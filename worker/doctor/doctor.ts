@@ -4,13 +4,15 @@ import type { StoreAccess } from "#storage/signing.ts";
 import type { Config } from "../config.ts";
 import { readHubAddress } from "../link/hub-address.ts";
 import { readAccess, readCredential } from "../verbs/bench.ts";
+import { readWatches } from "../upload/watch.ts";
 import { EXIT, onePlace, type StorePlace, type Verb } from "../verbs/verb.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkHub } from "./check-hub.ts";
 import { checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
 import { checkPermissions } from "./check-permissions.ts";
+import { checkWatch } from "./check-watch.ts";
 import { checkWay } from "./check-way.ts";
-import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
+import { doubtful, failed, fine, showFinding, skipped, type Finding } from "./finding.ts";
 
 /**
  * `tidemark doctor`: looks at everything a transfer needs, one line for each thing, and says how to mend what is wrong.
@@ -23,13 +25,15 @@ export async function examine(verb: Verb): Promise<number> {
   const found: Finding[] = [];
   const tell = (findings: readonly Finding[]) => {
     found.push(...findings);
-    for (const finding of findings) show(verb, finding);
+    for (const finding of findings) showFinding(verb.terminal, finding);
   };
   const { config, home, signal } = verb;
   const { folder, findings } = await checkState(config.text("state"), home);
   tell(findings);
   if (folder !== null) tell([await checkLock(folder)]);
   tell([await checkOpenFiles(), judgeVariables(config)]);
+  const watches = { folders: config.list("watch"), run: null, patterns: config.list("pattern") };
+  for (const watch of readWatches(watches)) tell(await checkWatch(watch));
   const hasClock = await examineStore(verb, { place, tell });
   const base = await examineHub(config, { state: folder, signal, tell });
   if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
@@ -125,16 +129,6 @@ async function examineHub(
   if (way.some(({ outcome }) => outcome === "failed")) return null;
   tell(await checkHub({ base, token: config.text("token"), state }, signal));
   return base;
-}
-
-const OUTCOME_COLUMN = 7;
-const CHECK_COLUMN = 24;
-
-function show({ terminal }: Verb, finding: Finding): void {
-  const { check, outcome, says, fix } = finding;
-  const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;
-  const more = fix === null ? "" : `\n${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${fix}`;
-  terminal.result(`${left}  ${says}${more}`, { type: "check", ...finding });
 }
 
 function conclude({ terminal }: Verb, found: readonly Finding[]): number {

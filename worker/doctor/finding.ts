@@ -1,5 +1,6 @@
 import { sentenceOf, type FaultData } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** `warn`: it works, though not as well as it could. `skipped`: it could not be looked at. */
 export type Outcome = "ok" | "warn" | "failed" | "skipped";
@@ -36,4 +37,15 @@ export function failed(check: string, fault: FaultData, fix?: string): Finding {
   const { next } = FAULTS[fault.code];
   const says = sentenceOf(fault).slice(0, -next.length).trimEnd();
   return { check, outcome: "failed", says, fix: fix ?? next, fault };
+}
+
+const OUTCOME_COLUMN = 7;
+const CHECK_COLUMN = 24;
+
+/** Prints a finding as two columns and a sentence, with what to do about it below. */
+export function showFinding(terminal: Pick<Terminal, "result">, finding: Finding): void {
+  const { check, outcome, says, fix } = finding;
+  const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;
+  const more = fix === null ? "" : `\n${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${fix}`;
+  terminal.result(`${left}  ${says}${more}`, { type: "check", ...finding });
 }

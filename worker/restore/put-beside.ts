@@ -76,7 +76,8 @@ async function moveAway(
 ): Promise<void> {
   const { aside } = placesOf(target, transferId);
   await renameOwned("replaced", target, aside);
-  replaced.onKept?.(await keepAs(aside, target));
+  const place = await keepAs(aside, target);
+  replaced.onKept?.(place);
 }
 
 const exists = (path: string): Promise<boolean> =>

@@ -15,6 +15,7 @@ import type { Watch } from "../upload/watch.ts";
 import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
 import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
+import { restoreNamed } from "./restore-named.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
 
@@ -27,15 +28,20 @@ export interface ResumePoint {
 
 /**
  * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose, and moves out of the way
- * what this run wrote and the program must not go on from. A hub that is away is waited for: that nobody answers does not
+ * what this run wrote and the program must not go on from. `withNamed`: the checkpoints that its state names come back too. A hub that is away is waited for: that nobody answers does not
  * mean that there is nothing.
  * Faults: EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED.
  */
-export async function prepareRuns(agent: Agent, startFrom: StartFrom): Promise<ResumePoint[]> {
+export async function prepareRuns(
+  agent: Agent,
+  { startFrom, withNamed }: { startFrom: StartFrom; withNamed: boolean },
+): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
   for (const watch of agent.options.watches) {
     const point = await prepareRun(agent, watch, startFrom);
-    if (point !== null) points.push(point);
+    if (point === null) continue;
+    points.push(point);
+    if (withNamed) await restoreNamed(agent, { run: watch.run, folder: watch.folder, point });
   }
   return points;
 }

@@ -2,16 +2,20 @@ import { aborted, drain, runAgent, type AgentCommand, type Life } from "../agent
 import type { Agent } from "../agent-assemble.ts";
 import { programEnvironment, type Environment } from "../config.ts";
 import { canComeBack, comeBack, stepAside } from "../host/step-aside.ts";
+import { checkWatch } from "../doctor/check-watch.ts";
+import { showFinding } from "../doctor/finding.ts";
 import { systemClock } from "../engine/clock.ts";
 import { judgeWords } from "../loss/judge-beginning.ts";
+import { readWatches } from "../upload/watch.ts";
 import { usage } from "../verbs/verb.ts";
+import { isAllSafe, tellNothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
 import { createProgressBars } from "./progress-bars.ts";
 import { createLogTail } from "./log-tail.ts";
 import { exitCodeOf, startProgram, type Program, type ProgramEnd, type ProgramOptions } from "./program.ts";
 import { readRestartPolicy, restartAfter, type RestartPolicy } from "./restart-policy.ts";
-import { readStartFrom, type StartFrom } from "./start-from.ts";
+import { readStartFrom } from "./start-from.ts";
 
 /**
  * `tidemark run -- CMD`: puts the newest complete checkpoint in place, starts the program, keeps its checkpoints safe
@@ -33,12 +37,17 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
   if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
-  const startFrom = readStartFrom(command.config.text("from"), command.config.list("watch").length);
+  if (command.config.isOn("dry-run")) return lookDry(command);
+  const beginning = {
+    startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
+    withNamed: readRestoreWish(command.config.text("restore")),
+  };
   // A program that may be started again must not inherit a low priority that cannot be taken back.
   const mayLower = policy.mostRestarts === 0 || canComeBack();
   const running: { program: Program | null } = { program: null };
   command.onSignal((name) => running.program?.send(name));
-  const last: { end: ProgramEnd | null } = { end: null };
+  const last: { end: ProgramEnd | null; isSafe: boolean } = { end: null, isSafe: true };
+  const startedAt = Date.now();
   await runAgent({ ...command, preparesRuns: true }, async (agent, life) => {
     life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
     // One that does not end in its time keeps nobody: the machine may be gone any moment.
@@ -48,7 +57,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
     const end = await keepRunning(agent, {
       policy,
       life,
-      startFrom,
+      beginning,
       start: (points) => {
         const tail = createLogTail();
         const bars = createProgressBars();
@@ -73,11 +82,35 @@ export async function runProgram(command: RunCommand): Promise<number> {
     }
     agent.narrator.programEnded({ code: end.code, signal: end.signal });
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
+    const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
+    last.isSafe = isAllSafe(agent, nothingTaken);
     life.end();
   });
-  return exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
+  return code === 0 && !last.isSafe && command.config.isOn("require-safe") ? EXIT_UNSAFE : code;
 }
+
+/** @throws Fault BAD_INPUT */
+function readRestoreWish(text: string | null): boolean {
+  if (text === null || text === "named") return true;
+  if (text === "newest") return false;
+  throw usage(`--restore ${text}`, "newest or named");
+}
+
+/** Says what an agent would take in the watched folders, and starts nothing. */
+async function lookDry({ config, terminal }: RunCommand): Promise<number> {
+  const watches = readWatches({
+    folders: config.list("watch"),
+    run: config.text("run"),
+    patterns: config.list("pattern"),
+  });
+  for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
+  return 0;
+}
+
+/** In place of 0, with `--require-safe`: the program ended well, and not all that it left is safe. */
+const EXIT_UNSAFE = 9;
 
 /** How exactly the moment of a kill is known afterwards; each time a few hundred bytes are written in place. */
 const ALIVE_EVERY_MS = 500;
@@ -107,12 +140,17 @@ function saysItGoesOn(agent: Agent): void {
 /** Null when there was no time to start it, or it goes on when the time is over. */
 async function keepRunning(
   agent: Agent,
-  about: { policy: RestartPolicy; life: Life; startFrom: StartFrom; start(points: readonly ResumePoint[]): Program },
+  about: {
+    policy: RestartPolicy;
+    life: Life;
+    beginning: Parameters<typeof prepareRuns>[1];
+    start(points: readonly ResumePoint[]): Program;
+  },
 ): Promise<ProgramEnd | null> {
-  const { policy, life, startFrom } = about;
+  const { policy, life, beginning } = about;
   let failures = { count: 0 };
   for (;;) {
-    const ready = prepareRuns(agent, startFrom);
+    const ready = prepareRuns(agent, beginning);
     // What is restored half when it is asked to stop is gone on with at the next start.
     ready.catch(() => undefined);
     const points = await Promise.race([ready, aborted(life.stopping, agent.signal).then(() => null)]);

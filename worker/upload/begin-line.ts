@@ -1,10 +1,14 @@
 import { isFault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { judgeBeginning } from "../loss/judge-beginning.ts";
 import type { Candidate } from "./find.ts";
 import type { Look } from "./look.ts";
 
-type Parts = Pick<Agent, "runs" | "ledger" | "beginnings" | "session" | "narrator" | "linesBegun">;
+type Parts = Pick<
+  Agent,
+  "runs" | "ledger" | "beginnings" | "session" | "narrator" | "linesBegun" | "training" | "outbox"
+>;
 
 /** Two programs that write one run in turns would open epochs without end. */
 const MOST_LINES = 16;
@@ -12,14 +16,14 @@ const MOST_LINES = 16;
 /**
  * Opens a new epoch when a program counts from a lower step again than the run has reached: training began anew, and what it
  * writes now is what must be kept safe. Everything before stays in the bucket. Nothing happens where the hub is too old, or away:
- * then the checkpoint is captured all the same. Faults: EPOCH_OVER.
+ * then the checkpoint is captured all the same. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */
 export async function beginLine(
   parts: Parts,
   run: RunName,
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<void> {
-  const { runs, session, narrator, linesBegun } = parts;
+  const { runs, session, narrator, linesBegun, beginnings } = parts;
   if (candidate.role !== undefined || candidate.stepFrom === "time" || !session.knows("line")) return;
   const reached = reachedBy(parts, run);
   if (reached === null || candidate.step >= reached.step) return;
@@ -27,10 +31,14 @@ export async function beginLine(
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
   const begun = linesBegun.get(run) ?? 0;
   if (oldestMs <= reached.at || begun >= MOST_LINES) return;
+  const beginning = beginnings.get(run);
+  // What the program threw away is told of the epoch that it was given.
+  if (beginning !== undefined && look.newestMs >= beginning.startedAt)
+    await judgeBeginning(parts, run, { step: candidate.step, by: "checkpoint" });
   try {
     const claim = await runs.beginLine(run);
     linesBegun.set(run, begun + 1);
-    parts.beginnings.delete(run);
+    beginnings.delete(run);
     narrator.lineBegun({ run, step: candidate.step, after: reached.step, epoch: claim.epoch });
   } catch (error) {
     if (isFault(error) && error.retry !== "never") return narrator.waitingFor(error);

@@ -6,6 +6,7 @@ import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
 import { filePath, whyPathRefused } from "#protocol/names.ts";
 import { BESIDE_FOLDER, isPointerName, mayLieBeside, MOST_BESIDE, type BesideFile } from "#protocol/place.ts";
 import { identityOf } from "../engine/identity.ts";
+import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type LookedFile } from "./look.ts";
 
@@ -58,8 +59,11 @@ interface Looking {
 
 async function findIn(looking: Looking): Promise<Found[]> {
   const entries = await readdir(looking.folder, { withFileTypes: true }).catch(() => []);
+  // What belongs to a final model is kept with it.
+  const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
   const found: Found[] = [];
   for (const entry of entries) {
+    if (final.has(entry.name)) continue;
     const one = entry.isSymbolicLink()
       ? await readLinkEntry(looking, entry)
       : entry.isFile() && isWanted(looking, entry.name)

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readFileName } from "#protocol/checkpoint-file-names.ts";
+import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 import { fileSetsOf, type SavedFile } from "./file-sets.ts";
 
 const AT = Date.parse("2026-01-01T12:00:00Z");
@@ -8,7 +8,13 @@ const AT = Date.parse("2026-01-01T12:00:00Z");
 function file(name: string, about: { seconds?: number; inside?: number } = {}): SavedFile {
   const read = readFileName(name);
   if (read === null) throw new Error(`${name} is no file of a saver`);
-  return { name, read, mtimeMs: AT + (about.seconds ?? 0) * 1000, inside: about.inside ?? null };
+  return {
+    name,
+    read,
+    isModel: isModelName(name),
+    mtimeMs: AT + (about.seconds ?? 0) * 1000,
+    inside: about.inside ?? null,
+  };
 }
 
 test("files of one step are one checkpoint", () => {

@@ -1,4 +1,5 @@
-import { isLabelName, isModelName, partOf, type FileName } from "#protocol/checkpoint-file-names.ts";
+import { isWeightsName } from "#protocol/checkpoint-evidence.ts";
+import { isLabelName, partOf, type FileName } from "#protocol/checkpoint-file-names.ts";
 
 /**
  * Groups the single files of one folder into checkpoints. Files of one step are one checkpoint (`model_10.pt` beside
@@ -8,6 +9,8 @@ import { isLabelName, isModelName, partOf, type FileName } from "#protocol/check
 export interface SavedFile {
   name: string;
   read: FileName;
+  /** It may be a checkpoint by itself: by its ending, or because a person named it. */
+  isModel: boolean;
   /** Epoch ms. */
   mtimeMs: number;
   /** The step that the file itself holds; null: it holds none, or was not read. */
@@ -49,7 +52,8 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   const groups = numberedGroups(files);
   // `strip_optimizer` of ultralytics: nothing goes on from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
-  const models = unnumbered.filter(({ name }) => isModelName(name));
+  // `train.bin` may be anything; a name of savers, or a format of weights, is needed to take it.
+  const models = unnumbered.filter(({ name, read, isModel }) => isModel && (read.isSaverName || isWeightsName(name)));
   const rest = models.filter((file) => !joinGroup(groups, file));
   if (groups.length === 0) {
     const state = stateOf(rest, unnumbered);
@@ -76,7 +80,7 @@ function numberedGroups(files: readonly SavedFile[]): Group[] {
     group.files.push(file);
     groups.set(known, group);
   }
-  return [...groups.values()].filter((group) => group.files.some(({ name }) => isModelName(name)));
+  return [...groups.values()].filter((group) => group.files.some(({ isModel }) => isModel));
 }
 
 /** Puts a file without a step in its name to the step that it is of. Returns whether there is one. */
@@ -113,7 +117,7 @@ const newestOf = (files: readonly SavedFile[]): number =>
 
 function setOf(group: Group, all: readonly Group[]): FileSet {
   const { files, step, stepFrom } = group;
-  const models = files.filter(({ name }) => isModelName(name));
+  const models = files.filter(({ isModel }) => isModel);
   // A label comes and goes with the next step, and is no name to find the set by.
   const first = [...models].sort((a, b) => rankOf(a) - rankOf(b) || byName(a, b))[0];
   const others = files.filter((file) => file !== first).toSorted(byName);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { basename, join } from "node:path";
 import { Fault } from "#protocol/fault.ts";
 import type { RunName } from "#protocol/names.ts";
 import type { NodeEventBody } from "#protocol/reports.ts";
@@ -12,6 +13,7 @@ import { readGlobalStep } from "./read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
 import { createRecogniser } from "./recognise.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
+import { untakenWords } from "./untaken.ts";
 import { createFinder } from "./walk-watched.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
@@ -154,6 +156,14 @@ function watchingOf(capturing: Capturing): WatchingHere {
         look,
         fault: new Fault("NO_CHECKPOINT", { op: "capture", subject: candidate.path, detail }),
       });
+    },
+    onUntaken: async (untaken) => {
+      const [largest] = untaken.largest;
+      if (largest === undefined || wallNow() - untaken.newestMs < QUIET_TIMES * capturing.settleMs) return;
+      const path = join(watch.folder, largest.path);
+      const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
+      const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+      await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);

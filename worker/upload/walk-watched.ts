@@ -2,7 +2,7 @@ import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { isFrameworkFile, isWeightsName, nameEvidenceOf } from "#protocol/checkpoint-evidence.ts";
-import { readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
+import { isModelName, readFileName, type FileName } from "#protocol/checkpoint-file-names.ts";
 import { isTemporaryName, stepOf } from "#protocol/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { fileSetsOf, type SavedFile } from "./file-sets.ts";
@@ -191,7 +191,13 @@ async function addFiles(walk: Walk, folder: string, names: readonly string[]): P
     const path = join(folder, name);
     const stats = await stat(path).catch(() => null);
     if (stats === null) continue;
-    files.push({ name, read, mtimeMs: stats.mtimeMs, inside: await insideOf(walk, { path, stats, read }) });
+    files.push({
+      name,
+      read,
+      isModel: walk.takes !== null || isModelName(name),
+      mtimeMs: stats.mtimeMs,
+      inside: await insideOf(walk, { path, stats, read }),
+    });
   }
   for (const { names: own, step, stepFrom, isSaverName, lacks, isAlone, isAwaited } of fileSetsOf(files)) {
     const [first, second] = own;

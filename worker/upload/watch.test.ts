@@ -43,6 +43,7 @@ function watchingWith(lookMs: number) {
     findFinalModel: async () => null,
     stepOfFinalModel: async () => 0,
     onOther: async ({ name }) => void others.push(name),
+    onUntaken: async () => undefined,
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {
       throw fault;

@@ -5,6 +5,7 @@ import { runName, type RunName } from "#protocol/names.ts";
 import type { Clock } from "../engine/clock.ts";
 import { readGlob } from "../verbs/glob.ts";
 import type { Candidate, NamePattern } from "./find.ts";
+import { findUntaken, type Untaken } from "./untaken.ts";
 import type { Finder } from "./walk-watched.ts";
 import { lookAt, type Look } from "./look.ts";
 import { inOrderOfEvidence, type Recogniser } from "./recognise.ts";
@@ -44,6 +45,8 @@ export interface Watching {
   stepOfFinalModel(): Promise<number>;
   /** Its name ends in a number, and it is no checkpoint. */
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
+  /** Files that belong to no candidate. */
+  onUntaken(untaken: Untaken): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   onFault(fault: Fault): void;
 }
@@ -55,6 +58,8 @@ const MOST_REST_MS = 60_000;
 /** What is not settled is looked at again so soon, then less and less often: it may be written for minutes. */
 const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
+/** A person is told of what is not taken within two minutes. */
+const UNTAKEN_EVERY_MS = 30_000;
 
 /** What was found as it was known, or as it was said to be unfinished, is left alone for a while: a look at ten thousand files takes a tenth of a second. */
 export interface Rests {
@@ -130,6 +135,7 @@ export async function keepWatching(watching: Watching): Promise<void> {
   const { clock, signal, watch } = watching;
   let notify: (() => void) | null = null;
   let soonMs = SOON_MS;
+  let lookedAt = clock.now();
   const held: { watcher: FSWatcher | null } = { watcher: null };
   try {
     while (!signal.aborted) {
@@ -145,6 +151,10 @@ export async function keepWatching(watching: Watching): Promise<void> {
           restMs = soonMs;
           soonMs = Math.min(RESCAN_MS, soonMs * 2);
         } else soonMs = SOON_MS;
+        if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
+          lookedAt = clock.now();
+          await watching.onUntaken(await findUntaken(watch.folder, await watching.finder.find()));
+        }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
       }

@@ -27,6 +27,14 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
         <Fact name="Location">
           <Mono text={address} label="Copy s3:// address" />
         </Fact>
+        {view.place !== null && (
+          <Fact name="Place">
+            <span className="font-mono text-12 break-all">{visibleText(view.place.path)}</span>{" "}
+            <span className="text-soft">
+              in the watched folder; a restore puts it back there{SOURCE_WORDS[view.place.stepFrom ?? "name"]}
+            </span>
+          </Fact>
+        )}
         <Fact name="Manifest">
           {manifest === null ? (
             <span className="text-soft">not written yet: it comes last, when every byte is there</span>
@@ -99,6 +107,13 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
     </Panel>
   );
 }
+
+/** Where the step comes from, when its name does not say it. */
+const SOURCE_WORDS = {
+  name: "",
+  inside: ". Its name has no step; a file in it does",
+  time: ". Nothing in it names a step, so it is ordered by time",
+} as const;
 
 function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (

@@ -1,6 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/link.tsx";
+import { stepWords } from "#protocol/step-words.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { CheckpointView } from "#protocol/views.ts";
 import { PageFault } from "../../../_hub/page-fault.tsx";
@@ -42,7 +43,7 @@ export function CheckpointPageView({ id }: { id: string }) {
     refetchInterval: (query) => (query.state.data?.state === "uploading" ? 2000 : false),
   });
   const view = checkpoint.data;
-  useTitle(view === undefined ? null : `${visibleText(view.run)} step ${formatCount(view.step)}`);
+  useTitle(view === undefined ? null : `${visibleText(view.run)} ${stepWords(view.step, view.place?.stepFrom)}`);
   if (view !== undefined) return <CheckpointBody view={view} />;
   if (checkpoint.isError)
     return <PageFault query={checkpoint} thing="checkpoint" wayOut={<ButtonLink href="/runs">All runs</ButtonLink>} />;
@@ -77,7 +78,8 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
               {visibleText(view.run)}
             </Link>{" "}
             <span className="nums">
-              {view.role === "final-model" ? "final model at " : ""}step {formatCount(view.step)}
+              {view.role === "final-model" ? "final model at " : ""}
+              {stepWords(view.step, view.place?.stepFrom)}
             </span>
           </>
         }

@@ -1,0 +1,231 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/names.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { ROOT } from "../stage/start-process.ts";
+
+/** A checkpoint comes back under its own name at its own place, whatever its framework calls it and wherever it lay. */
+let stage: Stage;
+let fixtures: string;
+beforeAll(async () => {
+  stage = await openStage();
+  fixtures = mkdtempSync(join(stage.dir, "fixtures-"));
+  execFileSync("tar", ["xzf", join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz"), "-C", fixtures]);
+});
+afterAll(() => stage.close());
+
+const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
+const program = (script: string): string[] => [process.execPath, "-e", script];
+const PRINT_RESUME = program("console.log(`resumes at [${process.env.TIDEMARK_RESUME_PATH}]`)");
+
+/** A program that writes files below the folder in this order and ends. */
+const writer = (folder: string, files: Readonly<Record<string, string>>) =>
+  program(`const fs = require("node:fs"), path = require("node:path");
+    for (const [name, text] of Object.entries(${JSON.stringify(files)})) {
+      const at = path.join(${JSON.stringify(folder)}, name);
+      fs.mkdirSync(path.dirname(at), { recursive: true });
+      if (text.startsWith("-> ")) fs.symlinkSync(text.slice(3), at); else fs.writeFileSync(at, text);
+    }`);
+
+/** All files below a folder, with their texts; of a link where it leads. */
+function read(folder: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const at = join(entry.parentPath, entry.name);
+    if (entry.isDirectory()) continue;
+    found[at.slice(folder.length + 1)] = entry.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at, "utf8");
+  }
+  return found;
+}
+
+async function runTo(node: string, run: string, script: string[]) {
+  mkdirSync(stage.folderOf(node), { recursive: true });
+  const worker = await stage.startNode({ name: node, run, program: script, flags: ["--settle", "50ms"] });
+  const { code } = await worker.exited;
+  expect(code, said(worker)).toBe(0);
+  return worker;
+}
+
+/** Trains on one node, starts again on another with an empty folder, and returns what lies there and what the program was told. */
+async function moved(run: string, files: Readonly<Record<string, string>>) {
+  const first = `${run}-1`;
+  await runTo(first, run, writer(stage.folderOf(first), files));
+  const second = `${run}-2`;
+  const worker = await runTo(second, run, PRINT_RESUME);
+  const folder = stage.folderOf(second);
+  const resume = /resumes at \[(.*)\]/.exec(said(worker))?.[1] ?? "";
+  return { files: read(folder), resume: resume.replace(`${folder}/`, ""), worker, folder };
+}
+
+test("Lightning's files come back as files below their version, with last.ckpt", async () => {
+  const names = ["epoch=0-step=2.ckpt", "epoch=0-step=4.ckpt", "last.ckpt"];
+  const first = stage.folderOf("lightning-1");
+  const place = join(first, "lightning_logs/version_0/checkpoints");
+  await runTo(
+    "lightning-1",
+    "lightning",
+    program(`const fs = require("node:fs");
+      fs.mkdirSync(${JSON.stringify(place)}, { recursive: true });
+      fs.writeFileSync(${JSON.stringify(join(dirname(place), "hparams.yaml"))}, "lr: 0.1");
+      for (const name of ${JSON.stringify(names)}) fs.copyFileSync(${JSON.stringify(join(fixtures, "lightning"))} + "/" + name, ${JSON.stringify(place)} + "/" + name);`),
+  );
+  const worker = await runTo("lightning-2", "lightning", PRINT_RESUME);
+  const second = join(stage.folderOf("lightning-2"), "lightning_logs/version_0/checkpoints");
+  expect(readdirSync(second).toSorted()).toEqual(["epoch=0-step=4.ckpt", "last.ckpt"]);
+  for (const name of ["epoch=0-step=4.ckpt", "last.ckpt"]) {
+    expect(readFileSync(join(second, name)).equals(readFileSync(join(place, name)))).toBe(true);
+    expect(Math.abs(statSync(join(second, name)).mtimeMs - statSync(join(place, name)).mtimeMs)).toBeLessThan(1);
+  }
+  expect(readFileSync(join(dirname(second), "hparams.yaml"), "utf8")).toBe("lr: 0.1");
+  expect(said(worker)).toContain(`resumes at [${join(second, "epoch=0-step=4.ckpt")}]`);
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("lightning") });
+  expect(checkpoints[0]?.place).toEqual({
+    path: "lightning_logs/version_0/checkpoints/epoch=0-step=4.ckpt",
+    kind: "files",
+  });
+});
+
+test.each<{ run: string; files: Record<string, string>; back: Record<string, string>; resume: string }>([
+  {
+    run: "two-files",
+    files: {
+      "model_step_10.pt": "m10",
+      "optim_step_10.pt": "o10",
+      "model_step_20.pt": "m20",
+      "optim_step_20.pt": "o20",
+    },
+    back: { "model_step_20.pt": "m20", "optim_step_20.pt": "o20" },
+    resume: "model_step_20.pt",
+  },
+  {
+    run: "numbered",
+    files: { "ckpt_40.pt": "40", "ckpt_50.pt": "50" },
+    back: { "ckpt_50.pt": "50" },
+    resume: "ckpt_50.pt",
+  },
+  {
+    run: "in-place",
+    files: { "ckpt.pt": "the only one" },
+    back: { "ckpt.pt": "the only one" },
+    resume: "ckpt.pt",
+  },
+  {
+    run: "folders",
+    files: {
+      "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
+      "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
+    },
+    back: {
+      "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
+      "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
+    },
+    resume: "outputs/2026-11-27/12-30-00/step_200",
+  },
+  {
+    run: "pointer",
+    files: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
+    back: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
+    resume: "global_step20",
+  },
+  {
+    run: "link",
+    files: { "step_10.pt": "10", "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    back: { "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    resume: "step_20.pt",
+  },
+  {
+    run: "sb3",
+    files: {
+      "rl_model_8000_steps.zip": "model",
+      "rl_model_replay_buffer_8000_steps.pkl": "buffer",
+      "rl_model_vecnormalize_8000_steps.pkl": "statistics",
+    },
+    back: {
+      "rl_model_8000_steps.zip": "model",
+      "rl_model_replay_buffer_8000_steps.pkl": "buffer",
+      "rl_model_vecnormalize_8000_steps.pkl": "statistics",
+    },
+    resume: "rl_model_8000_steps.zip",
+  },
+])("$run: the same files at the same places", async ({ run, files, back, resume }) => {
+  const found = await moved(run, files);
+  expect(found.files).toEqual(back);
+  expect(found.resume).toBe(resume);
+});
+
+test("a file that is restored over another one keeps it aside", async () => {
+  await moved("over", { "ckpt_50.pt": "trained" });
+  const third = stage.folderOf("over-3");
+  mkdirSync(third, { recursive: true });
+  writeFileSync(join(third, "ckpt_50.pt"), "of another program");
+  await runTo("over-3", "over", PRINT_RESUME);
+  expect(read(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
+});
+
+test("training that begins anew in the same folder is kept safe, and the next node goes on from it", async () => {
+  const node = "anew-1";
+  const folder = stage.folderOf(node);
+  await runTo(node, "anew", writer(folder, { "step_200/model.pt": "old" }));
+  const again = await runTo(node, "anew", writer(folder, { "step_30/model.pt": "new" }));
+  expect(said(again)).toContain("Training of anew began anew: step 30 was written after step 200.");
+  const worker = await runTo("anew-2", "anew", PRINT_RESUME);
+  expect(said(worker)).toContain("anew goes on from step 30.");
+  expect(read(stage.folderOf("anew-2"))).toEqual({ "step_30/model.pt": "new" });
+  // The line before is still there, whole.
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("anew") });
+  expect(checkpoints.map(({ step, state, isNewest }) => ({ step, state, isNewest }))).toEqual([
+    { step: 30, state: "complete", isNewest: true },
+    { step: 200, state: "complete", isNewest: false },
+  ]);
+});
+
+test("what is in no checkpoint format is told, and --require-safe ends with 9", async () => {
+  const folder = stage.folderOf("untaken");
+  mkdirSync(folder, { recursive: true });
+  const flags = ["--settle", "50ms", "--require-safe"];
+  const notes = program(
+    `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "notes.dat"))}, "x".repeat(9000))`,
+  );
+  const worker = await stage.startNode({ name: "untaken", run: "untaken", program: notes, flags });
+  expect(await worker.exited).toMatchObject({ code: 9 });
+  expect(said(worker)).toContain(
+    `Nothing that the program wrote to ${folder} is safe: notes.dat (8.8 KiB) is in no checkpoint format.`,
+  );
+  const { rows } = await stage.client.events.list.query({ nodeId: null, run: "untaken", cursor: null, limit: 50 });
+  expect(rows.some(({ kind, text }) => kind === "capture-refused" && text.includes("notes.dat"))).toBe(true);
+  const saved = program(
+    `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ckpt_5.pt"))}, "x".repeat(9000))`,
+  );
+  const second = await stage.startNode({ name: "untaken", run: "untaken", program: saved, flags });
+  expect((await second.exited).code, said(second)).toBe(0);
+});
+
+test("the best checkpoint that the Trainer's state names comes back beside the newest", async () => {
+  const folder = stage.folderOf("best-1");
+  const state = (step: number) =>
+    JSON.stringify({ global_step: step, best_model_checkpoint: "/home/me/out/checkpoint-10", log_history: [] });
+  const saved = (step: number) =>
+    writer(folder, {
+      [`checkpoint-${step}/pytorch_model.bin`]: `weights of ${step}`,
+      [`checkpoint-${step}/trainer_state.json`]: state(step),
+    });
+  for (const step of [10, 20, 40]) await runTo("best-1", "best", saved(step));
+  const worker = await runTo("best-2", "best", PRINT_RESUME);
+  expect(said(worker)).toContain("best goes on from step 40.");
+  expect(Object.keys(read(stage.folderOf("best-2"))).toSorted()).toEqual([
+    "checkpoint-10/pytorch_model.bin",
+    "checkpoint-10/trainer_state.json",
+    "checkpoint-40/pytorch_model.bin",
+    "checkpoint-40/trainer_state.json",
+  ]);
+  const newest = await stage.startNode({
+    name: "best-3",
+    run: "best",
+    program: PRINT_RESUME,
+    flags: ["--restore", "newest"],
+  });
+  expect(await newest.exited).toMatchObject({ code: 0 });
+  expect(readdirSync(stage.folderOf("best-3"))).toEqual(["checkpoint-40"]);
+});

@@ -1,0 +1,45 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { checkWatch } from "./check-watch.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-watch-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(path: string, text = "x".repeat(2_000)): Promise<void> {
+  await mkdir(dirname(join(folder, path)), { recursive: true });
+  await writeFile(join(folder, path), text);
+}
+
+const look = async () => (await checkWatch({ folder, takes: null })).map(({ outcome, says }) => `${outcome}: ${says}`);
+
+test("what would be taken is listed with its step and place, what would be left with the reason", async () => {
+  await write("lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt");
+  await write("model_step_10.pt");
+  await write("optim_step_10.pt");
+  await write("data/train.bin", "\u0001".repeat(5_000));
+  await write("samples_2026/samples.json", "[]");
+  await symlink(join(folder, "model_step_10.pt"), join(folder, "latest.pt"));
+  expect(await look()).toEqual([
+    "ok: takes model_step_10.pt as step 10 (3.9 KiB, 2 files) with optim_step_10.pt; a restore puts it back at the same place",
+    "ok: takes lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt as step 600 (2.0 KiB); a restore puts it back at the same place",
+    "warn: leaves samples_2026: it holds no file in a checkpoint format",
+    "warn: leaves data/train.bin (4.9 KiB): no checkpoint format",
+  ]);
+});
+
+test("a part of a step is waited for", async () => {
+  for (const step of [10, 20]) for (const part of ["model", "optim"]) await write(`${part}_${step}.pt`);
+  await write("model_30.pt");
+  expect(await look()).toContain("warn: waits for model_30.pt as step 30 (2.0 KiB): optim_30.pt is missing");
+});
+
+test("an empty folder and one that is not there are no mistake", async () => {
+  expect(await look()).toEqual([`ok: ${folder} holds no checkpoint yet`]);
+  await rm(folder, { recursive: true });
+  expect(await look()).toEqual([`ok: ${folder} does not exist yet; it is watched as soon as the program makes it`]);
+});

@@ -1,0 +1,55 @@
+import { Fault } from "#protocol/fault.ts";
+import type { RunName } from "#protocol/names.ts";
+import { join } from "node:path";
+import type { Agent } from "../agent-assemble.ts";
+import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
+import { findCandidates } from "../upload/walk-watched.ts";
+
+/** What a program left in a watched folder of which nothing was captured. */
+export interface NothingTaken {
+  run: RunName;
+  folder: string;
+  untaken: Untaken;
+}
+
+/**
+ * Returns the watched folders of which nothing was captured since the program started, although it wrote files there; says so
+ * and tells the hub. Faults: NO_SPACE, WRITE_FAILED.
+ */
+export async function tellNothingTaken(
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "narrator">,
+  startedAt: number,
+): Promise<NothingTaken[]> {
+  const { options, ledger, savedRuns, outbox, narrator } = agent;
+  const found: NothingTaken[] = [];
+  for (const { run, folder, takes } of options.watches) {
+    if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
+    const candidates = await findCandidates(folder, takes).catch(() => []);
+    const untaken = await findUntaken(folder, candidates, startedAt);
+    if (untaken.files === 0) continue;
+    found.push({ run, folder, untaken });
+    narrator.nothingTaken({ run, folder, untaken });
+    const path = join(folder, untaken.largest[0]?.path ?? "");
+    const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
+    const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+    await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
+  }
+  return found;
+}
+
+/**
+ * Returns whether all that the program left is safe: every capture ended as safe, and there is a checkpoint that is safe, or
+ * a folder that it wrote nothing to.
+ */
+export function isAllSafe(
+  { options, ledger, savedRuns }: Pick<Agent, "options" | "ledger" | "savedRuns">,
+  nothingTaken: readonly NothingTaken[],
+): boolean {
+  return options.watches.every(({ run }) => {
+    if (nothingTaken.some((one) => one.run === run)) return false;
+    // What is safe, or makes way for something newer, leaves the queue a moment later.
+    if (ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"))
+      return false;
+    return savedRuns.has(run) || ledger.safe(run) !== null;
+  });
+}

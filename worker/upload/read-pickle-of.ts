@@ -1,0 +1,34 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { readPickle, type PickleValue } from "#storage/inspect/read-pickle.ts";
+import { findDataPickle } from "#storage/inspect/read-torch.ts";
+import { readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
+import { boundSource } from "#storage/inspect/source.ts";
+
+/** A description of tensors that is larger is not read: it would hold up the worker's thread. */
+const MOST_PICKLE_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Returns what a file of `torch.save` says beside its tensors, as notes; null where it is torn, of another format, or larger
+ * inside than is looked at. Nothing in the file is executed. No faults.
+ */
+export async function readPickleOf(path: string, sizeBytes: number): Promise<PickleValue | null> {
+  let handle: FileHandle | null = null;
+  try {
+    handle = await open(path, "r");
+    const file = handle;
+    const source = boundSource({
+      sizeBytes,
+      read: async (offset, length) => {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+        return buffer.subarray(0, bytesRead);
+      },
+    });
+    const pickle = findDataPickle(await readZipDirectory(source));
+    if (pickle === undefined || pickle.packedBytes > MOST_PICKLE_BYTES) return null;
+    return readPickle(await readEntryStart(source, pickle, pickle.packedBytes))?.value ?? null;
+  } catch {
+    return null;
+  } finally {
+    await handle?.close();
+  }
+}

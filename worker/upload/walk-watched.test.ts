@@ -1,0 +1,103 @@
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createFinder, findCandidates } from "./walk-watched.ts";
+
+let folder: string;
+let outside: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-walk-"));
+  outside = await mkdtemp(join(tmpdir(), "tidemark-walk-outside-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+  await rm(outside, { recursive: true, force: true });
+});
+
+async function write(...paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), path);
+  }
+}
+
+const found = async (takes: ((name: string) => boolean) | null = null) =>
+  (await findCandidates(folder, takes)).map(({ path, step, kind }) => [relative(folder, path), step, kind]);
+
+test("checkpoints are found below the watched folder, wherever frameworks put them", async () => {
+  await write(
+    "lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt",
+    "outputs/2026-11-27/12-30-00/step_200/model.pt",
+    "runs/detect/train2/weights/epoch5.pt",
+    "checkpoints/checkpoint_3/random_states_0.pkl",
+    "seed_3/ckpt_40.pt",
+    "100/_CHECKPOINT_METADATA",
+  );
+  expect(await found()).toEqual([
+    ["checkpoints/checkpoint_3", 3, "folder"],
+    ["runs/detect/train2/weights/epoch5.pt", 5, "file"],
+    ["seed_3/ckpt_40.pt", 40, "file"],
+    ["100", 100, "folder"],
+    ["outputs/2026-11-27/12-30-00/step_200", 200, "folder"],
+    ["lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt", 600, "file"],
+  ]);
+});
+
+test("a checkpoint is not looked into for others, and hidden or half-written things are left alone", async () => {
+  await write(
+    "checkpoint-10/model.safetensors",
+    "checkpoint-10/ckpt_7.pt",
+    ".cache/ckpt_1.pt",
+    "checkpoint-20.tmp/model.pt",
+    "node_modules/x/ckpt_2.pt",
+  );
+  expect(await found()).toEqual([["checkpoint-10", 10, "folder"]]);
+});
+
+test("deeper than six levels nothing is looked for", async () => {
+  await write("1a/2a/3a/4a/5a/6a/ckpt_6.pt", "1a/2a/3a/4a/5a/6a/7a/ckpt_7.pt");
+  expect(await found()).toEqual([["1a/2a/3a/4a/5a/6a/ckpt_6.pt", 6, "file"]]);
+});
+
+test("a link to a checkpoint in the folder is a label; one that leads out is that checkpoint", async () => {
+  await write("checkpoint-10/model.pt");
+  await symlink("checkpoint-10", join(folder, "checkpoint-best-10"));
+  await mkdir(join(outside, "fast"));
+  await symlink(join(outside, "fast"), join(folder, "checkpoint-500"));
+  await symlink(outside, join(folder, "data"));
+  await writeFile(join(outside, "ckpt_9.pt"), "of another program");
+  expect(await found()).toEqual([
+    ["checkpoint-10", 10, "folder"],
+    ["checkpoint-500", 500, "folder"],
+  ]);
+});
+
+test("a folder that a saver rewrites in place is one state", async () => {
+  await write("state/random_states_0.pkl", "state/model.safetensors", "last/trainer_state.json");
+  await writeFile(join(folder, "last/trainer_state.json"), '{"global_step": 70}');
+  await utimes(join(folder, "state/random_states_0.pkl"), 1_700_000_000, 1_700_000_000);
+  expect(await found()).toEqual([
+    ["last", 70, "folder"],
+    ["state", 1_700_000_000, "folder"],
+  ]);
+});
+
+test("a pattern takes the place of what is known of names, also without a number", async () => {
+  await write("ckpt.pt", "weights_7.dat", "step=30-v2.dat", "checkpoint-4/model.pt");
+  expect(await found((name) => name.endsWith(".dat"))).toEqual([
+    ["checkpoint-4", 4, "folder"],
+    ["weights_7.dat", 7, "file"],
+    ["step=30-v2.dat", 30, "file"],
+  ]);
+});
+
+test("what is new in a folder that was listed before is found", async () => {
+  const finder = createFinder(folder, null);
+  await write("runs/ckpt_1.pt");
+  await utimes(join(folder, "runs"), 1_700_000_000, 1_700_000_000);
+  await finder.find();
+  await finder.find();
+  await write("runs/ckpt_2.pt");
+  expect((await finder.find()).map(({ name }) => name)).toEqual(["ckpt_1.pt", "ckpt_2.pt"]);
+});
