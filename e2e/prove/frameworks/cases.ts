@@ -367,6 +367,8 @@ const LEFT_OUT = new Set([
   "trainer-bf16",
   "trainer-best",
   "trainer-project",
+  "trainer-limit-1",
+  "trl-sft",
   "lightning-version-0",
   "lightning-resume-path",
   "dcp-async",
