@@ -58,3 +58,26 @@ export interface LossSummary {
   weeks: LossWeek[];
   total: LossSum;
 }
+
+/** Training that had to be done again after an interruption. */
+export interface LossRow {
+  id: string;
+  at: number;
+  run: string;
+  epoch: number;
+  /** Where it was lost; the name is null once the node is forgotten. */
+  nodeId: string;
+  nodeName: string | null;
+  /** The node that goes on. */
+  byNodeId: string;
+  byNodeName: string | null;
+  /** Null: from the beginning. */
+  fromStep: number | null;
+  lastStep: number;
+  lostSteps: number;
+  lostMs: number;
+  /** Its program says no steps: they are reckoned from its pace, or not known (`lostSteps` is 0). */
+  isEstimated: boolean;
+  /** Null where no node-hour of the run has a price. */
+  cost: Money | null;
+}

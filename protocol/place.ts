@@ -9,8 +9,7 @@ import { filePath } from "./names.ts";
  */
 
 /** `folder`: one folder. `file`: one file. `files`: several files of one folder, which may hold others. */
-export const placeKind = z.enum(["folder", "file", "files"]);
-export type PlaceKind = z.infer<typeof placeKind>;
+const placeKind = z.enum(["folder", "file", "files"]);
 
 /** Where a step that is not in the name comes from: a file holds it, or it is the time of writing in seconds since 1970. */
 export const stepSource = z.enum(["inside", "time"]);

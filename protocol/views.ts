@@ -6,7 +6,6 @@ import type { FaultData } from "./fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CopyView } from "./homes.ts";
 import type { CheckpointKeeping } from "./keeping.ts";
-import type { Money } from "./losses.ts";
 import type { ShownPlace } from "./place.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { Role } from "./requests.ts";
@@ -344,29 +343,6 @@ export interface EventRow {
   /** More lines of a stranger's text, such as the last words of a program. */
   detail: string | null;
   fault: FaultData | null;
-}
-
-/** Training that had to be done again after an interruption. */
-export interface LossRow {
-  id: string;
-  at: number;
-  run: string;
-  epoch: number;
-  /** Where it was lost; the name is null once the node is forgotten. */
-  nodeId: string;
-  nodeName: string | null;
-  /** The node that goes on. */
-  byNodeId: string;
-  byNodeName: string | null;
-  /** Null: from the beginning. */
-  fromStep: number | null;
-  lastStep: number;
-  lostSteps: number;
-  lostMs: number;
-  /** Its program says no steps: they are reckoned from its pace, or not known (`lostSteps` is 0). */
-  isEstimated: boolean;
-  /** Null where no node-hour of the run has a price. */
-  cost: Money | null;
 }
 
 /** What changed of a node's row: `node-changes.ts` has how. The sum of what is at risk follows from the runs. */

@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/link.tsx";
 import { useState } from "react";
 import { formatCount, formatDuration } from "#protocol/units.ts";
-import type { LossRow } from "#protocol/views.ts";
+import type { LossRow } from "#protocol/losses.ts";
 import { ClockTime } from "../_hub/age.tsx";
 import { hub } from "../_hub/client.ts";
 import { useWhyNot } from "../_hub/person.tsx";
