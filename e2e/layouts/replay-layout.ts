@@ -1,5 +1,6 @@
 import {
   copyFileSync,
+  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -11,13 +12,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { unpackLayout } from "./unpack-layout.ts";
 
 /**
- * A training program for tests, run as `node replay-layout.ts NAME FOLDER`: writes what a real framework left, one file after
- * another in the order in which it wrote them, says so, and stays until it is killed.
+ * A training program for tests, run as `node replay-layout.ts NAME FOLDER [BEFORE]`: writes what a real framework left, one file after
+ * another in the order in which it wrote them, says so, and stays until it is killed. It waits for a file FOLDER.go before it writes the entry BEFORE.
  */
-const [name = "", folder = ""] = process.argv.slice(2);
+const [name = "", folder = "", before = ""] = process.argv.slice(2);
 
 const dir = mkdtempSync(join(tmpdir(), "tidemark-layout-"));
 try {
@@ -28,6 +30,10 @@ try {
     .toSorted((a, b) => a.stat.mtimeMs - b.stat.mtimeMs || (a.path < b.path ? -1 : 1));
   const written = new Map<number, string>();
   for (const { path, stat } of entries) {
+    if (before !== "" && path.split("/")[0] === before && !existsSync(`${folder}.go`)) {
+      console.log(`pauses before ${before}`);
+      while (!existsSync(`${folder}.go`)) await pause(20);
+    }
     const target = join(folder, path);
     mkdirSync(dirname(target), { recursive: true });
     const same = written.get(stat.ino);

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import { type Case, RECORDED } from "../prove/frameworks/cases.ts";
@@ -27,10 +27,16 @@ async function moveToNewNode(one: Case) {
   const watch = join(stage.dir, "work", one.name);
   mkdirSync(watch, { recursive: true });
   const node = { run: one.name, watch, flags: ["--settle", "200ms"] };
-  const program = [process.execPath, REPLAY, one.name, watch];
+  const patience = { watched: watch, withinMs: 60_000, quietMs: 2_000 };
+  const program = [process.execPath, REPLAY, one.name, watch, one.pauseBefore ?? ""];
   const first = await stage.startNode({ ...node, name: `${one.name}-1`, program });
+  if (one.pauseBefore !== undefined) {
+    await waitUntil("the older one is written", () => first.lines.some((line) => line.includes("pauses before")));
+    await waitUntilSafe(stage, one, patience);
+    writeFileSync(`${watch}.go`, "");
+  }
   await waitUntil("it is written", () => first.lines.some((line) => line.includes(`wrote ${one.name}`)));
-  const kept = await waitUntilSafe(stage, one, { watched: watch, withinMs: 60_000, quietMs: 2_000 });
+  const kept = await waitUntilSafe(stage, one, patience);
   await first.stop("SIGKILL");
   const before = readFolder(watch);
   rmSync(watch, { recursive: true });

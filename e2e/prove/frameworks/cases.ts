@@ -17,6 +17,10 @@ export interface Case {
   readonly processes?: number;
   /** Steps at which the first and the second life are killed. */
   readonly kills: readonly [number, number];
+  /** Where the first life waits until its first checkpoint is safe: those that are named later lie minutes apart in a real training. */
+  readonly pauseAt?: number;
+  /** The same of the recorded layout: the entry of the folder that is written after it. */
+  readonly pauseBefore?: string;
   /** The number of a checkpoint in a path; older ones need not come back. Without it all files must. */
   readonly older?: RegExp;
   /** Numbers of older ones that the state of the program names: they must come back. */
@@ -25,7 +29,7 @@ export interface Case {
   readonly start?: RegExp;
   /** Parts of names that differ from start to start. */
   readonly varying?: RegExp;
-  /** What the framework writes anew by itself and does not read: it may be missing on a new node until then. */
+  /** What the framework writes anew, or never reads: it need not come back. */
   readonly remade?: RegExp;
   /** Files written after the checkpoint that they point to or copy. */
   readonly labels?: RegExp;
@@ -57,6 +61,7 @@ export const CASES: readonly Case[] = [
     title: "transformers `Trainer`, `load_best_model_at_end`",
     args: ["best"],
     named: [10],
+    pauseAt: 13,
   },
   {
     ...TRAINER,
@@ -64,6 +69,8 @@ export const CASES: readonly Case[] = [
     title: "the same with `save_total_limit=2`",
     args: ["best-of-two"],
     named: [10],
+    pauseAt: 13,
+    pauseBefore: "checkpoint-20",
   },
   { ...TRAINER, name: "trainer-limit-1", title: "transformers `Trainer`, `save_total_limit=1`", args: ["limit-1"] },
   {
@@ -128,6 +135,8 @@ export const CASES: readonly Case[] = [
     watches: "`dirpath`",
     args: ["link"],
     labels: /last\.ckpt$/,
+    pauseAt: 13,
+    pauseBefore: "epoch=1-step=20.ckpt",
   },
   {
     ...LIGHTNING,
@@ -136,6 +145,8 @@ export const CASES: readonly Case[] = [
     watches: "`dirpath`",
     args: ["monitor"],
     labels: /last\.ckpt$/,
+    pauseAt: 13,
+    pauseBefore: "epoch=1-val_loss=0.50.ckpt",
   },
   {
     ...LIGHTNING,
@@ -233,6 +244,8 @@ export const CASES: readonly Case[] = [
     args: ["best"],
     older: /^(\d+)\//,
     named: [20],
+    pauseAt: 13,
+    pauseBefore: "20",
     varying: /[0-9a-f]{32}/,
   },
   {
@@ -350,6 +363,7 @@ export const CASES: readonly Case[] = [
     packages: ["timm", "torch"],
     script: "timm_saver.py",
     labels: /model_best/,
+    remade: /^checkpoint-\d+\.pth\.tar$/,
   },
   {
     ...AT,

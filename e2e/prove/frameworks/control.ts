@@ -81,7 +81,7 @@ export async function live(life: Life, { root, out }: { root: string; out: strin
   });
   closeSync(file);
   try {
-    await waitUntil("the program holds or ends", () => life.read().holds || child.exitCode !== null, {
+    await waitUntil("the program holds or ends", () => life.read().holds !== null || child.exitCode !== null, {
       withinMs: LONG_MS,
     });
     if (child.exitCode === null) await waitUntilQuiet(root);
@@ -90,7 +90,7 @@ export async function live(life: Life, { root, out }: { root: string; out: strin
     await endLife(life);
   }
   const journal = life.read();
-  if (!journal.holds && child.exitCode !== 0)
+  if (journal.holds === null && child.exitCode !== 0)
     throw new Error(
       `without Tidemark the program ended with ${child.exitCode}: ${readFileSync(out, "utf8").slice(-2_000)}`,
     );

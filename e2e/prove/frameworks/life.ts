@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { waitUntil } from "../../stage/wait-until.ts";
 import type { Case } from "./cases.ts";
@@ -13,8 +13,8 @@ export interface Journal {
   losses: ReadonlyMap<number, number>;
   /** One number of the model at its end; null before. */
   final: number | null;
-  /** It waits for its kill. */
-  holds: boolean;
+  /** Where it waits to be killed or let on; null: it has not come so far. */
+  holds: number | null;
 }
 
 export interface Life {
@@ -23,6 +23,8 @@ export interface Life {
   read(): Journal;
   /** Lets a life that stopped at its beginning go on. */
   release(): void;
+  /** Lets a life that waits train on to another step. */
+  goOnTo(step: number): void;
 }
 
 interface LifeOptions {
@@ -53,6 +55,11 @@ export function prepareLife({ one, root, journal, until, stopsAt }: LifeOptions)
     env: { ...PYTHON_ENV, JOURNAL: journal },
     read: () => readJournal(journal),
     release: () => rmSync(`${journal}.wait`, { force: true }),
+    goOnTo: (step) => {
+      // The program never reads half a number.
+      writeFileSync(`${journal}.next`, String(step));
+      renameSync(`${journal}.next`, `${journal}.until`);
+    },
   };
 }
 
@@ -76,7 +83,7 @@ function readJournal(path: string): Journal {
     begins: lines.find(({ begins }) => begins !== undefined)?.begins ?? null,
     losses,
     final: lines.find(({ final }) => final !== undefined)?.final ?? null,
-    holds: lines.some(({ holds }) => holds !== undefined),
+    holds: lines.findLast(({ holds }) => holds !== undefined)?.holds ?? null,
   };
 }
 

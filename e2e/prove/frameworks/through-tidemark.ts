@@ -55,8 +55,9 @@ async function liveOnNode(trial: Trial, at: number): Promise<boolean> {
   const watched = join(root, one.watch);
   mkdirSync(watched, { recursive: true });
   const until = one.kills[at] ?? null;
+  const pause = at === 0 ? (one.pauseAt ?? null) : null;
   const journal = join(stage.dir, "journals", `${one.name}-${at + 1}`);
-  const life = prepareLife({ one, root, journal, until, stopsAt: at === 0 ? null : "beginning" });
+  const life = prepareLife({ one, root, journal, until: pause ?? until, stopsAt: at === 0 ? null : "beginning" });
   const worker = await stage.startNode({
     name: `${one.name}-${at + 1}`,
     run: one.name,
@@ -75,6 +76,11 @@ async function liveOnNode(trial: Trial, at: number): Promise<boolean> {
       problems.push(...found.map((problem) => `node ${at + 1}: ${problem}`));
       judgeBeginning(trial, { at, life, now, worker });
       life.release();
+    }
+    if (pause !== null && until !== null) {
+      await waitUntil("the program pauses", () => life.read().holds !== null || hasEnded, { withinMs: LONG_MS });
+      await waitUntilSafe(stage, one, { watched, ...PATIENCE });
+      life.goOnTo(until);
     }
     return until === null ? await end(trial, { life, worker }) : await kill(trial, { at, life, worker });
   } finally {
@@ -108,8 +114,9 @@ async function kill(
 ): Promise<boolean> {
   let hasEnded = false;
   void worker.exited.then(() => (hasEnded = true));
-  await waitUntil("the program waits for its kill", () => life.read().holds || hasEnded, { withinMs: LONG_MS });
-  if (!life.read().holds) {
+  const hasCome = () => (life.read().holds ?? -1) >= (one.kills[at] ?? 0);
+  await waitUntil("the program waits for its kill", () => hasCome() || hasEnded, { withinMs: LONG_MS });
+  if (!hasCome()) {
     problems.push(`node ${at + 1}: the program ended: ${worker.lines.slice(-6).join(" / ").slice(0, 1_200)}`);
     return false;
   }

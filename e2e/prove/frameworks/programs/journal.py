@@ -1,7 +1,7 @@
 """Where the training programs write the loss of each step, and where they stop to be killed.
 
-JOURNAL is a file outside the watched folder. JOURNAL.until holds the step after which the program waits for its kill; without
-that file it trains to its end. While JOURNAL.wait is there, it waits before its first step so that its folder can be looked at.
+JOURNAL is a file outside the watched folder. JOURNAL.until holds the step after which the program waits to be killed or let on;
+without that file it trains to its end. While JOURNAL.wait is there, it waits before its first step so that its folder can be looked at.
 """
 
 import json
@@ -29,16 +29,25 @@ def record(step: int, loss: float) -> None:
     hold(step)
 
 
-def hold(step: int) -> None:
+def limit():
+    """Returns the step after which the program waits; None: it trains to its end."""
     try:
         with open(f"{PATH}.until", encoding="ascii") as file:
-            until = int(file.read())
-    except FileNotFoundError:
-        return
-    if step < until:
-        return
-    write({"holds": int(step)})
+            return int(file.read())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+def hold(step: int) -> None:
+    """Waits while the step lies at or beyond the limit, which the harness may raise."""
+    said = False
     while True:
+        until = limit()
+        if until is None or step < until:
+            return
+        if not said:
+            write({"holds": int(step)})
+        said = True
         time.sleep(0.05)
 
 
