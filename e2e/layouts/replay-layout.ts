@@ -11,7 +11,7 @@ import {
   symlinkSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { unpackLayout } from "./unpack-layout.ts";
 
@@ -31,12 +31,18 @@ try {
   const written = new Map<number, string>();
   for (const { path, stat } of entries) {
     if (before !== "" && path.split("/")[0] === before && !existsSync(`${folder}.go`)) {
+      // A link to the entry that is still to come leads to the one before it until then, as `last.ckpt` of Lightning does.
+      const earlier = [...written.values()].at(-1);
+      for (const link of entries.filter((one) => one.stat.isSymbolicLink()))
+        if (earlier !== undefined && readlinkSync(join(dir, link.path)) === before)
+          symlinkSync(basename(earlier), join(folder, link.path));
       console.log(`pauses before ${before}`);
       while (!existsSync(`${folder}.go`)) await pause(20);
     }
     const target = join(folder, path);
     mkdirSync(dirname(target), { recursive: true });
     const same = written.get(stat.ino);
+    rmSync(target, { force: true });
     if (stat.isSymbolicLink()) symlinkSync(readlinkSync(join(dir, path)), target);
     // timm's `last`, `best` and numbered checkpoints are names of one file.
     else if (same !== undefined) linkSync(same, target);
