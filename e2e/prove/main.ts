@@ -4,6 +4,8 @@ import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { agentMemory } from "./agent-memory.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
+import { proveFrameworks } from "./frameworks/prove-frameworks.ts";
+import { recordLayouts } from "./frameworks/record-layouts.ts";
 import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
 import { proveImages } from "./images.ts";
@@ -95,6 +97,8 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   images: proveImages,
   peers: provePeers,
   strangers: proveStrangers,
+  frameworks: proveFrameworks,
+  layouts: recordLayouts,
 };
 
 async function main(): Promise<number> {

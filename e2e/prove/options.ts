@@ -27,6 +27,7 @@ export interface Options {
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
 npm run prove -- images | peers | strangers [--minutes N] [--seed N] [--row N] [--only rows|fuzz]
+npm run prove -- frameworks | layouts [NAME...]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
 run that was stopped goes on where it was. Ends by writing docs/reliability.json and docs/reliability.md.
@@ -36,6 +37,8 @@ With --class and --seed (and --direction): that one trial, told in full; with --
 images: both targets of the Dockerfile are built and started, the worker in bare Debian 11, 12, 13 too (Debian, root).
 peers: conformance over MinIO, rclone, every engine of the benchmarks: what takes minutes to build with Go.
 strangers: what nodes, tokens and unknown callers may send: known attacks, then the whole router for some minutes (5).
+frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.
+layouts: records what each of them leaves in its folder for the process tests (e2e/layouts).
 
 Classes: ${FAULT_CLASSES.map(({ name }) => name).join(", ")}`;
 

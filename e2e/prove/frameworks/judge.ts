@@ -1,0 +1,106 @@
+import type { Case } from "./cases.ts";
+import type { Folder } from "./folders.ts";
+
+/** Compares trainings and folders, in sentences. Pure. */
+
+/** A whole training: the last loss of each step, over all its lives. */
+export interface Training {
+  readonly losses: ReadonlyMap<number, number>;
+  readonly final: number | null;
+}
+
+/** Five digits. */
+const isSame = (one: number, other: number): boolean =>
+  one === other || Math.abs(one - other) <= 0.5e-5 * Math.max(Math.abs(one), Math.abs(other));
+
+/** Returns the first difference of two trainings; null when their losses and their models are equal to five digits. */
+export function findDifference(wanted: Training, found: Training): string | null {
+  for (const [step, loss] of wanted.losses) {
+    const other = found.losses.get(step);
+    if (other === undefined) return `step ${step} was not trained`;
+    if (!isSame(loss, other)) return `loss of step ${step}: ${other.toPrecision(6)} instead of ${loss.toPrecision(6)}`;
+  }
+  if (wanted.final === null || found.final === null) return "it did not come to its end";
+  return isSame(wanted.final, found.final) ? null : "the losses are equal, and the model at the end is another one";
+}
+
+/** What of a folder is the newest: the number of its checkpoint (-1: none has one), and the folder of the last start. */
+interface Newest {
+  readonly number: number;
+  readonly start: string;
+}
+
+/** Whether a path belongs to a checkpoint, or to a start, that need not come back once the newest is there. */
+function isLeftBehind({ older, named = [], start }: Case, path: string, newest: Newest): boolean {
+  if ((start?.exec(path)?.[1] ?? newest.start) < newest.start) return true;
+  const digits = older?.exec(path)?.[1];
+  if (digits === undefined) return false;
+  const number = Number(digits);
+  return number < newest.number && !named.includes(number);
+}
+
+function newestOf({ older, start }: Case, folder: Folder): Newest {
+  const numbers = [...folder.keys()].map((path) => Number(older?.exec(path)?.[1] ?? -1));
+  const starts = [...folder.keys()].map((path) => start?.exec(path)?.[1] ?? "");
+  return { number: Math.max(-1, ...numbers), start: starts.toSorted().at(-1) ?? "" };
+}
+
+const MOST_NAMES = 6;
+const list = (paths: readonly string[]): string =>
+  paths.length <= MOST_NAMES
+    ? paths.join(", ")
+    : `${paths.slice(0, MOST_NAMES).join(", ")} and ${paths.length - MOST_NAMES} more`;
+
+/** A copy may round times to what the manifest keeps. */
+const SAME_TIME_MS = 1_000;
+
+/**
+ * Compares what a program finds on a new node with what the last node had when it was killed: the newest checkpoint, what
+ * belongs to it and what its state names must lie there byte for byte, and nothing where there was nothing.
+ */
+export function judgeRestored(one: Case, before: Folder, now: Folder): string[] {
+  const problems: string[] = [];
+  const newest = newestOf(one, before);
+  const isNeeded = (path: string) => !isLeftBehind(one, path, newest) && one.remade?.test(path) !== true;
+  const missing = [...before.keys()].filter((path) => !now.has(path) && isNeeded(path));
+  if (missing.length > 0) problems.push(`did not come back: ${list(missing)}`);
+  const changed = [...before].flatMap(([path, { kind, content }]) => {
+    const other = now.get(path);
+    if (other === undefined || (other.kind === kind && other.content === content)) return [];
+    return [other.kind === kind ? path : `${path} (a ${other.kind}, it was a ${kind})`];
+  });
+  if (changed.length > 0) problems.push(`came back changed: ${list(changed)}`);
+  const odd = [...now.keys()].filter((path) => !before.has(path) && !isOwnBeginning(one, path));
+  if (odd.length > 0) problems.push(`lie where nothing lay: ${list(odd)}`);
+  const shifted = [...before].filter(([path, { kind, writtenAt, content }]) => {
+    const other = now.get(path);
+    return kind === "file" && other?.content === content && Math.abs(other.writtenAt - writtenAt) > SAME_TIME_MS;
+  });
+  if (shifted.length > 0) problems.push(`have another time: ${list(shifted.map(([path]) => path))}`);
+  return problems;
+}
+
+/** Made by the program itself before its first step: the folder of this start. */
+const isOwnBeginning = ({ varying }: Case, path: string): boolean =>
+  /version_\d+\/(hparams\.yaml|metrics\.csv)$|args\.yaml$|results\.csv$/.test(path) || varying?.test(path) === true;
+
+const nameOf = ({ varying }: Case, path: string): string => (varying === undefined ? path : path.replace(varying, "…"));
+
+/**
+ * Compares names at the end with those of a training that was killed at the same steps on one disk without Tidemark; what
+ * lies behind the last restored checkpoint may be missing.
+ */
+export function judgeEnd(one: Case, wanted: Folder, about: { found: Folder; restored: Folder }): string[] {
+  const { found, restored } = about;
+  const problems: string[] = [];
+  const newest = newestOf(one, restored);
+  const kindOf = (folder: Folder) => new Map([...folder].map(([path, { kind }]) => [nameOf(one, path), kind]));
+  const [expected, there] = [kindOf(wanted), kindOf(found)];
+  const missing = [...expected.keys()].filter((path) => !there.has(path) && !isLeftBehind(one, path, newest));
+  if (missing.length > 0) problems.push(`missing at the end: ${list(missing)}`);
+  const odd = [...there.keys()].filter((path) => !expected.has(path));
+  if (odd.length > 0) problems.push(`too many at the end: ${list(odd)}`);
+  const other = [...there].filter(([path, kind]) => expected.has(path) && expected.get(path) !== kind);
+  if (other.length > 0) problems.push(`of another kind at the end: ${list(other.map(([path]) => path))}`);
+  return problems;
+}

@@ -1,0 +1,66 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { HUB_BUNDLE } from "../../gate/bundle-hub.ts";
+import { openStage } from "../../stage/open-stage.ts";
+import { prepareHub } from "../../stage/prepare-hub.ts";
+import { type Case, CASES } from "./cases.ts";
+import { trainWithout } from "./control.ts";
+import { CACHE, prepareEnvironment } from "./environment.ts";
+import { trainThrough } from "./through-tidemark.ts";
+import { type Row, rows, writeFrameworksPage } from "./write-frameworks-page.ts";
+
+/**
+ * `npm run prove -- frameworks [NAME...]`: real packages, their default settings, killed with -9 twice over three nodes. Writes
+ * docs/frameworks.md.
+ */
+
+const ROWS = join(CACHE, "rows.json");
+
+function readRows(): Row[] {
+  if (!existsSync(ROWS)) return [];
+  const read = rows.safeParse(JSON.parse(readFileSync(ROWS, "utf8")));
+  return read.success ? read.data : [];
+}
+
+async function proveOne(one: Case): Promise<Row> {
+  const startedAt = performance.now();
+  const row = async (): Promise<Pick<Row, "problems" | "losses">> => {
+    const control = await trainWithout(one);
+    const stage = await openStage();
+    try {
+      const { problems, losses } = await trainThrough(stage, one, control);
+      return { problems: [...problems], losses };
+    } finally {
+      await stage.close();
+    }
+  };
+  const found = await row().catch((error: unknown) => ({
+    problems: [error instanceof Error ? error.message : String(error)],
+    losses: "not compared",
+  }));
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  return { name: one.name, at: new Date().toISOString(), seconds, ...found };
+}
+
+/** Returns the exit code: 1 when a case failed. @throws Error with one sentence when a name is unknown */
+export async function proveFrameworks(names: readonly string[]): Promise<number> {
+  const unknown = names.find((name) => !CASES.some((one) => one.name === name));
+  if (unknown !== undefined)
+    throw new Error(`There is no framework "${unknown}". Frameworks: ${CASES.map(({ name }) => name).join(", ")}.`);
+  prepareEnvironment();
+  await prepareHub();
+  process.env["GATE_HUB"] = HUB_BUNDLE;
+  const wanted = CASES.filter(({ name }) => names.length === 0 || names.includes(name));
+  let failed = 0;
+  for (const one of wanted) {
+    const row = await proveOne(one);
+    if (row.problems.length > 0) failed++;
+    console.log(`  ${row.problems.length === 0 ? "passed" : "FAILED"}  ${one.name} (${row.seconds} s): ${row.losses}`);
+    for (const problem of row.problems) console.log(`    x ${problem}`);
+    mkdirSync(CACHE, { recursive: true });
+    writeFileSync(ROWS, JSON.stringify([...readRows().filter(({ name }) => name !== row.name), row], null, 2));
+    writeFrameworksPage(readRows());
+  }
+  console.log(`${wanted.length - failed} passed, ${failed} failed. docs/frameworks.md was written.`);
+  return failed === 0 ? 0 : 1;
+}

@@ -1,0 +1,38 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LAYOUTS } from "../../layouts/unpack-layout.ts";
+import { type Case, RECORDED } from "./cases.ts";
+import { live } from "./control.ts";
+import { prepareEnvironment } from "./environment.ts";
+import { prepareLife } from "./life.ts";
+
+/**
+ * `npm run prove -- layouts [NAME...]`: packs what each framework has in its folder when its first life is killed, names, links,
+ * times and all, for the test that runs without Python (e2e/process/recorded-layouts.test.ts).
+ */
+
+async function record(one: Case): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), "tidemark-layout-"));
+  try {
+    const root = join(dir, "work");
+    mkdirSync(join(root, one.watch), { recursive: true });
+    const life = prepareLife({ one, root, journal: join(dir, "journal"), until: one.kills[0], stopsAt: null });
+    await live(life, { root, out: join(dir, "out") });
+    const file = join(LAYOUTS, `${one.name}.tar.gz`);
+    // The POSIX form keeps fractions of a second, by which programs choose the newest.
+    execFileSync("tar", ["--format=posix", "--owner=0", "--group=0", "-czf", file, "-C", join(root, one.watch), "."]);
+    console.log(`  ${one.name}: ${statSync(file).size} bytes`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** Returns the exit code. @throws Error when a program fails */
+export async function recordLayouts(names: readonly string[]): Promise<number> {
+  prepareEnvironment();
+  mkdirSync(LAYOUTS, { recursive: true });
+  for (const one of RECORDED) if (names.length === 0 || names.includes(one.name)) await record(one);
+  return 0;
+}

@@ -1,0 +1,81 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { ROOT } from "../../stage/start-process.ts";
+import { type Case, CASES } from "./cases.ts";
+import { versionOf } from "./environment.ts";
+
+/** Makes docs/frameworks.md of what the proof found. */
+
+const row = z.object({
+  name: z.string(),
+  at: z.string(),
+  seconds: z.number(),
+  problems: z.array(z.string()),
+  losses: z.string(),
+});
+export type Row = z.infer<typeof row>;
+export const rows = z.array(row);
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+/** A sentence for the page: without the worker's words, which name folders of the proof. */
+const brief = (problem: string): string => problem.replace(/\. Said: .*$/s, "").slice(0, 300);
+
+function resultOf(one: Case, found: Row | undefined): string {
+  if (found === undefined) return "not run yet";
+  const [first] = found.problems;
+  if (first !== undefined) return `does not work: ${[...new Set(found.problems.map(brief))].slice(0, 3).join("; ")}`;
+  return one.elsewhere === undefined
+    ? `works; losses ${found.losses}`
+    : "goes on once, and Tidemark says what to watch";
+}
+
+function lineOf(one: Case, found: Row | undefined): string {
+  const cells = [
+    one.title,
+    one.packages.map((name) => `${name} ${versionOf(name)}`).join(", "),
+    one.watches,
+    one.write ?? "nothing",
+    `${resultOf(one, found)}${one.note === undefined ? "" : `. ${one.note}`}`,
+  ];
+  return `| ${cells.map(cell).join(" | ")} |`;
+}
+
+/** Writes docs/frameworks.md. */
+export function writeFrameworksPage(found: readonly Row[]): void {
+  const last =
+    found
+      .map(({ at }) => at.slice(0, 10))
+      .toSorted()
+      .at(-1) ?? "never";
+  const page = `# Frameworks
+
+Which training frameworks go on by themselves under \`tidemark run --watch FOLDER -- COMMAND\`, what to watch for each, and what to
+write into the program.
+
+This page is made by \`npm run prove -- frameworks\`; do not edit it. Last run: ${last}.
+
+## How it was tried
+Each program trains a tiny model with the framework's default settings on made data and knows nothing of Tidemark
+(\`e2e/prove/frameworks/programs\`). It trains once without a stop, and once over three nodes: program and worker are killed with -9
+when the hub calls the newest checkpoint safe, and the next node begins with an empty folder. A row works when
+* the program goes on from the step from which it would go on had its disk stayed;
+* every loss is equal to five digits to the uninterrupted training's, or to those of the same kills on one disk where the framework
+  does not repeat itself, and so is the model at the end;
+* what the program finds is byte for byte, place for place, kind for kind and time for time what it left;
+* at the end the same files are there, so best models and rotation are right. Checkpoints older than the newest come back only where
+  the newest names them.
+
+## Results
+| framework | version tried | watch | write | result |
+|---|---|---|---|---|
+${CASES.map((one) =>
+  lineOf(
+    one,
+    found.find(({ name }) => name === one.name),
+  ),
+).join("\n")}
+`;
+  writeFileSync(join(ROOT, "docs/frameworks.md"), page);
+}
