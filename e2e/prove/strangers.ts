@@ -39,7 +39,7 @@ function readWish(argv: readonly string[]): Wish {
 }
 
 /** Of the launcher's children the one that serves. */
-export function hubPidOf({ hub: { pid } }: Stage): number {
+function hubPidOf({ hub: { pid } }: Stage): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
   const found = children.find((child) => readFileSync(`/proc/${child}/cmdline`, "utf8").includes("hub/main."));
   if (found === undefined) throw new Error("the hub's process was not found");
