@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { delimiter, dirname, join } from "node:path";
+import { takeChildSeconds } from "./child-cpu.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 /** Nobody is there to see it and try again, and nothing may be missing. */
@@ -18,6 +19,8 @@ export interface StepResult {
   ok: boolean;
   output: string;
   seconds: number;
+  /** User and system time of all its processes; null where it is not known. */
+  cpuSeconds: number | null;
 }
 
 /** Runs one tool of `node_modules/.bin` (or an absolute program) and collects what it said. */
@@ -26,6 +29,9 @@ export function runStep(step: Step): Promise<StepResult> {
   const [program, ...rest] = step.command;
   return new Promise((resolve) => {
     let output = "";
+    let cpuSeconds: number | null = null;
+    // Those of other children, which are no steps.
+    takeChildSeconds();
     const child = spawn(program.startsWith("/") ? program : bin(program), rest, {
       cwd: ROOT,
       // Tools start with `#!/usr/bin/env node`: that has to be the project's Node.
@@ -46,7 +52,10 @@ export function runStep(step: Step): Promise<StepResult> {
     child.stdout.on("data", collect);
     child.stderr.on("data", collect);
     const end = (ok: boolean) =>
-      resolve({ title: step.title, ok, output, seconds: (performance.now() - started) / 1000 });
+      resolve({ title: step.title, ok, output, seconds: (performance.now() - started) / 1000, cpuSeconds });
+    child.on("exit", () => {
+      cpuSeconds = takeChildSeconds();
+    });
     child.on("error", (error) => {
       output += error.message;
       end(false);
@@ -62,9 +71,13 @@ interface Words {
   unsteady: readonly string[];
 }
 
+/** Returns how long work took, for people: "12.3 s, 20.1 s of CPU". */
+export const took = ({ seconds, cpuSeconds }: Pick<StepResult, "seconds" | "cpuSeconds">): string =>
+  `${seconds.toFixed(1)} s${cpuSeconds === null ? "" : `, ${cpuSeconds.toFixed(1)} s of CPU`}`;
+
 /** One line per step; of what failed first the failures themselves, then the last of what the tool said. */
 export function tell(result: StepResult, { failures, unsteady }: Words = { failures: [], unsteady: [] }): void {
-  console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${result.seconds.toFixed(1)} s)`);
+  console.log(`${result.ok ? "ok  " : "FAIL"} ${result.title} (${took(result)})`);
   for (const story of unsteady) console.log(`  ! passed when it was tried again only: ${story}`);
   if (result.ok) return;
   for (const failure of failures) console.log(`  x ${failure}`);

@@ -43,7 +43,7 @@ export function startTally(): Tally {
         return false;
       }
       const seconds = secondsSince(began);
-      stages.push({ title, seconds });
+      stages.push({ title, seconds, cpuSeconds: null });
       console.log(`ok   ${title} (${seconds.toFixed(1)} s)`);
       return true;
     },
@@ -52,7 +52,7 @@ export function startTally(): Tally {
       const env = { ...run.env, ...(inCi ? { CI: "true" } : {}) };
       const result = await runStep({ title, command: run.command, env });
       const report = run.read();
-      stages.push({ title, seconds: result.seconds });
+      stages.push({ title, seconds: result.seconds, cpuSeconds: result.cpuSeconds });
       tell(result, report ?? undefined);
       if (report === null) {
         fail(title, "the runner wrote no report");
@@ -65,7 +65,7 @@ export function startTally(): Tally {
     end: (kept) => {
       const seconds = secondsSince(startedAt);
       if (kept === "keep the times") {
-        const file = writeTimes({ stages: [...stages, { title: "everything", seconds }], tests });
+        const file = writeTimes({ stages: [...stages, { title: "everything", seconds, cpuSeconds: null }], tests });
         console.log(
           `     ${(seconds / 60).toFixed(1)} minutes; how long each stage and the slowest tests took: ${file}`,
         );

@@ -16,9 +16,9 @@ test("keeps the stages, the fifty slowest tests, and what each file took", () =>
     name: `test ${at}`,
     seconds: at,
   }));
-  writeTimes({ stages: [{ title: "unit tests", seconds: 12.345 }], tests }, file);
+  writeTimes({ stages: [{ title: "unit tests", seconds: 12.345, cpuSeconds: 20.06 }], tests }, file);
   const read = readTimes(file);
-  expect(read.stages).toEqual([{ title: "unit tests", seconds: 12.3 }]);
+  expect(read.stages).toEqual([{ title: "unit tests", seconds: 12.3, cpuSeconds: 20.1 }]);
   expect(read.slowest).toHaveLength(50);
   expect(read.slowest[0]).toEqual({ file: "f1.test.ts", name: "test 59", seconds: 59 });
   expect(read.files).toEqual({ "f1.test.ts": 900, "f0.test.ts": 870 });

@@ -13,7 +13,9 @@ const measured = z.object({ seconds: z.number(), file: z.string(), name: z.strin
 export type MeasuredTest = z.infer<typeof measured>;
 
 const times = z.object({
-  stages: z.array(z.object({ title: z.string(), seconds: z.number() })),
+  stages: z.array(
+    z.object({ title: z.string(), seconds: z.number(), cpuSeconds: z.number().nullable().default(null) }),
+  ),
   slowest: z.array(measured),
   /** Seconds of all tests of a file. */
   files: z.record(z.string(), z.number()),
@@ -41,7 +43,11 @@ export function secondsByFile(tests: readonly MeasuredTest[]): Record<string, nu
 export function writeTimes(given: { stages: Times["stages"]; tests: readonly MeasuredTest[] }, file = FILE): string {
   const slowest = given.tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   const written: Times = {
-    stages: given.stages.map(({ title, seconds }) => ({ title, seconds: rounded(seconds) })),
+    stages: given.stages.map(({ title, seconds, cpuSeconds }) => ({
+      title,
+      seconds: rounded(seconds),
+      cpuSeconds: cpuSeconds === null ? null : rounded(cpuSeconds),
+    })),
     slowest: slowest.map((test) => ({ ...test, seconds: rounded(test.seconds) })),
     files: secondsByFile(given.tests),
   };

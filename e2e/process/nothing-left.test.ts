@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -74,6 +74,33 @@ describe.skipIf(process.platform === "win32")("no process and no temporary file 
     const tree = await startDemo();
     process.kill(doorOf(tree), signal);
     expect(await leftAfter(tree)).toEqual([]);
+  });
+
+  test("of a program that ignores signals and has started another one in a session of its own", async () => {
+    const stubborn = 'process.on("SIGTERM", () => undefined); setInterval(() => undefined, 1_000);';
+    const other = `spawn(process.execPath, ["-e", ${JSON.stringify(stubborn)}], { detached: true, stdio: "ignore" });`;
+    const program = join(dir, "stubborn.mjs");
+    writeFileSync(
+      program,
+      `import { spawn } from "node:child_process";\n${other}\nconsole.log("ready");\n${stubborn}\n`,
+    );
+    const supervisor = spawn(process.execPath, [join(ROOT, "e2e/gate/supervise.ts"), program], {
+      stdio: ["ignore", "pipe", "inherit", "pipe"],
+      env: { ...process.env, TMPDIR: join(dir, "tmp") },
+    });
+    started = supervisor;
+    let said = "";
+    supervisor.stdout?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    const tree = await waitUntil("both run", () => {
+      const found = descendantsOf(supervisor.pid ?? 0);
+      return said.includes("ready") && found.length >= 2 && found;
+    });
+    supervisor.kill("SIGTERM");
+    try {
+      expect(await leftAfter(tree)).toEqual([]);
+    } finally {
+      for (const { pid } of stillRunning(tree)) process.kill(pid, "SIGKILL");
+    }
   });
 
   // The door gets SIGHUP.
