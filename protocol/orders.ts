@@ -23,6 +23,8 @@ export const checkpointOrders = {
     files: z.array(filePath).min(1).max(MOST_CHOSEN).nullable().optional(),
     /** Only these tensors of its safetensors files, each file cut to them; left out or null: whole files. */
     tensors: tensorPatterns.nullable().optional(),
+    /** Nothing is put beside it: pointers and links there name another checkpoint. */
+    isAlone: z.literal(true).optional(),
   }),
   /** Reads every byte back and compares it with the manifest; nothing is written. Whatever else moves goes first. */
   verify: z.object({

@@ -42,6 +42,8 @@ export interface Narrator extends OrphanNarrator {
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** A program did not go on from the checkpoint that it was given. `from` null: it began at its beginning. */
   beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  /** The framework makes a new folder at its next start, which nobody watches. */
+  writesElsewhere(about: { run: string; folder: string; above: string }): void;
   /** A checkpoint that the state of the newest one names is back too. */
   restoredNamed(about: { run: string; step: number; path: string }): void;
   /** The program ended, and nothing of what it wrote there was captured. */
@@ -260,6 +262,11 @@ export function createNarrator(terminal: Terminal): Narrator {
       terminal.say(
         `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
         { type: "began-elsewhere", run, given, from },
+      ),
+    writesElsewhere: ({ run, folder, above }) =>
+      terminal.say(
+        `The program of ${run} may write elsewhere from now on: its framework makes a new folder beside ${folder} when that is there. Watch ${above} instead.`,
+        { type: "writes-elsewhere", run, folder, above },
       ),
     restoredNamed: ({ run, step, path }) =>
       terminal.say(`Restored ${path} too: the state of ${run} names it.`, { type: "restored-named", run, step, path }),

@@ -122,7 +122,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
   }
   const chosen = chooseFiles(whole, command.files);
-  const beside = command.files == null ? besideAt(whole, target) : null;
+  const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
   const manifest = beside === null ? withoutBeside(chosen) : chosen;
   const layout = layoutOf(manifest, target);
   const files = manifest.files.map((file) => ({

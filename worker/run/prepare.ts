@@ -16,6 +16,7 @@ import { reportLoss } from "../loss/report-loss.ts";
 import { removeStoredAside, setAside } from "../restore/set-aside.ts";
 import { chooseResume, type LocalCheckpoint, type Resume } from "./choose-resume.ts";
 import { restoreNamed } from "./restore-named.ts";
+import { folderToWatch } from "./writes-elsewhere.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "./local-checkpoints.ts";
 
@@ -41,6 +42,8 @@ export async function prepareRuns(
     const point = await prepareRun(agent, watch, startFrom);
     if (point === null) continue;
     points.push(point);
+    const above = await folderToWatch(watch.folder);
+    if (above !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, above });
     if (withNamed) await restoreNamed(agent, { run: watch.run, folder: watch.folder, point });
   }
   return points;

@@ -44,7 +44,7 @@ async function restoreEach(
     const targetPath = join(folder, place?.path ?? name);
     if (await isThere(targetPath)) continue;
     try {
-      await restorer.restoreFirst({ checkpointId, run, step, targetPath });
+      await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
       narrator.restoredNamed({ run, step, path: targetPath });
     } catch (error) {
       if (!isFault(error)) throw error;
