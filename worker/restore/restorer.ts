@@ -27,6 +27,8 @@ export interface Restorer extends Turns {
     targetPath: string;
     files?: string[];
     tensors?: string[];
+    /** Nothing is put beside it. */
+    isAlone?: true;
   }): Promise<Origin | null>;
 }
 
