@@ -29,20 +29,33 @@ const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wand
 /** Below its own name Orbax keeps items, which are folders. */
 const ORBAX_ITEM = /^(default|state|params|items|train_state|d|ocdbt\.process_\d+|model|optimizer|metrics)$/;
 
+/** The names in a folder, by kind. */
 interface Listing {
   changedMs: number;
-  entries: readonly Dirent[];
+  folders: readonly string[];
+  files: readonly string[];
+  links: readonly string[];
+  /** Those of the files that may be a checkpoint, once that was asked: most folders have none. */
+  saved: readonly { name: string; read: FileName }[] | null;
 }
 
 /** A change within this time of the last one may have left the time of a folder as it was. */
 const COARSE_CLOCK_MS = 2_000;
+/** Walking takes a fiftieth of the time at most, and is put off no longer than this. */
+const REST_PER_WALK = 50;
+const MOST_REST_MS = 30_000;
+/** A walk that is shorter costs nothing worth saving. */
+const SHORT_WALK_MS = 10;
 
 export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
   const links = { root: folder, followsAll };
   const listings = new Map<string, Listing>();
   const insides = new Map<string, { key: string; step: number | null }>();
+  let last: { found: Candidate[]; until: number } | null = null;
   return {
     find: async () => {
+      const startedAt = performance.now();
+      if (last !== null && startedAt < last.until) return last.found;
       const walk: Walk = { root: folder, takes, found: [], listings, insides, seen: new Set(), folders: 0, names: 0 };
       try {
         await enter(walk, folder, 0);
@@ -52,8 +65,13 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
       }
       for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
       for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
-      const found = walk.found.map((one) => ({ ...one, links }));
-      return found.sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+      const found = walk.found
+        .map((one) => ({ ...one, links }))
+        .sort((a, b) => a.step - b.step || (a.path < b.path ? -1 : 1));
+      const tookMs = performance.now() - startedAt;
+      const restMs = tookMs < SHORT_WALK_MS ? 0 : Math.min(MOST_REST_MS, tookMs * REST_PER_WALK);
+      last = { found, until: startedAt + restMs };
+      return found;
     },
   };
 }
@@ -82,18 +100,21 @@ export const findCandidates = (
 
 async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;
-  const entries = await list(walk, folder);
-  const files: string[] = [];
-  for (const entry of entries) {
-    const kind = await kindOf(walk, folder, entry);
-    if (kind === "file") files.push(entry.name);
-    if (kind !== "folder") continue;
-    const path = join(folder, entry.name);
-    const isEntered = await addFolder(walk, { path, name: entry.name });
-    // A link is followed to a checkpoint, never to a folder in which one might lie.
-    if (isEntered && level < MOST_LEVELS && entry.isDirectory()) await enterBelow(walk, path, level + 1);
+  const listing = await list(walk, folder);
+  for (const name of listing.folders) {
+    const path = join(folder, name);
+    const isEntered = await addFolder(walk, { path, name });
+    if (isEntered && level < MOST_LEVELS) await enterBelow(walk, path, level + 1);
   }
-  await addFiles(walk, folder, files);
+  const linked: string[] = [];
+  for (const name of listing.links) {
+    const kind = await kindOfLink(walk, join(folder, name));
+    // A link is followed to a checkpoint, never to a folder in which one might lie.
+    if (kind === "folder") await addFolder(walk, { path: join(folder, name), name });
+    if (kind === "file") linked.push(name);
+  }
+  listing.saved ??= savedAmong(walk, listing.files);
+  await addFiles(walk, folder, [...listing.saved, ...savedAmong(walk, linked)]);
 }
 
 /** One folder of many that nobody may read keeps none of the others from being found. */
@@ -105,29 +126,33 @@ async function enterBelow(walk: Walk, path: string, level: number): Promise<void
   }
 }
 
-async function list(walk: Walk, folder: string): Promise<readonly Dirent[]> {
+async function list(walk: Walk, folder: string): Promise<Listing> {
   const { mtimeMs } = await stat(folder);
   const known = walk.listings.get(folder);
   walk.seen.add(folder);
-  if (known?.changedMs === mtimeMs) {
-    walk.names += known.entries.length;
-    return known.entries;
-  }
+  const listing = known?.changedMs === mtimeMs ? known : await readListing(folder, mtimeMs);
+  walk.names += listing.folders.length + listing.files.length + listing.links.length;
+  if (Date.now() - mtimeMs > COARSE_CLOCK_MS) walk.listings.set(folder, listing);
+  return listing;
+}
+
+async function readListing(folder: string, changedMs: number): Promise<Listing> {
   const entries = await readdir(folder, { withFileTypes: true });
-  walk.names += entries.length;
-  if (Date.now() - mtimeMs > COARSE_CLOCK_MS) walk.listings.set(folder, { changedMs: mtimeMs, entries });
-  return entries;
+  const named = (isIt: (entry: Dirent) => boolean) => entries.filter(isIt).map(({ name }) => name);
+  return {
+    changedMs,
+    folders: named((entry) => entry.isDirectory()),
+    files: named((entry) => entry.isFile()),
+    links: named((entry) => entry.isSymbolicLink()),
+    saved: null,
+  };
 }
 
 /**
  * A link to what lies in the watched folder anyway is a label (`checkpoint-best`, `last.ckpt`): it belongs to what it points
  * to. One that leads out is taken for what it leads to.
  */
-async function kindOf(walk: Walk, folder: string, entry: Dirent): Promise<"folder" | "file" | null> {
-  if (entry.isDirectory()) return "folder";
-  if (entry.isFile()) return "file";
-  if (!entry.isSymbolicLink()) return null;
-  const path = join(folder, entry.name);
+async function kindOfLink(walk: Walk, path: string): Promise<"folder" | "file" | null> {
   const target = await realpath(path).catch(() => null);
   const root = await realpath(walk.root).catch(() => walk.root);
   if (target === null || target === root || target.startsWith(root + sep)) return null;
@@ -145,23 +170,23 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
     return step === null;
   }
   const step = stepOf(name, "folder");
-  const inside = await list(walk, path).catch(() => []);
+  const inside = await list(walk, path).catch(() => null);
   if (step === null) {
     // Rewritten in place under one name: accelerate's `save_state("state")`.
-    const own = inside.filter((entry) => entry.isFile() && isFrameworkFile(entry.name)).map((entry) => entry.name);
+    const own = (inside?.files ?? []).filter(isFrameworkFile);
     if (own.length === 0) return true;
     walk.found.push({ path, name, kind: "folder", isSaverName: true, ...(await stepInPlace(path, own)) });
     return false;
   }
-  const judged = judgeFolder(name, inside);
+  const judged = inside === null ? "both" : judgeFolder(name, inside);
   if (judged !== "others") walk.found.push({ path, name, step, kind: "folder" });
   return judged !== "checkpoint";
 }
 
 /** Returns whether the folder may be a checkpoint, hold others, or both, by the names in it. */
-function judgeFolder(name: string, inside: readonly Dirent[]): "checkpoint" | "others" | "both" {
-  const folders = inside.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  const files = inside.filter((entry) => !entry.isDirectory()).map((entry) => entry.name);
+function judgeFolder(name: string, inside: Listing): "checkpoint" | "others" | "both" {
+  const { folders } = inside;
+  const files = [...inside.files, ...inside.links];
   const holdsSteps = folders.some((one) => stepOf(one, "folder") !== null && nameEvidenceOf(one) === "word");
   if (nameEvidenceOf(name) === "word") return holdsSteps ? "both" : "checkpoint";
   if (files.some(isFrameworkFile)) return "checkpoint";
@@ -185,14 +210,18 @@ async function stepInPlace(path: string, names: readonly string[]): Promise<Pick
   return { step: Math.floor(newestMs / 1000), stepFrom: "time" };
 }
 
-async function addFiles(walk: Walk, folder: string, names: readonly string[]): Promise<void> {
-  // The weights that a program leaves under the names of `save_pretrained` are its final model.
+/** Returns the names of files that may be a checkpoint. Weights under the names of `save_pretrained` are a final model. */
+function savedAmong({ takes }: Walk, names: readonly string[]): { name: string; read: FileName }[] {
   const final = new Set(finalModelNames(names));
-  const wanted = names.filter((name) => !final.has(name) && !isTemporaryName(name));
+  return names.flatMap((name) => {
+    const read = final.has(name) || isTemporaryName(name) ? null : readWanted(takes, name);
+    return read === null ? [] : [{ name, read }];
+  });
+}
+
+async function addFiles(walk: Walk, folder: string, names: readonly { name: string; read: FileName }[]): Promise<void> {
   const files: SavedFile[] = [];
-  for (const name of wanted) {
-    const read = readWanted(walk.takes, name);
-    if (read === null) continue;
+  for (const { name, read } of names) {
     const path = join(folder, name);
     const stats = await stat(path).catch(() => null);
     if (stats === null) continue;
