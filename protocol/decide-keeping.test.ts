@@ -50,6 +50,15 @@ describe("a policy", () => {
     expect(stayed({ last: 2 }, rewound)).toEqual([500, 150]);
   });
 
+  it("keeps the newest of each line that ended because training began anew", () => {
+    const anew = [...steps(3), one(50, { writerEpoch: 2 }), one(90, { writerEpoch: 2 })];
+    expect(stayed({ last: 1 }, history(anew))).toEqual([90]);
+    expect(stayed({ last: 1 }, { ...history(anew), fresh: [1, 2] })).toEqual([300, 90]);
+    // What was adopted is no line of the run's own.
+    const adopted = [one(700, { writerEpoch: 0 }), one(10)];
+    expect(stayed({ last: 1 }, { ...history(adopted), fresh: [1] })).toEqual([10]);
+  });
+
   it("keeps the first of each stretch of steps, and the same one tomorrow", () => {
     expect(stayed({ everySteps: 1_000 }, history(steps(35)))).toEqual([100, 1_000, 2_000, 3_000, 3_500]);
     expect(stayed({ everySteps: 1_000 }, history(steps(36)))).toEqual([100, 1_000, 2_000, 3_000, 3_600]);

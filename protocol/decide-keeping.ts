@@ -35,11 +35,23 @@ export interface KeepHistory {
   checkpoints: readonly KeepCandidate[];
   /** Where epochs of the run started from. */
   parents: readonly { epoch: number; step: number }[];
+  /** Epochs in which training began anew. Left out: none. */
+  fresh?: readonly number[];
 }
 
 export type KeepReason =
   | {
-      kind: "newest" | "whole" | "only" | "newest-there" | "pinned" | "verified" | "restoring" | "uploading" | "parent";
+      kind:
+        | "newest"
+        | "whole"
+        | "only"
+        | "newest-there"
+        | "line"
+        | "pinned"
+        | "verified"
+        | "restoring"
+        | "uploading"
+        | "parent";
     }
   | { kind: "tagged"; tags: readonly string[] }
   | { kind: "brought-back" | "no-rule" | "room" }
@@ -57,6 +69,8 @@ export function reasonWords(reason: KeepReason): string {
       return "the newest complete one";
     case "newest-there":
       return "the newest one in one of its buckets";
+    case "line":
+      return "the newest one before training began anew";
     case "whole":
       return "the newest one that is not damaged";
     case "only":
@@ -108,6 +122,13 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   for (const home of new Set(complete.flatMap(({ homes = [] }) => homes))) {
     const there = complete.find(({ homes = [] }) => homes.includes(home));
     if (there !== newest) protect(there, { kind: "newest-there" });
+  }
+  // Whoever began anew by mistake goes back to it.
+  for (const epoch of history.fresh ?? []) {
+    protect(
+      complete.find(({ writerEpoch }) => writerEpoch > 0 && writerEpoch < epoch),
+      { kind: "line" },
+    );
   }
   // What is restored when the newest one cannot be.
   const whole = complete.find(({ isDamaged }) => !isDamaged);

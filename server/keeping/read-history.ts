@@ -30,7 +30,10 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
     select: { checkpointId: true },
   });
   const wereBroughtBack = new Set(back.map(({ checkpointId }) => checkpointId));
-  const epochs = await db.epoch.findMany({ where: { run }, select: { parentEpoch: true, parentStep: true } });
+  const epochs = await db.epoch.findMany({
+    where: { run },
+    select: { epoch: true, parentEpoch: true, parentStep: true },
+  });
   return {
     checkpoints: rows.map((row) => {
       const { isPinned, tags } = keeping.get(row.id) ?? KEPT_NOWHERE;
@@ -56,5 +59,6 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
     parents: epochs.flatMap(({ parentEpoch, parentStep }) =>
       parentEpoch === null || parentStep === null ? [] : [{ epoch: parentEpoch, step: Number(parentStep) }],
     ),
+    fresh: epochs.flatMap(({ epoch, parentEpoch }) => (parentEpoch === null ? [epoch] : [])),
   };
 }
