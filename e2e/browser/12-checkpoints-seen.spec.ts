@@ -164,11 +164,20 @@ test("a run that moved shows who wrote it, what the move cost, and who was refus
     (await stage.client.nodes.list.query()).some(({ runs }) => runs.some(({ localStep }) => localStep === 200)),
   );
   await first.stop("SIGKILL");
+  // Nobody waits here until the first one counts as silent.
+  const handTo = async (name: string) => {
+    const node = await waitUntil(`${name} is online`, async () =>
+      (await stage.client.nodes.list.query()).find((one) => one.name === name && one.state === "online"),
+    );
+    await stage.client.runs.handOver.mutate({ run: runName.parse("moved"), nodeId: node.id });
+  };
   await stage.startNode({ name: "gpu-2", run: "moved" });
+  await handTo("gpu-2");
   writeCheckpoint({ folder: stage.folderOf("gpu-2"), step: 150, ...small });
   await waitComplete(stage, "moved", { step: 150 });
   // It comes back: what it had captured is refused, and it goes on in an epoch of its own.
   await stage.startNode({ name: "gpu-1", run: "moved" });
+  await handTo("gpu-1");
   await waitUntil(
     "it was refused",
     async () => (await stage.client.runs.lineage.query({ run: runName.parse("moved") })).refusals.total > 0,
