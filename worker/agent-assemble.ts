@@ -244,7 +244,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
       const isWatched = options.watches.some(
         ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
       );
-      if (about.state === "done" && isWatched && about.origin?.role == null) {
+      if (about.state === "done" && isWatched && about.origin?.role == null && restored.isAlone !== true) {
         // Training goes on from here: what would be lost is what comes after.
         const { tally } = about;
         const epoch = origin?.writerEpoch ?? null;

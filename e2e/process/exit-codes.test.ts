@@ -36,8 +36,8 @@ async function tidemark(args: readonly string[], env: Record<string, string> = {
 }
 
 /** What a worker around this program ends with. */
-async function around(name: string, program: readonly string[]): Promise<number | null> {
-  return (await (await stage.startNode({ name, run: "codes", program })).exited).code;
+async function around(name: string, program: readonly string[], flags: string[] = []): Promise<number | null> {
+  return (await (await stage.startNode({ name, run: `codes-${name}`, program, flags })).exited).code;
 }
 
 async function stoppedBy(signal: "SIGINT" | "SIGTERM"): Promise<number | null> {
@@ -61,6 +61,7 @@ const CASES: Record<number, () => Promise<number | null>> = {
     symlinkSync(join(stage.dir, "nowhere"), join(stage.dir, "src/broken"));
     return tidemark(["cp", join(stage.dir, "src"), `${at}/partly`]);
   },
+  9: () => around("unsafe", [process.execPath, "-e", "0"], ["--require-safe"]),
   126: async () => {
     const program = join(stage.dir, "not-executable");
     writeFileSync(program, "");

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -95,8 +96,11 @@ describe.skipIf(process.platform === "win32")("no process and no temporary file 
       const found = descendantsOf(supervisor.pid ?? 0);
       return said.includes("ready") && found.length >= 2 && found;
     });
+    // It removes the temporary files when all others have ended.
+    const ended = once(supervisor, "exit");
     supervisor.kill("SIGTERM");
     try {
+      await ended;
       expect(await leftAfter(tree)).toEqual([]);
     } finally {
       for (const { pid } of stillRunning(tree)) process.kill(pid, "SIGKILL");

@@ -214,6 +214,7 @@ test("the best checkpoint that the Trainer's state names comes back beside the n
   for (const step of [10, 20, 40]) await runTo("best-1", "best", saved(step));
   const worker = await runTo("best-2", "best", PRINT_RESUME);
   expect(said(worker)).toContain("best goes on from step 40.");
+  expect(said(worker)).toContain("best: safe up to step 40;");
   expect(Object.keys(read(stage.folderOf("best-2"))).toSorted()).toEqual([
     "checkpoint-10/pytorch_model.bin",
     "checkpoint-10/trainer_state.json",

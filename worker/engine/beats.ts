@@ -39,7 +39,7 @@ export function createBeats(): Beats {
     if (at === timerAt) return;
     if (timer !== null) clearTimeout(timer);
     timerAt = at;
-    timer = at === Infinity ? null : setTimeout(run, Math.ceil(at - performance.now())).unref();
+    timer = at === Infinity ? null : setTimeout(run, Math.max(1, Math.ceil(at - performance.now()))).unref();
   };
   const run = () => {
     timer = null;

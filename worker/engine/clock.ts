@@ -13,7 +13,9 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  sleep: async (ms, signal) => {
+  sleep: async (wishedMs, signal) => {
+    // A busy process reaches this after the moment; Node warns of a negative time on stderr.
+    const ms = Math.max(0, wishedMs);
     if (signal === undefined) {
       await delay(ms);
       return;

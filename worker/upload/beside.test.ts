@@ -46,6 +46,12 @@ test("pointers name the checkpoint that is captured, also when they are ahead of
   });
 });
 
+test("a pointer that names the checkpoint already keeps its own time and bytes", async () => {
+  await write("latest", "global_step20\n");
+  const { files } = await findBeside(folder, folderCandidate("global_step20", 20), join(folder, "..", "scratch"));
+  expect(files.map(({ path }) => path)).toEqual([join(folder, "latest")]);
+});
+
 test("settings of every folder up to the watched one are kept, with Hydra's; logs, weights and large files are not", async () => {
   await write("logs/version_0/checkpoints/epoch=1-step=2.ckpt");
   await write("logs/version_0/hparams.yaml", "lr: 1");

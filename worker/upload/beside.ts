@@ -1,5 +1,5 @@
 import type { Dirent } from "node:fs";
-import { lstat, mkdir, readdir, realpath, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { isModelName, readFileName } from "#protocol/checkpoint-file-names.ts";
 import { TRACKERS } from "#protocol/checkpoint-layouts.ts";
@@ -103,9 +103,11 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   const path = relative(root, at);
   const inside = `${BESIDE_FOLDER}/${path}`;
   if (whyPathRefused(inside) !== null) return null;
-  const text = pointerTo(name, candidate);
-  const source = text === null ? at : join(scratch, name);
   try {
+    const wanted = pointerTo(name, candidate);
+    // One that names this checkpoint already keeps its own time.
+    const text = wanted === null || (await readFile(at, "utf8")).trim() === wanted ? null : wanted;
+    const source = text === null ? at : join(scratch, name);
     if (text !== null) {
       await mkdir(scratch, { recursive: true, mode: 0o700 });
       await writeFile(source, text);

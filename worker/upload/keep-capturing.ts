@@ -88,10 +88,13 @@ async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortS
   const rests = createRests(watching.clock.now);
   // There is no later look for which a refusal could rest.
   const knows = watching.isTaken;
-  await lookOnce({ ...watching, signal, settler: createLastSettler(how), rests, knows });
+  // A walk of before does not have what the program wrote last.
+  const finder = watching.newFinder();
+  await lookOnce({ ...watching, finder, signal, settler: createLastSettler(how), rests, knows });
 }
 
 interface WatchingHere extends Watching {
+  newFinder(): Watching["finder"];
   /** Whether it was captured, or refused for good. */
   isTaken(path: string, fingerprint: string): boolean;
 }
@@ -109,6 +112,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     const isMeant = refusal.fingerprint === fingerprint || OF_THE_DISK.has(refusal.code);
     return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
   };
+  const newFinder = () => createFinder(watch.folder, watch.takes, watch.followsLinks);
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
   const refuse = async (candidate: Candidate, about: { look: Look | null; fault: Fault }) => {
     const { look, fault } = about;
@@ -139,7 +143,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
     }),
-    finder: createFinder(watch.folder, watch.takes, watch.followsLinks),
+    finder: newFinder(),
+    newFinder,
     clock,
     signal: until,
     rests: createRests(clock.now),
