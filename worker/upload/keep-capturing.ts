@@ -102,6 +102,7 @@ interface WatchingHere extends Watching {
 function watchingOf(capturing: Capturing): WatchingHere {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
+  const told = new Map<string, string>();
   const refusals = new Map<string, { what: string; code: string; fingerprint: string; at: number }>();
   const settler = createSettler({ settleMs: capturing.settleMs, now: clock.now, wallNow, hasWriter: hasOpenWriter });
 
@@ -122,10 +123,12 @@ function watchingOf(capturing: Capturing): WatchingHere {
     const before = refusals.get(candidate.path);
     refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
     if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
-    if (before?.what === what) return;
-    capturing.onRefused(candidate, fault);
-    // An older hub does not know the code, and would refuse all that stands behind it in the outbox.
+    if (before?.what !== what) capturing.onRefused(candidate, fault);
+    if (told.get(candidate.path) === what) return;
+    // An older hub does not know the code, and would refuse all that stands behind it in the outbox. One that has said
+    // nothing yet is told at a later look.
     if (code === "NO_CHECKPOINT" && capturing.hubKnows?.("no-checkpoint") !== true) return;
+    told.set(candidate.path, what);
     if (code === "LINK_REFUSED" && capturing.hubKnows?.("link-refused") !== true) return;
     await outbox.add({
       type: "capture-refused",
