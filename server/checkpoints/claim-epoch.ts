@@ -168,7 +168,7 @@ async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
     if (isChosen) await abandonNewer(tx, { run, epoch, parent }, new Date(now));
     const goesOn = parent === null || goesOnAt === null ? null : { step: parent.step, at: goesOnAt };
     const lost =
-      // What a person goes back behind on purpose was not lost; of a new line its node tells what was.
+      // Steps that a person goes back behind on purpose are not lost. The node of a new line tells its own losses.
       last === null || isChosen || isLine
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });

@@ -1,7 +1,7 @@
-import { access } from "node:fs/promises";
 import { relative } from "node:path";
 import { stepWords } from "#protocol/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/units.ts";
+import { isThere } from "../disk/is-there.ts";
 import type { Candidate } from "../upload/find.ts";
 import { lookAt } from "../upload/look.ts";
 import { readReadiness } from "../upload/readiness.ts";
@@ -19,11 +19,8 @@ const MOST_LINES = 50;
  */
 export async function checkWatch({ folder, takes }: Pick<Watch, "folder" | "takes">): Promise<Finding[]> {
   const check = "watch";
-  const isThere = await access(folder).then(
-    () => true,
-    () => false,
-  );
-  if (!isThere) return [fine(check, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
+  if (!(await isThere(folder)))
+    return [fine(check, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
   const candidates = await findCandidates(folder, takes);
   const recogniser = createRecogniser({
     isNamed: takes !== null,

@@ -30,7 +30,7 @@ export function layoutOf(manifest: Placed, target: string): Layout {
 export const ownFiles = <F extends { path: string }>(files: readonly F[]): F[] =>
   files.filter(({ path }) => !isBeside(path));
 
-/** What goes beside a checkpoint: below which folder. */
+/** Lists the files and links that go beside a checkpoint, below `root`. */
 export interface BesideAt {
   root: string;
   entries: readonly BesideFile[];

@@ -1,9 +1,9 @@
-import { readFile, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import * as z from "zod";
 import type { PickleValue } from "#storage/inspect/read-pickle.ts";
 import { isCall, pairsOf } from "#storage/inspect/torch-values.ts";
-import { MOST_STATE_BYTES, TRAINER_STATE } from "../upload/describe.ts";
+import { readTrainerState } from "../upload/read-global-step.ts";
 import { readPickleOf } from "../upload/read-pickle-of.ts";
 
 /**
@@ -25,14 +25,8 @@ export async function namesInState(path: string): Promise<string[]> {
 const MOST_NAMES = 16;
 
 async function namesOfTrainer(folder: string): Promise<string[]> {
-  const path = join(folder, TRAINER_STATE);
-  try {
-    if ((await stat(path)).size > MOST_STATE_BYTES) return [];
-    const best = trainerState.parse(JSON.parse(await readFile(path, "utf8"))).best_model_checkpoint;
-    return best == null ? [] : [lastSegment(best)];
-  } catch {
-    return [];
-  }
+  const best = trainerState.safeParse(await readTrainerState(folder)).data?.best_model_checkpoint;
+  return best == null ? [] : [lastSegment(best)];
 }
 
 async function namesOfLightning(path: string, sizeBytes: number): Promise<string[]> {

@@ -3,13 +3,13 @@ import type { Ledger } from "../upload/ledger.ts";
 import { lookAt } from "../upload/look.ts";
 import type { Layout } from "./layout.ts";
 
-/** What a restore puts at `target`, for a look; before it has its name it lies in `staging`. */
+/** Returns how to look at a restored checkpoint: at `target`, or in `staging` before it has its name. */
 function restoredAt(target: string, layout: Layout, staging: string | null): Parameters<typeof lookAt>[0] {
   if (layout.kind === "folder") return { path: staging ?? target, kind: "folder" };
   return { path: staging === null ? target : join(staging, basename(target)), kind: "files", names: layout.names };
 }
 
-/** What was restored is the bucket's own content; the watcher must not take it for news. */
+/** Keeps the watcher from capturing a restored checkpoint: its content is in the bucket already. */
 export async function rememberRestored(
   ledger: Ledger,
   { staging, target, layout }: { staging: string; target: string; layout: Layout },

@@ -1,7 +1,8 @@
-import { access, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { LocalAside } from "#protocol/local.ts";
 import { removeOwned, renameOwned } from "../disk/change-disk.ts";
+import { isThere } from "../disk/is-there.ts";
 import { codeOf, diskFault } from "../engine/disk-fault.ts";
 import { lookAt } from "../upload/look.ts";
 
@@ -44,11 +45,7 @@ async function moveTo(path: string, wished: string): Promise<string> {
 async function freePlace(wished: string): Promise<string> {
   for (let count = 1; ; count++) {
     const place = count === 1 ? wished : `${wished}.again-${count}`;
-    const isThere = await access(place).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) return place;
+    if (!(await isThere(place))) return place;
   }
 }
 

@@ -5,7 +5,7 @@ import type { Agent } from "../agent-assemble.ts";
 import { findUntaken, untakenWords, type Untaken } from "../upload/untaken.ts";
 import { findCandidates } from "../upload/walk-watched.ts";
 
-/** What a program left in a watched folder of which nothing was captured. */
+/** A watched folder of which nothing was captured, with the files that the program left there. */
 export interface NothingTaken {
   run: RunName;
   folder: string;
@@ -47,7 +47,7 @@ export function isAllSafe(
 ): boolean {
   return options.watches.every(({ run }) => {
     if (nothingTaken.some((one) => one.run === run)) return false;
-    // What is safe, or makes way for something newer, leaves the queue a moment later.
+    // A capture that is safe, or that was superseded, leaves the queue a moment later.
     if (ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"))
       return false;
     return savedRuns.has(run) || ledger.safe(run) !== null;

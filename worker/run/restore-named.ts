@@ -1,9 +1,9 @@
-import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { isFault, toFault } from "#protocol/fault.ts";
 import type { FoundCheckpoint } from "#protocol/hello.ts";
 import { nameOfPlace } from "#protocol/place.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { isThere } from "../disk/is-there.ts";
 import { systemClock } from "../engine/clock.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";
 import type { ResumePoint } from "./prepare.ts";
@@ -53,12 +53,6 @@ async function restoreEach(
   }
 }
 
-/** What the checkpoint is called; an older hub answers with another one than was asked for. */
+/** Returns the name of the checkpoint. An older hub answers with another checkpoint than was asked for. */
 const nameOf = ({ step, place }: FoundCheckpoint): string =>
   place === undefined ? `checkpoint-${step}` : nameOfPlace(place.path);
-
-const isThere = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { isThere } from "../disk/is-there.ts";
 
 /**
  * Returns the folder to watch instead, where a framework makes a new folder beside the watched one at its next start because that
@@ -9,9 +9,5 @@ export async function folderToWatch(folder: string): Promise<string | null> {
     /^(.+)\/version_\d+(?:\/checkpoints)?\/?$/.exec(folder)?.[1] ??
     /^(.+)\/(?:train|segment|pose|classify)\d*(?:\/weights)?\/?$/.exec(folder)?.[1];
   if (above === undefined) return null;
-  const isThere = await access(folder).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? above : null;
+  return (await isThere(folder)) ? above : null;
 }

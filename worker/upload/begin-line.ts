@@ -32,7 +32,7 @@ export async function beginLine(
   const begun = linesBegun.get(run) ?? 0;
   if (oldestMs <= reached.at || begun >= MOST_LINES) return;
   const beginning = beginnings.get(run);
-  // What the program threw away is told of the epoch that it was given.
+  // The steps that the program threw away belong to the epoch that it was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
     await judgeBeginning(parts, run, { step: candidate.step, by: "checkpoint" });
   try {

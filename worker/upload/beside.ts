@@ -64,7 +64,7 @@ interface Looking {
 
 async function findIn(looking: Looking): Promise<Found[]> {
   const entries = await readdir(looking.folder, { withFileTypes: true }).catch(() => []);
-  // What belongs to a final model is kept with it.
+  // The files of a final model are kept with it.
   const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
   const found: Found[] = [];
   for (const entry of entries) {
@@ -130,7 +130,7 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   }
 }
 
-/** What the pointer says once it names this checkpoint; it may be ahead of it. Null: it is kept as it is. */
+/** Returns the text with which a pointer names this checkpoint; it may be ahead of it. Null: the file is kept as it is. */
 function pointerTo(name: string, { name: own, step }: Candidate): string | null {
   if (name === TRACKERS.deepspeed) return own;
   return name === TRACKERS.megatron ? String(step) : null;

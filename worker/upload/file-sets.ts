@@ -38,7 +38,7 @@ interface Group {
   files: SavedFile[];
 }
 
-/** What a file holds that its saver made smaller at the end of the training, without a state to go on from. */
+/** Stands for the step of a file that its saver stripped at the end of the training: no program goes on from it. */
 export const FINAL = -1;
 
 /** A label that is written so long before or after the files of a step is of that step. */
@@ -161,7 +161,7 @@ function isAwaited(group: Group, all: readonly Group[]): boolean {
   return all.some((other) => other.files.some(isNewestLabel) && newestOf(other.files) <= newestOf(group.files));
 }
 
-/** What every other step of the folder has. One that is written only sometimes (`best_100.pt`) is not asked for. */
+/** Returns a file that every other step of the folder has and this one lacks; null: none. Files that only some steps have are not required. */
 function lackOf(group: Group, all: readonly Group[]): string | null {
   const others = all.filter((other) => other !== group && other.files.some(({ read }) => read.step !== null));
   const own = partsOf(group);

@@ -6,14 +6,18 @@ import { MOST_STATE_BYTES, TRAINER_STATE } from "./describe.ts";
 
 const state = z.object({ global_step: step });
 
-/** The step that a Trainer wrote into its checkpoint; null without one that can be believed. A stranger's file. No faults. */
-export async function readGlobalStep(folder: string): Promise<number | null> {
+/** Returns what a Trainer wrote as its state into a checkpoint, unparsed; null where there is none that can be read. A stranger's file. No faults. */
+export async function readTrainerState(folder: string): Promise<unknown> {
   const path = join(folder, TRAINER_STATE);
   try {
     const stats = await stat(path);
     if (!stats.isFile() || stats.size > MOST_STATE_BYTES) return null;
-    return state.safeParse(JSON.parse(await readFile(path, "utf8"))).data?.global_step ?? null;
+    return JSON.parse(await readFile(path, "utf8"));
   } catch {
     return null;
   }
 }
+
+/** Returns the step that a Trainer wrote into its checkpoint; null without one that can be believed. No faults. */
+export const readGlobalStep = async (folder: string): Promise<number | null> =>
+  state.safeParse(await readTrainerState(folder)).data?.global_step ?? null;

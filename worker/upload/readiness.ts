@@ -1,6 +1,7 @@
-import { access, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/checkpoint-layouts.ts";
+import { isThere } from "../disk/is-there.ts";
 import type { Candidate } from "./find.ts";
 import { findMissingInDcp } from "./read-dcp-metadata.ts";
 import { findMissingInOrbax, readCommit } from "./read-orbax.ts";
@@ -185,11 +186,7 @@ async function hasTrainerBeside({ path, name }: Pick<Candidate, "path" | "name">
   const names = await readdir(dirname(path)).catch(() => []);
   const beside = names.filter((other) => other !== name && TRAINER_FOLDER.test(other)).slice(-MOST_SIBLINGS);
   for (const other of beside) {
-    const isThere = await access(join(dirname(path), other, "trainer_state.json")).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return true;
+    if (await isThere(join(dirname(path), other, "trainer_state.json"))) return true;
   }
   return false;
 }
