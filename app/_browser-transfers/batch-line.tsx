@@ -2,12 +2,12 @@
 import { useState } from "react";
 import { useRateUnit } from "../_hub/choices.ts";
 import { faultOf, wordsOf } from "../_hub/fault-of.ts";
-import { useWhyNot } from "../_hub/person.tsx";
-import { Button, ButtonLink } from "../_ui/button.tsx";
+import { Button } from "../_ui/button.tsx";
 import { say } from "../_ui/toast.tsx";
 import { shortText, visibleText } from "../_ui/visible-text.ts";
 import type { BatchAction } from "./batch-life.ts";
 import { factsOf, paceOf, placeOf, subjectOf, toneOf } from "./batch-words.ts";
+import { CorsOffer } from "./cors-offer.tsx";
 import type { DeskBatch, TransferDesk } from "./desk.ts";
 import { MovingLine } from "./moving-line.tsx";
 import { pickAgain } from "./pick-again.ts";
@@ -90,18 +90,5 @@ export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDes
         </details>
       )}
     </MovingLine>
-  );
-}
-
-/** The rule is shown before it is written, where it always is. */
-function CorsOffer({ profileId }: { profileId: string }) {
-  const whyNot = useWhyNot("admin");
-  if (whyNot !== null) return <> {whyNot}</>;
-  return (
-    <div className="pt-1.5">
-      <ButtonLink size="small" href={`/buckets?cors=${encodeURIComponent(profileId)}`}>
-        Set the CORS rule…
-      </ButtonLink>
-    </div>
   );
 }

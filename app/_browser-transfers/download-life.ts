@@ -37,6 +37,8 @@ export interface DownloadView {
   retries: number;
   pieces: string;
   fault: FaultData | null;
+  /** The profile of the bucket that is read; null until it was listed. */
+  profileId: string | null;
 }
 
 const RATE_OVER_MS = 5_000;
@@ -276,6 +278,7 @@ export class DownloadLife {
       retries: this.#retries,
       pieces: this.#state === "done" ? "" : this.#pieces(),
       fault: this.#fault,
+      profileId: this.#files[0]?.profileId ?? null,
     };
   }
 }

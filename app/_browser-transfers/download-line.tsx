@@ -4,6 +4,7 @@ import { useRateUnit } from "../_hub/choices.ts";
 import { Button } from "../_ui/button.tsx";
 import type { Tone } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
+import { CorsOffer } from "./cors-offer.tsx";
 import type { DownloadView } from "./download-life.ts";
 import { actOnDownload } from "./downloads.ts";
 import { MovingLine } from "./moving-line.tsx";
@@ -70,6 +71,9 @@ export function DownloadLine({ view }: { view: DownloadView }) {
       pieces={isOver ? "" : view.pieces}
       facts={factsOf(view)}
       fault={view.fault}
+      wayOut={
+        view.fault?.code === "CORS_MISSING" && view.profileId !== null && <CorsOffer profileId={view.profileId} />
+      }
       actions={actions.map((action) => (
         <Button
           key={action}

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { brokenArea, brokenPath, nearestIndex, ticksFor, timeTicks } from "./chart-scale.ts";
 
 test("ticks are round and the last one is not below the largest value", () => {
@@ -14,6 +14,33 @@ test("time ticks fall on whole local steps and are not too many", () => {
   const ticks = timeTicks(from, from + 3_600_000, 6);
   expect(ticks.length).toBeLessThanOrEqual(7);
   expect(ticks.map((at) => new Date(at).getMinutes() % 10)).toEqual(ticks.map(() => 0));
+});
+
+describe("where clocks are put on and back", () => {
+  const before = process.env.TZ;
+  afterEach(() => {
+    if (before === undefined) delete process.env.TZ;
+    else process.env.TZ = before;
+  });
+
+  test.each([
+    ["back, a day of 25 hours", "2026-10-22T22:00:00Z"],
+    ["on, a day of 23 hours", "2027-03-25T23:00:00Z"],
+  ])("%s: each day has one tick, at its midnight", (_, start) => {
+    process.env.TZ = "Europe/Berlin";
+    const from = Date.parse(start);
+    const ticks = timeTicks(from, from + 7 * 86_400_000, 8);
+    expect(ticks.map((at) => new Date(at).getHours())).toEqual(ticks.map(() => 0));
+    expect(new Set(ticks.map((at) => new Date(at).getDate())).size).toBe(ticks.length);
+    expect(ticks.length).toBeGreaterThanOrEqual(7);
+  });
+
+  test("the hour that is skipped has no tick of its own, and ticks only rise", () => {
+    process.env.TZ = "Europe/Berlin";
+    const from = Date.parse("2027-03-28T00:00:00Z");
+    const ticks = timeTicks(from, from + 4 * 3_600_000, 6);
+    expect(ticks.map((at) => new Date(at).getHours())).toEqual([1, 3, 4, 5, 6]);
+  });
 });
 
 test("a hole in the samples breaks the line", () => {

@@ -21,13 +21,20 @@ export function ticksFor(largest: number, base: 10 | 1024): number[] {
 const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
 
-/** Whole times of the chosen zone between `from` and `to`, at most `most` of them. */
+/**
+ * Lists whole times of the chosen zone between `from` and `to`, at most `most` of them. Each is found by the clock of its own
+ * moment: where clocks are put on or back, midnight stays midnight.
+ */
 export function timeTicks(from: number, to: number, most: number): number[] {
   const step = STEPS.find((candidate) => (to - from) / candidate <= most) ?? 7 * 1440 * MINUTE;
-  const shift = zoneShiftMs(from);
   const ticks: number[] = [];
-  for (let at = Math.ceil((from - shift) / step) * step + shift; at <= to; at += step) ticks.push(at);
-  return ticks;
+  for (let clock = Math.floor((from - zoneShiftMs(from)) / step) * step; ; clock += step) {
+    const guess = clock + zoneShiftMs(clock);
+    const at = clock + zoneShiftMs(guess);
+    if (!(at <= to)) return ticks;
+    // The hour that a clock skips has no moment of its own.
+    if (at >= from && at > (ticks.at(-1) ?? Number.NEGATIVE_INFINITY)) ticks.push(at);
+  }
 }
 
 /** What stands under a tick: the time, and the day where a chart spans several. */

@@ -10,6 +10,7 @@ import { readSettings, type HubSettings } from "../env.ts";
 import type { Hub } from "../hub.ts";
 import { createKeeper } from "../keeper/answer.ts";
 import type { Keeper } from "../keeper/messages.ts";
+import { deriveMasterKey, type MasterKey } from "../keeper/seal.ts";
 import { createLog } from "../log.ts";
 import type { Reach } from "../profiles/reach.ts";
 import { hashOf, newId } from "../random-id.ts";
@@ -50,13 +51,23 @@ async function migrateOnce(): Promise<Buffer> {
   return bytes;
 }
 
+const derived = new Map<string, MasterKey>();
+
+/** Derives each key once in a process: every hub of a test has the same secret. */
+function deriveOnce(secret: string, version: number): MasterKey {
+  const name = `${version} ${secret}`;
+  const key = derived.get(name) ?? deriveMasterKey(secret, version);
+  derived.set(name, key);
+  return key;
+}
+
 /** `reach` stands in for what the settings and the resolver of this machine say. */
 export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: Reach): Promise<TestHub> {
   const folder = await folderForTests("tidemark-hub-");
   await writeFile(join(folder, "hub.db"), await (migrated ??= migrateOnce()), { mode: 0o600 });
   let aheadMs = 0;
   const printedCodes: string[] = [];
-  const keeper = createKeeper({ secret: SECRET, dataFolder: folder });
+  const keeper = createKeeper({ secret: SECRET, dataFolder: folder }, { derive: deriveOnce });
   const start = () =>
     openHub({
       settings: { ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }), ...settings },

@@ -20,6 +20,12 @@ interface Keys {
   previous: MasterKey | null;
 }
 
+/** Where the master key is read, and how a key is made of its text. */
+interface KeyWays {
+  source: MasterKeySource;
+  derive: typeof deriveMasterKey;
+}
+
 const opens = (key: MasterKey, canary: string): boolean => {
   try {
     return unseal(key, CANARY_PLACE, canary) === CANARY_TEXT;
@@ -29,29 +35,29 @@ const opens = (key: MasterKey, canary: string): boolean => {
 };
 
 /** The keys a database is opened with, by its canary. @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK */
-async function findKeys(source: MasterKeySource, canary: string): Promise<Keys> {
+async function findKeys({ source, derive }: KeyWays, canary: string): Promise<Keys> {
   const secret = await readMasterSecret(source);
   const previousSecret = await readPreviousSecret(source);
   if (secret === null && previousSecret === null) throw new Fault("MASTER_KEY_MISSING");
   if (secret !== null) refuseWeakSecret(secret);
   const version = keyVersionOf(canary);
   if (secret !== null) {
-    const current = deriveMasterKey(secret, version);
+    const current = derive(secret, version);
     if (opens(current, canary)) return { current, previous: null };
   }
   // A weak key may be replaced, so it is not refused here.
-  const previous = previousSecret === null ? null : deriveMasterKey(previousSecret, version);
+  const previous = previousSecret === null ? null : derive(previousSecret, version);
   if (previous === null || !opens(previous, canary)) throw new Fault("MASTER_KEY_WRONG");
   // Who gives the previous key in the environment gives the new one there too: it is not made up in the data folder.
   if (secret === null && typeof source.previous === "string") throw new Fault("MASTER_KEY_MISSING");
   const next = secret ?? (await createMasterSecret(source.dataFolder));
-  return { current: deriveMasterKey(next, version + 1), previous };
+  return { current: derive(next, version + 1), previous };
 }
 
-async function firstKeys(source: MasterKeySource): Promise<Keys> {
+async function firstKeys({ source, derive }: KeyWays): Promise<Keys> {
   const secret = (await readMasterSecret(source)) ?? (await createMasterSecret(source.dataFolder));
   refuseWeakSecret(secret);
-  return { current: deriveMasterKey(secret, 1), previous: null };
+  return { current: derive(secret, 1), previous: null };
 }
 
 /** A bucket key is never opened for anybody. @throws Fault BAD_INPUT */
@@ -67,8 +73,16 @@ function sealKeyIdOf(place: string): string {
   throw new Fault("BAD_INPUT", { op: "keeper" });
 }
 
-/** The keeper's answers. `now` is the clock signatures are dated by. Nothing works before `open` has checked the key. */
-export function createKeeper(source: MasterKeySource, now: () => number = Date.now): Keeper {
+export interface KeeperOptions {
+  /** The clock that signatures are dated by. */
+  now?: () => number;
+  /** Tests that open many hubs with one secret remember its key: a derivation takes a tenth of a second of CPU. */
+  derive?: typeof deriveMasterKey;
+}
+
+/** Answers as the keeper. Nothing works before `open` has checked the key. */
+export function createKeeper(source: MasterKeySource, options: KeeperOptions = {}): Keeper {
+  const { now = Date.now, derive = deriveMasterKey } = options;
   let opened: Keys | null = null;
   const keys = (): Keys => {
     if (opened === null) throw new Fault("INTERNAL", { op: "keeper", detail: "the master key was not checked yet" });
@@ -93,7 +107,7 @@ export function createKeeper(source: MasterKeySource, now: () => number = Date.n
   const privateKeyAt = (input: { place: string; sealed: string }): Buffer => Buffer.from(unsealAt(input), "base64url");
   return {
     open: async ({ canary }) => {
-      opened = canary === null ? await firstKeys(source) : await findKeys(source, canary);
+      opened = canary === null ? await firstKeys({ source, derive }) : await findKeys({ source, derive }, canary);
       const keyVersion = opened.current.version;
       if (canary === null) return { ...sealAt(CANARY_PLACE, CANARY_TEXT), isRewrapDue: false };
       return { sealed: canary, keyVersion, isRewrapDue: opened.previous !== null };

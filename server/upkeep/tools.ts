@@ -48,8 +48,8 @@ export interface ToolsWish {
 const LOCK_WAIT_MS = 3_000;
 
 function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
-  const keeper = createKeeper(wish, wish.now);
   const { reach, now } = wish;
+  const keeper = createKeeper(wish, { now });
   const keyUses = createKeyUses(db, now);
   const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() } });
   return {

@@ -182,4 +182,28 @@ describe("one file from a bucket to a browser", () => {
     const groups = planRanges([{ ...piece(null), etag: '"another"' }], null);
     expect(await codeOf(toPlaces(groups))).toBe("OBJECT_CHANGED");
   });
+
+  it("says that the CORS rule is at fault where it hides the range of an answer, and asks no second time", async () => {
+    let asked = 0;
+    tools.fetch = async (url, init) => {
+      asked++;
+      const answer = await fetch(url, init);
+      const headers = new Headers(answer.headers);
+      for (const hidden of ["content-range", "etag"]) headers.delete(hidden);
+      return new Response(answer.body, { status: answer.status, headers });
+    };
+    expect(await codeOf(toPlaces(planRanges([piece(null, 0, PART)], null)))).toBe("CORS_MISSING");
+    expect(asked).toBe(1);
+  });
+
+  it("reads a range whose answer hides its ETag: the request was pinned to the version", async () => {
+    tools.fetch = async (url, init) => {
+      const answer = await fetch(url, init);
+      const headers = new Headers(answer.headers);
+      headers.delete("etag");
+      return new Response(answer.body, { status: answer.status, headers });
+    };
+    const { target } = await toPlaces(planRanges([piece(null)], null));
+    expect(Buffer.from(target).equals(whole)).toBe(true);
+  });
 });

@@ -52,7 +52,7 @@ interface FetchInput {
 
 /**
  * The bytes of one range, of the version it is pinned to, piece by piece; all of them have come when it resolves.
- * @throws Fault of the store, TRUNCATED, STALLED, OBJECT_CHANGED, RANGE_IGNORED, LINK_DOWN, CANCELLED
+ * @throws Fault of the store, TRUNCATED, STALLED, OBJECT_CHANGED, RANGE_IGNORED, CORS_MISSING, LINK_DOWN, CANCELLED
  */
 export async function fetchRange(input: FetchInput): Promise<void> {
   const { range, request, signal, onBytes } = input;
@@ -72,6 +72,10 @@ export async function fetchRange(input: FetchInput): Promise<void> {
     const told = Object.fromEntries(answer.headers);
     const isError = answer.status !== 206 && answer.status !== 200;
     const error = isError ? new Uint8Array(await answer.arrayBuffer()).subarray(0, MOST_ERROR_BYTES) : null;
+    // The page is of another origin than the store: it reads only the headers that the bucket's CORS rule exposes.
+    if (answer.status === 206 && !answer.headers.has("content-range")) {
+      throw new Fault("CORS_MISSING", { ...about, status: 206, detail: "the rule does not expose Content-Range" });
+    }
     checkRange(
       { status: answer.status, headers: told, ...(error !== null && { body: error }) },
       { offset, length, etag, subject: key, expiresAt: request.expiresAt },

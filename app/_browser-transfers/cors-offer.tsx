@@ -1,0 +1,16 @@
+"use client";
+import { useWhyNot } from "../_hub/person.tsx";
+import { ButtonLink } from "../_ui/button.tsx";
+
+/** Leads from a transfer that the bucket does not let in to its CORS rule, which is shown there before it is written. */
+export function CorsOffer({ profileId }: { profileId: string }) {
+  const whyNot = useWhyNot("admin");
+  if (whyNot !== null) return <> {whyNot}</>;
+  return (
+    <div className="pt-1.5">
+      <ButtonLink size="small" href={`/buckets?cors=${encodeURIComponent(profileId)}`}>
+        Set the CORS rule…
+      </ButtonLink>
+    </div>
+  );
+}
