@@ -19,6 +19,8 @@ const SETTINGS = [
   "PRAGMA synchronous = FULL",
   "PRAGMA foreign_keys = ON",
   "PRAGMA secure_delete = ON",
+  // A reader that stayed long lets the log grow; when it has left, the file shrinks to this.
+  `PRAGMA journal_size_limit = ${64 * 1024 * 1024}`,
 ];
 
 /**
@@ -48,10 +50,16 @@ export function onOneConnection(inner: SqlClient, onWrite: (tookMs: number) => v
     const startedAt = performance.now();
     await inner.execute("BEGIN IMMEDIATE");
     let open = true;
-    const end = async (sql: string): Promise<void> => {
+    const end = async (sql: "COMMIT" | "ROLLBACK"): Promise<void> => {
       if (!open) return;
       open = false;
-      await inner.execute(sql);
+      try {
+        await inner.execute(sql);
+      } catch (error) {
+        // A full disk may have ended it, and may not: one that stays open would refuse every transaction after it.
+        await inner.execute("ROLLBACK").catch(() => undefined);
+        if (sql === "COMMIT") throw error;
+      }
       onWrite(performance.now() - startedAt);
     };
     return {

@@ -24,6 +24,11 @@ export const HUB_FAULTS = {
     next: "Use the code printed on the hub's console.",
   }),
   TOO_MANY_TRIES: row("backoff", 429, { exit: 5, says: "Too many tries.", next: "Wait a little and try again." }),
+  HUB_DISK_FULL: row("backoff", 503, {
+    exit: 5,
+    says: "The disk of the hub is full, so it could not write this down.",
+    next: "Make room where its data folder lies; it goes on by itself. What it acknowledged before is kept.",
+  }),
   CROSS_SITE: row("never", 403, {
     exit: 4,
     says: "The request did not come from this hub's own pages.",

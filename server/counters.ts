@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createDurations, type Durations } from "#protocol/exposition.ts";
+import type { DatabaseRoom } from "./watch-database.ts";
 
 /** Counts since the hub started, by label. What is counted in a transaction that fails after it is counted all the same. */
 export interface Counters {
@@ -29,6 +30,8 @@ export interface Counters {
   refusals: Map<string, number>;
   /** How often the event loop stood still, by the procedure that began last. */
   stalls: Map<string, number>;
+  /** The data folder as it was last looked at; null before that. */
+  database: DatabaseRoom | null;
   /** Of the event loop, since the metrics were read last. */
   lag: ReturnType<typeof monitorEventLoopDelay>;
 }
@@ -57,6 +60,7 @@ export function createCounters(): Counters {
     checkpointsCommitted: 0,
     losses: 0,
     lostMs: 0,
+    database: null,
     probes: zero("accept", "warn", "reject"),
     refusals: zero("password", "code", "api-token", "node-credential", "join-token"),
     stalls: zero("none"),

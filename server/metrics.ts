@@ -182,6 +182,16 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
       "User and system CPU time of the hub's process.",
       one((cpu.user + cpu.system) / 1e6),
     ),
+    gauge(
+      "tidemark_database_log_bytes",
+      "Length of the database's write-ahead log; it grows while a reader keeps one transaction open.",
+      counters.database === null ? [] : one(counters.database.logBytes),
+    ),
+    gauge(
+      "tidemark_data_folder_free_bytes",
+      "Room on the disk of the hub's data folder.",
+      counters.database === null ? [] : one(counters.database.freeBytes),
+    ),
     gauge("process_resident_memory_bytes", "Resident memory of the hub's process.", one(memory.rss)),
     gauge("process_start_time_seconds", "When the hub started, since 1970.", one(startedAt / 1000)),
     gauge("nodejs_heap_size_used_bytes", "Used heap of the hub's process.", one(memory.heapUsed)),

@@ -2,6 +2,7 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { ZodError } from "zod";
 import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/fault.ts";
 import { FAULTS } from "#protocol/fault-table.ts";
+import { isDiskFull } from "#prisma/is-disk-full.ts";
 import { hasRole, type Role } from "#protocol/requests.ts";
 import type { Person } from "#protocol/views.ts";
 import type { Hub } from "./hub.ts";
@@ -151,7 +152,10 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
   const leave = ctx.hub.loop.enter(path);
   const result = await next().finally(leave);
   if (result.ok) giveBack?.();
-  if (!result.ok && isFault(result.error.cause)) throw trpcError(result.error.cause);
+  if (result.ok) return result;
+  const { cause } = result.error;
+  if (isDiskFull(cause)) throw trpcError(new Fault("HUB_DISK_FULL", { cause }));
+  if (isFault(cause)) throw trpcError(cause);
   return result;
 });
 

@@ -1,11 +1,16 @@
 "use client";
 import { Link } from "../_ui/link.tsx";
+import { sentenceOf } from "#protocol/fault.ts";
 import { formatCount } from "#protocol/units.ts";
 import type { EventRow } from "#protocol/views.ts";
 import { Mark } from "../_ui/mark.tsx";
 import { visibleText } from "../_ui/visible-text.ts";
 import { ClockTime } from "./age.tsx";
 import { wordsOf } from "./fault-of.ts";
+
+/** Returns the sentence of an event without its fault, which the page says in words of its own behind it. */
+export const textWithoutFault = ({ text, fault }: Pick<EventRow, "text" | "fault">): string =>
+  fault === null ? text : text.replace(`: ${sentenceOf(fault)}`, "");
 
 /** What happened: the run's name leads to the run and is not broken over two lines. */
 export function EventWords({ event }: { event: EventRow }) {
@@ -24,13 +29,14 @@ export function EventWords({ event }: { event: EventRow }) {
         saved {link} step {formatCount(event.step)}
       </>
     );
-  const at = run === null ? -1 : event.text.indexOf(run);
-  if (run === null || at === -1) return <>{visibleText(event.text)}</>;
+  const text = textWithoutFault(event);
+  const at = run === null ? -1 : text.indexOf(run);
+  if (run === null || at === -1) return <>{visibleText(text)}</>;
   return (
     <>
-      {visibleText(event.text.slice(0, at))}
+      {visibleText(text.slice(0, at))}
       {link}
-      {visibleText(event.text.slice(at + run.length))}
+      {visibleText(text.slice(at + run.length))}
     </>
   );
 }

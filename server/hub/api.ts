@@ -25,7 +25,8 @@ const sayRefusal =
   ({ error, path, ctx }: { error: TRPCError; path?: string | undefined; ctx?: Context | undefined }): void => {
     const fault = faultDataOf(error);
     const who = ctx?.caller.kind ?? "unknown";
-    if (fault.code === "INTERNAL") hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
+    if (fault.code === "INTERNAL" || fault.code === "HUB_DISK_FULL")
+      hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
     else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
     else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
   };

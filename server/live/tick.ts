@@ -12,6 +12,7 @@ import type { Hub } from "../hub.ts";
 import { askForRotation, endOverlaps } from "../nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, SILENT_AFTER_MS, stateOf, take, wouldLose, type LiveNode } from "./live-node.ts";
 import { releaseRestores } from "../restores/release-restores.ts";
+import { createDatabaseWatch } from "../watch-database.ts";
 import { runDrills } from "../verifying/run-drills.ts";
 import { writeDown } from "./write-down.ts";
 
@@ -28,6 +29,7 @@ const HISTORY_PARTS = 10;
 const SAMPLES_EVERY_MS = 60_000;
 const KEY_USES_EVERY_MS = 15_000;
 const TOTALS_EVERY_MS = 10_000;
+const LOOK_AT_DATABASE_MS = 30_000;
 const PRUNE_EVERY_MS = 3_600_000;
 const DRILLS_EVERY_MS = 30_000;
 const CLEAN_EVERY_MS = 5_000;
@@ -119,6 +121,8 @@ function dropEnded(hub: Hub): void {
 /** Starts the beat. Returns how to stop it; that writes down what memory still holds. */
 export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   let part = 0;
+  const { settings, counters, log } = hub;
+  const lookAtDatabase = createDatabaseWatch({ dataFolder: settings.dataFolder, counters, log });
   const jobs = [
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
@@ -137,6 +141,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetOld(hub) },
+    { everyMs: LOOK_AT_DATABASE_MS, run: lookAtDatabase },
   ].map((job) => ({ ...job, nextAt: hub.now() + job.everyMs }));
   let running: Promise<void> = Promise.resolve();
   let busy = false;

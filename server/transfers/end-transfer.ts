@@ -86,6 +86,20 @@ const isSameEnd = (before: Transfer, event: Ended): boolean =>
   Number(before.sentBytes) === event.sentBytes &&
   before.fault === storedText(event.fault);
 
+/** A node tries what its store refused again and again: only the first failure of a transfer and a new reason are news. */
+async function wasTold(tx: Transaction, event: Ended, nodeId: string): Promise<boolean> {
+  if (event.direction !== "upload" || event.state !== "failed" || event.fault === null) return false;
+  const { run, fault } = event;
+  const last = await tx.event.findFirst({
+    where: { nodeId, run, step: BigInt(event.step), kind: "upload-failed" },
+    orderBy: { id: "desc" },
+    select: { fault: true },
+  });
+  if (last?.fault == null) return false;
+  const told: unknown = JSON.parse(last.fault);
+  return typeof told === "object" && told !== null && Reflect.get(told, "code") === fault.code;
+}
+
 /** The home that a node says was at the other end; null where it says none, or one that the run does not have. */
 async function homeElsewhere(tx: Transaction, { profileId, run }: Ended) {
   if (profileId === undefined || !(await isHomeOf(tx, run, profileId))) return null;
@@ -165,7 +179,8 @@ export async function endTransfer(scope: RecordScope, event: Ended): Promise<voi
     countUp(transferBytes, event.direction, event.sentBytes);
     await recordTransferLink(scope, event, elsewhere?.id ?? checkpoint?.profileId ?? node.profileId);
   }
-  const news = isRepeated ? null : newsOf(event);
+  const isNews = before === null || !(isRepeated || (await wasTold(tx, event, node.id)));
+  const news = isNews ? newsOf(event) : null;
   if (news !== null) {
     const line = { at: now, node, run: event.run, step: event.step, fault: event.fault };
     recorded.events.push(await recordEvent(tx, { ...line, ...news }));

@@ -95,9 +95,12 @@ describe("the end of a transfer", () => {
     expect(await record(ended(2))).toEqual({ acceptedThrough: 2 });
     const failures = async () => (await kindsTold(test)).filter((kind) => kind === "upload-failed");
     expect(await failures()).toHaveLength(1);
+    // Tried again, and refused for the same reason: the row says so, and there is nothing new to tell.
     await record(ended(3, { retries: 9, sentBytes: 90 }));
-    expect(await failures()).toHaveLength(2);
+    expect(await failures()).toHaveLength(1);
     expect(await rows()).toMatchObject([{ state: "failed", retries: 9 }]);
+    await record(ended(4, { retries: 10, fault: { code: "NO_SUCH_BUCKET" } }));
+    expect(await failures()).toHaveLength(2);
   });
 });
 

@@ -28,6 +28,8 @@ async function openUploaderTrial(store: TrialStore) {
   const ends: { state: string; step: number }[] = [];
   const waits: string[] = [];
   let told = 0;
+  let aheadMs = 0;
+  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
 
   async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
     const path = join(folder, `checkpoint-${step}`);
@@ -77,7 +79,7 @@ async function openUploaderTrial(store: TrialStore) {
       runs,
       hub,
       outbox: { add },
-      clock: systemClock,
+      clock,
       wallNow: Date.now,
       journals: join(folder, "uploads"),
       node: () => ({ id: "node-id-1", name: "gpu-1" }),
@@ -106,6 +108,10 @@ async function openUploaderTrial(store: TrialStore) {
     },
     /** Of the last start. */
     stop: () => stop,
+    /** Moves the clock of every uploader. */
+    advance: (ms: number) => {
+      aheadMs += ms;
+    },
     ends,
     waits,
     /** What the hub has not been told yet. */

@@ -263,6 +263,26 @@ test("a refusal by the store fails the transfer but keeps the capture, and a new
   expect(ends.at(-1)).toEqual({ state: "done", step: 100 });
 });
 
+test("what the store refused is tried again by itself once a person can have mended it", async ({
+  store,
+  trial: { ends, capture, work, advance },
+}) => {
+  await capture(100);
+  await store.arm({ op: "CreateMultipartUpload", action: { kind: "error", status: 403, code: "AccessDenied" } });
+  const { uploader, done } = await work({}, () => ends.at(-1)?.state === "done");
+  await expect.poll(() => ends).toEqual([{ state: "failed", step: 100 }]);
+  await store.disarm();
+  uploader.wake();
+  expect(ends).toHaveLength(1);
+  advance(61_000);
+  uploader.wake();
+  await done;
+  expect(ends).toEqual([
+    { state: "failed", step: 100 },
+    { state: "done", step: 100 },
+  ]);
+});
+
 test("one that failed can be cancelled, or passed over to make room: then nothing is left of it", async ({
   store,
   trial: { ledger, stop, ends, capture, work, news },

@@ -15,13 +15,13 @@ import { createLateCommits } from "./commit-late.ts";
 import { FORGOTTEN, IS_HUB, LOST, mayRequeue } from "./judge-failure.ts";
 import { createSettling, isHopeless } from "./settle-ended.ts";
 import { nextToUpload, overtakenBy, supersededBy } from "./ledger.ts";
+import { createRefusedUploads } from "./retry-refused.ts";
 import { newAttempt } from "./snapshot.ts";
 import { createSteering } from "./steer-upload.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 import { announce, commit, journalOf, prepareCapture, sendCapture, type UploadJob } from "./upload.ts";
 
 const MOST_RENEWALS = 2;
-
 const IDLE_MS = 10_000;
 const DRAIN_LOOK_MS = 50;
 
@@ -64,6 +64,7 @@ export function createUploader(given: UploaderParts): Uploader {
   });
   const uncommitted = late.waiting;
   const settling = createSettling(parts);
+  const refused = createRefusedUploads(parts);
 
   const end = async (item: Capture, to: TransferState, about: { by: MoveBy; fault?: Fault }) => {
     const { by, fault } = about;
@@ -239,6 +240,7 @@ export function createUploader(given: UploaderParts): Uploader {
     // A capture of an earlier epoch does not speak for the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
     if (fault.code === "EPOCH_OVER" && isPresent) runs.end(item.run, fault);
+    refused.note(item, fault.code);
     await end(item, "failed", { by: "node", fault });
   };
 
@@ -261,6 +263,7 @@ export function createUploader(given: UploaderParts): Uploader {
 
   const step = async (): Promise<"again" | "idle"> => {
     await settling.again();
+    if (!state.isDraining) await refused.retry();
     const bench = parts.bench();
     if (bench === null) return "idle";
     const away = await ahead.announceAll();

@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { connect, onOneConnection, type SqlClient } from "./connection.ts";
+import { isDiskFull } from "./is-disk-full.ts";
+
+test("a commit that finds no room leaves no transaction open", async () => {
+  const inner = await connect(":memory:");
+  let isFull = true;
+  const failing: SqlClient = Object.create(inner, {
+    execute: {
+      value: async (statement: Parameters<SqlClient["execute"]>[0]) => {
+        if (isFull && statement === "COMMIT") throw new Error("SQLITE_FULL: database or disk is full");
+        return inner.execute(statement);
+      },
+    },
+  });
+  const client = onOneConnection(failing);
+  await client.execute("CREATE TABLE T (a)");
+  const first = await client.transaction("write");
+  await first.execute("INSERT INTO T VALUES (1)");
+  await expect(first.commit()).rejects.toSatisfy(isDiskFull);
+  isFull = false;
+  const second = await client.transaction("write");
+  await second.execute("INSERT INTO T VALUES (2)");
+  await second.commit();
+  expect((await client.execute("SELECT a FROM T")).rows.map(({ a }) => a)).toEqual([2]);
+  inner.close();
+});
+
+test("a roll-back of what the database ended by itself is no error", async () => {
+  const client = await connect(":memory:");
+  const open = await client.transaction("write");
+  await open.execute("ROLLBACK");
+  await expect(open.rollback()).resolves.toBeUndefined();
+  client.close();
+});
+
+test("errors of other kinds are not taken for a full disk", () => {
+  expect(
+    isDiskFull(new Error("UNIQUE constraint failed", { cause: new Error("ENOSPC: no space left on device") })),
+  ).toBe(true);
+  expect(isDiskFull(new Error("UNIQUE constraint failed"))).toBe(false);
+  expect(isDiskFull("SQLITE_FULL")).toBe(false);
+});

@@ -1,0 +1,57 @@
+import { stat, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { formatBytes } from "#protocol/units.ts";
+import type { Counters } from "./counters.ts";
+import type { Log } from "./log.ts";
+
+/** A log of this length was not folded in for long: somebody reads the database in one transaction that does not end. */
+const LONG_LOG_BYTES = 256 * 1024 ** 2;
+/** Below this a hub of many nodes has hours. */
+const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
+
+/** The hub's data folder as it was last looked at; null before that. */
+export interface DatabaseRoom {
+  logBytes: number;
+  freeBytes: number;
+}
+
+interface Watched {
+  dataFolder: string;
+  counters: Pick<Counters, "database">;
+  log: Pick<Log, "warn" | "info">;
+}
+
+const sizeOf = (file: string): Promise<number> =>
+  stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
+
+/**
+ * Looks how long the write-ahead log of the database has become and how much room its disk has. Returns what looks; each look is
+ * kept in the counters, and what passes a limit is written to the log once, as is its way back.
+ */
+export function createDatabaseWatch({ dataFolder, counters, log }: Watched): () => Promise<DatabaseRoom> {
+  const said = { log: false, room: false };
+  return async () => {
+    const logBytes = await sizeOf(join(dataFolder, "hub.db-wal"));
+    const disk = await statfs(dataFolder);
+    const room = { logBytes, freeBytes: disk.bavail * disk.bsize };
+    counters.database = room;
+    const isLong = logBytes > LONG_LOG_BYTES;
+    if (isLong && !said.log) {
+      const why = "a program reads the database in one transaction for long, so nothing of its log can be folded in";
+      log.warn({ ...room, why, fix: "end what reads hub.db; the log shrinks by itself" }, "the database's log is long");
+    }
+    if (!isLong && said.log) log.info(room, "the database's log is short again");
+    const isTight = room.freeBytes < LITTLE_ROOM_BYTES;
+    if (isTight && !said.room) {
+      const fix = `make room in ${dataFolder}: without it nothing new is written down`;
+      log.warn({ ...room, fix }, `the disk of the hub has ${formatBytes(room.freeBytes)} left`);
+    }
+    if (!isTight && said.room) log.info(room, "the disk of the hub has room again");
+    said.log = isLong;
+    said.room = isTight;
+    return room;
+  };
+}

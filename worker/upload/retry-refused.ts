@@ -1,0 +1,34 @@
+import type { FaultCode } from "#protocol/fault-table.ts";
+import type { Clock } from "../engine/clock.ts";
+import type { Capture } from "./capture.ts";
+import type { Ledger } from "./ledger.ts";
+
+/** A person mends it at the store, and nothing tells the node: a permission, a key, a bucket that is made again. */
+const MENDED_AT_STORE: ReadonlySet<FaultCode> = new Set(["ACCESS_DENIED", "BAD_CREDENTIALS", "NO_SUCH_BUCKET"]);
+
+export const RETRY_REFUSED_MS = 60_000;
+
+export interface RefusedUploads {
+  /** Remembers one that failed, where its reason may pass. */
+  note(item: Capture, code: FaultCode): void;
+  /** Lets those wait again whose time has come. */
+  retry(): Promise<void>;
+}
+
+/** Tries what the store refused again from time to time, so that a checkpoint becomes safe without a word of anybody. */
+export function createRefusedUploads(parts: { ledger: Ledger; clock: Clock; wallNow: () => number }): RefusedUploads {
+  const { ledger, clock, wallNow } = parts;
+  const refusedAt = new Map<string, number>();
+  return {
+    note: ({ id }, code) => {
+      if (MENDED_AT_STORE.has(code)) refusedAt.set(id, clock.now());
+    },
+    retry: async () => {
+      for (const [id, at] of refusedAt) {
+        if (clock.now() - at < RETRY_REFUSED_MS) continue;
+        refusedAt.delete(id);
+        if (ledger.get(id)?.state === "failed") await ledger.move(id, "waiting", { by: "node", at: wallNow() });
+      }
+    },
+  };
+}
