@@ -46,6 +46,15 @@ function unread(): number {
     .filter(([, local = "", , state]) => local.endsWith(port) && state === CLOSE_WAIT).length;
 }
 
+/** Waits for something that a copy does. @throws Error with what it said when it ends before that */
+async function whileAtWork(copy: RunningProcess, done: Promise<unknown>): Promise<void> {
+  const ended = copy.exited.then(({ code }) => {
+    throw new Error(`the copy ended with ${code}:\n${copy.lines.join("\n")}`);
+  });
+  await Promise.race([done, ended]);
+  ended.catch(() => undefined);
+}
+
 let uploads = 0;
 const keyOfLast = () => `model-${uploads}.bin`;
 
@@ -63,7 +72,10 @@ test("a copy killed on its way up goes on, and sends no stored part again", asyn
   };
   for (let kills = 1; kills <= 3; kills++) {
     const copy = await cp(["--limit-up", "16MB", ...args]);
-    await waitUntil("parts are stored", async () => (await stored()).length >= 2 * kills);
+    await whileAtWork(
+      copy,
+      waitUntil("parts are stored", async () => (await stored()).length >= 2 * kills),
+    );
     await copy.stop("SIGKILL");
     // What the kernel had of a part at that moment still arrives: whoever asks before that cannot know of it.
     await waitUntil("nothing is under way", async () => unread() === 0 && (await readCounters(store)).inFlight === 0);
@@ -93,7 +105,10 @@ test("a copy killed on its way down leaves nothing under the final name, and goe
   };
   for (let kills = 1; kills <= 3; kills++) {
     const copy = await cp(["--limit-down", "4MB", ...args]);
-    await waitUntil("pieces are remembered", () => remembered() >= 2 * kills);
+    await whileAtWork(
+      copy,
+      waitUntil("pieces are remembered", () => remembered() >= 2 * kills),
+    );
     await copy.stop("SIGKILL");
     expect(existsSync(target)).toBe(false);
   }

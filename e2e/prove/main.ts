@@ -10,6 +10,7 @@ import { fullQueue } from "./full-queue.ts";
 import { goodput } from "./goodput.ts";
 import { proveImages } from "./images.ts";
 import { inspectFuzz } from "./inspect-fuzz.ts";
+import { proveLargeFleet } from "./large-fleet.ts";
 import type { Measure } from "./measure.ts";
 import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
@@ -96,6 +97,7 @@ async function runMeasures(about: Run) {
 const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<number>>> = {
   images: proveImages,
   peers: provePeers,
+  "large-fleet": proveLargeFleet,
   strangers: proveStrangers,
   frameworks: proveFrameworks,
   layouts: recordLayouts,

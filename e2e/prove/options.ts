@@ -26,7 +26,7 @@ export interface Options {
 
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
-npm run prove -- images | peers | strangers [--minutes N] [--seed N] [--row N] [--only rows|fuzz]
+npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--row N] [--only rows|fuzz]
 npm run prove -- frameworks | layouts [NAME...]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
@@ -35,6 +35,7 @@ With --minutes nothing is begun after so long; the page is written of what was f
 With --class and --seed (and --direction): that one trial, told in full; with --short as the tests run it.
 
 images: both targets of the Dockerfile are built and started, the worker in bare Debian 11, 12, 13 too (Debian, root).
+large-fleet: the browser story of a large fleet with three thousand nodes; the gate tells it with a thousand.
 peers: conformance over MinIO, rclone, every engine of the benchmarks: what takes minutes to build with Go.
 strangers: what nodes, tokens and unknown callers may send: known attacks, then the whole router for some minutes (5).
 frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.

@@ -1,0 +1,27 @@
+import { build } from "../gate/build.ts";
+import { installChromium } from "../gate/install-chromium.ts";
+import { playwrightStep } from "../gate/playwright-step.ts";
+import { runStep, tell } from "../gate/run-step.ts";
+import { prepareHub } from "../stage/prepare-hub.ts";
+
+/**
+ * `npm run prove -- large-fleet`: the story of a large fleet with three thousand nodes. The gate tells it with a third of them, which
+ * draw the same pages and leave the processor to the other tests.
+ */
+const NODES = 3_000;
+
+/** Returns the exit code. */
+export async function proveLargeFleet(): Promise<number> {
+  await installChromium({ ci: false });
+  await build();
+  await prepareHub();
+  const { read, ...step } = playwrightStep(["e2e/browser/22-large-fleet.spec.ts"]);
+  const result = await runStep({
+    title: `a fleet of ${NODES} nodes in Chromium`,
+    ...step,
+    env: { ...step.env, STORY_NODES: String(NODES) },
+  });
+  const report = read();
+  tell(result, report ?? undefined);
+  return result.ok && report !== null && report.skipped === 0 ? 0 : 1;
+}
