@@ -27,6 +27,8 @@ export interface HubStatus {
   needsSetup: boolean;
   person: Person | null;
   version: string;
+  /** Where the hub was told that people reach it (TIDEMARK_PUBLIC_URL); null where it was told nothing. */
+  publicOrigin: string | null;
 }
 
 export interface TokenView {

@@ -114,10 +114,11 @@ hub.send({ secrets: only(HUB_SECRETS) }, sent);
 let isReady = false;
 let isStopping = false;
 let stoppedAt = 0;
-hub.on("message", (message: { url: string }) => {
+hub.on("message", ({ url, listensAt }: { url: string; listensAt: string }) => {
   isReady = true;
   // Said here, so that whoever reads it finds a launcher that knows.
-  process.stdout.write(`Tidemark is ready at ${message.url}\n`);
+  const behind = url === listensAt ? "" : ` (listens at ${listensAt})`;
+  process.stdout.write(`Tidemark is ready at ${url}${behind}\n`);
 });
 
 function stopHub(): void {

@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
 import { Brand } from "../_shell/nav.tsx";
+import { WrongAddress } from "./wrong-address.tsx";
 
 export default function DoorLayout({ children }: { children: ReactNode }) {
   return (
@@ -8,7 +9,10 @@ export default function DoorLayout({ children }: { children: ReactNode }) {
         <Brand />
         Tidemark
       </header>
-      <main className="mx-auto flex w-full max-w-[680px] flex-1 flex-col gap-5 px-4 pt-[4vh] pb-16">{children}</main>
+      <main className="mx-auto flex w-full max-w-[680px] flex-1 flex-col gap-5 px-4 pt-[4vh] pb-16">
+        <WrongAddress />
+        {children}
+      </main>
     </div>
   );
 }

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { ADMIN } from "../stage/open-stage.ts";
+import { startHub } from "../stage/start-hub.ts";
 import { expect, expectSound, seriousFaults, test } from "./story.ts";
 
 /** The links that an admin passes on lead somewhere: an account, and a way back into it. */
@@ -29,6 +31,34 @@ test("somebody who was invited gets an account, forgets the password and comes b
   await page.getByLabel("Once more").fill("another long password");
   await page.getByRole("button", { name: "Set password" }).click();
   await expect(page.getByRole("navigation").first()).toBeVisible();
+});
+
+test("a hub that was told its address says on a page that was opened elsewhere where signing in works", async ({
+  page,
+  stage,
+}) => {
+  const hub = await startHub({
+    dataDir: join(stage.dir, "told"),
+    admin: ADMIN,
+    pages: "served",
+    env: { TIDEMARK_PUBLIC_URL: "https://tidemark.example" },
+    readyWithinMs: 120_000,
+  });
+  try {
+    await page.goto(`${hub.url}/sign-in`);
+    const note = page.getByRole("alert").filter({ hasText: "The hub's address is https://tidemark.example." });
+    await expect(note).toContainText(`This page was opened at ${new URL(hub.url).origin}`);
+    await expect(note.getByRole("link")).toHaveAttribute("href", "https://tidemark.example");
+    await expectSound(page);
+    await page.screenshot({ path: "test-results/wrong-address.png" });
+    await page.setViewportSize({ width: 390, height: 900 });
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expectSound(page);
+    await page.screenshot({ path: "test-results/wrong-address-narrow.png" });
+  } finally {
+    await page.goto("about:blank");
+    await hub.stop();
+  }
 });
 
 test.describe("a link that is not whole or not good any more", () => {

@@ -42,7 +42,7 @@ export async function startHub(options: HubOptions): Promise<RunningHub> {
         : { TIDEMARK_ADMIN_EMAIL: options.admin.email, TIDEMARK_ADMIN_PASSWORD: options.admin.password }),
       ...options.env,
     },
-    readReady: (line) => /Tidemark is ready at (http:\/\/\S+)/.exec(line)?.[1] ?? null,
+    readReady: (line) => /Tidemark is ready at (?:https:.* \(listens at )?(http:\/\/[^\s)]+)/.exec(line)?.[1] ?? null,
     ...(options.readyWithinMs === undefined ? {} : { readyWithinMs: options.readyWithinMs }),
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
   });

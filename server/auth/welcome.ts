@@ -7,6 +7,7 @@ import { endSession, openSession } from "./session.ts";
 export async function welcome(context: Context, person: Person): Promise<HubStatus> {
   const { hub, caller } = context;
   if (caller.kind === "person") await endSession(hub, caller.sessionHash);
+  const publicOrigin = hub.settings.publicUrl?.origin ?? null;
   context.setCookie(await openSession(hub, person.id, context));
-  return { needsSetup: false, person, version: PRODUCT_VERSION };
+  return { needsSetup: false, person, version: PRODUCT_VERSION, publicOrigin };
 }

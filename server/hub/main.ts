@@ -71,7 +71,7 @@ async function start(): Promise<void> {
   process.on("SIGINT", () => void end());
   hub.setupCode.offer();
   hub.history.reader.start();
-  process.send?.({ type: "ready", url: settings.publicUrl?.origin ?? served.url });
+  process.send?.({ type: "ready", url: settings.publicUrl?.origin ?? served.url, listensAt: served.url });
 }
 
 process.on("disconnect", () => process.exit(1));

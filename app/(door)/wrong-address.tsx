@@ -1,0 +1,33 @@
+"use client";
+import { useQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { statusQuery } from "../_hub/queries.ts";
+import { Banner } from "../_ui/banner.tsx";
+import { ButtonLink } from "../_ui/button.tsx";
+
+const never = () => () => undefined;
+
+/** Says so where the page was opened at another address than the hub's own: a sign-in is refused there. */
+export function WrongAddress() {
+  const here = useSyncExternalStore(
+    never,
+    () => window.location.origin,
+    () => null,
+  );
+  const status = useQuery(statusQuery());
+  const right = status.data?.publicOrigin ?? null;
+  if (here === null || right === null || right === here) return null;
+  return (
+    <Banner
+      tone="risk"
+      title={`This page was opened at ${here}. The hub's address is ${right}.`}
+      action={
+        <ButtonLink size="small" href={right}>
+          Open {right}
+        </ButtonLink>
+      }
+    >
+      Signing in works only there.
+    </Banner>
+  );
+}
