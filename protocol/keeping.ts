@@ -175,6 +175,12 @@ export interface AppliedView {
   fault: FaultData | null;
 }
 
+/** Whether a bucket keeps what is deleted as an old version; null where its store does not say. */
+export interface KeptVersionsView {
+  bucket: string;
+  keepsVersions: boolean | null;
+}
+
 export interface EmptiedView {
   /** How many are being deleted now. */
   begun: number;

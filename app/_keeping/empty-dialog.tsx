@@ -1,11 +1,13 @@
 "use client";
-import { useQueryClient } from "@tanstack/react-query";
-import type { EmptiedView, TrashRow } from "#protocol/keeping.ts";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import type { EmptiedView, KeptVersionsView, TrashRow } from "#protocol/keeping.ts";
 import { formatCount } from "#protocol/units.ts";
 import { hub } from "../_hub/client.ts";
 import { ConfirmDialog } from "../_hub/confirm-dialog.tsx";
 import { say } from "../_ui/toast.tsx";
 import { formatBytes } from "../_ui/sizes.ts";
+import { visibleText } from "../_ui/visible-text.ts";
+import { versionsQuery } from "./keeping-queries.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);
 
@@ -20,11 +22,21 @@ export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): stri
   return `${words.join("; ")}.`;
 }
 
+/** What a deletion does not free, in one sentence; null where it frees all. */
+export function versionsWords(buckets: readonly KeptVersionsView[]): string | null {
+  const names = buckets.flatMap(({ bucket, keepsVersions }) => (keepsVersions === true ? [visibleText(bucket)] : []));
+  if (names.length === 0) return null;
+  const which = names.length === 1 ? `The bucket ${names[0]} keeps` : `The buckets ${names.join(", ")} keep`;
+  return `${which} old versions: nothing is freed there until a rule of the bucket, or the end of its lock, removes them.`;
+}
+
 /** Asks before what cannot be undone. */
-export function EmptyDialog({ rows, onClose }: { rows: readonly TrashRow[]; onClose: () => void }) {
+export function EmptyDialog({ run, rows, onClose }: { run: string; rows: readonly TrashRow[]; onClose: () => void }) {
   const client = useQueryClient();
   const ids = rows.slice(0, 1_000).map(({ checkpointId }) => checkpointId);
   const bytes = rows.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const versions = useQuery(versionsQuery(run));
+  const kept = versionsWords(versions.data ?? []);
   return (
     <ConfirmDialog
       title="Empty the trash now?"
@@ -35,6 +47,7 @@ export function EmptyDialog({ rows, onClose }: { rows: readonly TrashRow[]; onCl
     >
       {formatCount(rows.length)} {rows.length === 1 ? "checkpoint" : "checkpoints"}, {formatBytes(bytes)}, are deleted
       from the bucket and cannot be brought back. Those written less than 25 hours ago stay for now.
+      {kept !== null && ` ${kept}`}
     </ConfirmDialog>
   );
 }

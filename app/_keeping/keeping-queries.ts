@@ -7,6 +7,8 @@ export const policyQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run, "policy"], queryFn: () => hub.keeping.policy.query({ run }) });
 export const trashQuery = (run: string) =>
   queryOptions({ queryKey: ["runs", run, "trash"], queryFn: () => hub.keeping.trash.query({ run }) });
+export const versionsQuery = (run: string) =>
+  queryOptions({ queryKey: ["runs", run, "versions"], queryFn: () => hub.keeping.versions.query({ run }) });
 /** `run` null: every run that goes by the default. */
 export const previewQuery = (run: string | null, policy: KeepPolicy | null) =>
   queryOptions({

@@ -47,7 +47,7 @@ export function TrashPanel({ run }: { run: string }) {
           </Button>
         </div>
       )}
-      {emptying && <EmptyDialog rows={rows} onClose={() => setEmptying(false)} />}
+      {emptying && <EmptyDialog run={run} rows={rows} onClose={() => setEmptying(false)} />}
     </Panel>
   );
 }

@@ -11,6 +11,7 @@ import { admin, operator, router, viewer } from "../trpc.ts";
 import { applyNow } from "./apply-policy.ts";
 import { bringBack } from "./bring-back.ts";
 import { emptyNow } from "./empty-trash.ts";
+import { findVersions } from "./find-versions.ts";
 import { listTrash } from "./list-trash.ts";
 import { note } from "./note.ts";
 import { pin } from "./pin.ts";
@@ -36,6 +37,7 @@ export const keepingRouter = router({
   policy: viewer.input(policyOf).query(({ ctx, input }) => policyOfRun(ctx.hub, input)),
   preview: viewer.input(previewInput).query(({ ctx, input }) => preview(ctx.hub, input)),
   trash: viewer.input(policyOf).query(({ ctx, input }) => listTrash(ctx.hub, input)),
+  versions: viewer.input(byRun).query(({ ctx, input }) => findVersions(ctx.hub, input)),
   setPolicy: operator.input(setPolicyInput).mutation(({ ctx, input }) => setPolicy(ctx, input)),
   applyNow: operator.input(byRun).mutation(({ ctx, input }) => applyNow(ctx, input)),
   emptyNow: admin.input(emptyTrashInput).mutation(({ ctx, input }) => emptyNow(ctx, input)),
