@@ -22,6 +22,15 @@ const firstAccount = async (): Promise<string> => {
   return cookie;
 };
 
+describe("the status", () => {
+  it("tells where people reach the hub, so that a page that was opened elsewhere can say so", async () => {
+    expect((await callAs(test.hub, NOBODY).auth.status()).publicOrigin).toBeNull();
+    const publicUrl = new URL("https://tidemark.example/");
+    const told = { ...test.hub, settings: { ...test.hub.settings, publicUrl } };
+    expect((await callAs(told, NOBODY).auth.status()).publicOrigin).toBe("https://tidemark.example");
+  });
+});
+
 describe("the first account", () => {
   it("is made with the code on the console, once", async () => {
     const status = await callAs(test.hub, NOBODY).auth.status();
