@@ -54,6 +54,6 @@ export async function readCheckpoint(
   if (hashOf(text) !== sha256) throw new Fault("CHECKSUM_MISMATCH", { op: "readCheckpoint", subject: checkpointId });
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
   const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
-  const manifest = asStored ? parseStored(text) : named();
+  const manifest = await (asStored ? parseStored(text) : named());
   return { manifest, sha256, copies };
 }
