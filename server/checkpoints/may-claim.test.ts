@@ -2,16 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { nodeName, runName } from "#protocol/names.ts";
 import { fault } from "../hub/match-fault.ts";
 import { hubForEach, store, test } from "../hub/hub-for-each.ts";
-import {
-  addTestNode,
-  addTestProfile,
-  callAs,
-  facts,
-  joinGroup,
-  NOBODY,
-  report,
-  type TestNode,
-} from "../hub/open-test-hub.ts";
+import { addTestProfile, callAs, facts, joinGroup, NOBODY, report, type TestNode } from "../hub/open-test-hub.ts";
 import { announce, makeSafe, run } from "./stage-checkpoint.ts";
 import { clearBucket } from "./test-bucket.ts";
 import { evaluate } from "../alerts/evaluate.ts";

@@ -32,16 +32,35 @@ export async function requireAllowed({ hub, run, node }: Claimant): Promise<void
     if (fitsPatterns(run, node.mayWrite)) return;
     throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail: `it may write ${node.mayWrite}` });
   }
-  const hasWritten = (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0;
-  if (last === null || hasWritten) return;
+  if (last === null || (await hasWritten({ hub, run, node }))) return;
   const where = { id: node.id };
   const { namedRuns } = await hub.db.node.findUniqueOrThrow({ where, select: { namedRuns: true } });
-  const refuse = (detail: string) => new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail });
-  if (namedRuns !== null && !namesOf(namedRuns).includes(run))
-    throw refuse("it did not name it when it enrolled, and others have written it");
-  if (!(await cameTheSameWay(hub, node, last.nodeId)))
-    throw refuse("its token has no pattern for it, and the node that wrote it last came with another token");
-  if (namedRuns === null) await hub.db.node.update({ where, data: { namedRuns: JSON.stringify([run]) } });
+  if (namedRuns === null) {
+    await hub.db.node.update({ where, data: { namedRuns: JSON.stringify([run]) } });
+    return;
+  }
+  if (namesOf(namedRuns).includes(run)) return;
+  throw new Fault("RUN_NOT_ALLOWED", {
+    op: "claimEpoch",
+    subject: run,
+    detail: "it did not name it when it enrolled, and others have written it",
+  });
+}
+
+const hasWritten = async ({ hub, run, node }: Claimant): Promise<boolean> =>
+  (await hub.db.epoch.count({ where: { run, nodeId: node.id } })) > 0;
+
+/**
+ * What a node names itself opens no run of nodes that came by another way than it did.
+ * @throws Fault RUN_NOT_ALLOWED
+ */
+export async function requireSameWay({ hub, run, node }: Claimant): Promise<void> {
+  const last = await currentEpoch(hub.db, run);
+  if (last === null || last.nodeId === node.id || node.mayWrite !== null) return;
+  if ((await hasWritten({ hub, run, node })) || (await isHandedTo({ hub, run, node }))) return;
+  if (await cameTheSameWay(hub, node, last.nodeId)) return;
+  const detail = "its token has no pattern for it, and the node that wrote it last came with another token";
+  throw new Fault("RUN_NOT_ALLOWED", { op: "claimEpoch", subject: run, detail });
 }
 
 /**

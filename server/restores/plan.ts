@@ -20,7 +20,7 @@ import { bytesMoving, checkpointRowOf } from "../checkpoints/checkpoint-row.ts";
 import { announcedIn } from "../checkpoints/check-manifest.ts";
 import { completeBefore, newestComplete } from "../checkpoints/newest.ts";
 import { placeOfRow } from "../checkpoints/place-of-row.ts";
-import { mapInSlices } from "../pauses.ts";
+import { createPauses, mapInSlices } from "../pauses.ts";
 import { draftOf } from "../profiles/open-store.ts";
 import { estimateCost } from "./estimate-cost.ts";
 import { refuseLocked } from "../sealing/refuse-locked.ts";
@@ -132,7 +132,12 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     ) ?? null;
   const { provider } = draftOf(row.profile);
   const partBytes = traitsOf(provider).preferredPartBytes;
-  const requests = requestsFor(chosen.of, partBytes);
+  const pauses = createPauses();
+  await pauses.take();
+  const requests = await requestsFor(chosen.of, partBytes);
+  await pauses.take();
+  const place = placeFor(row, { text: content.files, chosen });
+  await pauses.take();
   const instead = row.damagedAt === null ? null : await completeBefore(hub.db, row);
   return {
     checkpoint,
@@ -147,14 +152,16 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
     egress: PRESETS[provider].egress,
     candidates,
     suggestedNodeId: best?.nodeId ?? null,
-    suggestedPath: folderOn(hub, best, { run: row.run, place: placeFor(row, { text: content.files, chosen }) }),
+    suggestedPath: folderOn(hub, best, { run: row.run, place }),
   };
 }
 
 /** Each piece by itself, in requests of `partBytes`; files that share an object are read together. */
-function requestsFor(files: readonly StoredFile[], partBytes: number): number {
+async function requestsFor(files: readonly StoredFile[], partBytes: number): Promise<number> {
+  const pauses = createPauses();
   const bytes = new Map<string, { pieces: number; shared: Set<string>; total: number }>();
   for (const { path, extents } of files) {
+    if (pauses.isDue()) await pauses.take();
     for (const extent of extents) {
       const { length } = storedBytes(extent);
       const known = bytes.get(extent.key) ?? { pieces: 0, shared: new Set(), total: 0 };

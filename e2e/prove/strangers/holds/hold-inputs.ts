@@ -65,7 +65,16 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     outcome: null,
     cursor: null,
   };
-  const percentiles = { ...month, by: "node", profileId: null, region: null, engine: null, nodeId: null };
+  const within = {
+    ...month,
+    measures: ["rtt", "up", "down"],
+    sources: null,
+    nodeIds: null,
+    profileId: null,
+    provider: null,
+    region: null,
+    engine: null,
+  };
   const ofPlace = { checkpointId: manyFiles, path: "layer-0/part-0.bin" };
   const bench = {
     targets: { scope: { kind: "all" }, sample: null, profileIds: [profileId] },
@@ -88,7 +97,14 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     "benchmarks.preview": bench,
     "history.list": { ...list, limit: 500 },
     "history.export": { what: "records", query: { ...list, limit: 500 } },
-    "history.percentiles": percentiles,
+    "history.percentiles": { ...within, by: "node", limit: 30_000 },
+    "history.series": { ...within, by: "all", step: "hour" },
+    "bucket.describe": { profileId, key: "no-such-object" },
+    "bucket.image": { profileId, key: "no-such-object" },
+    "bucket.job": { id: "no-such-job-0001" },
+    "browserTransfers.parts": { id: "no-such-upload-0001" },
+    "node.benchTurn": { turnId: "no-such-turn-0001" },
+    "node.benchTarget": { profile: "stage bucket" },
     "thresholds.starts": { over: { of: "days", days: 30 }, profileId: null },
     "restores.plan": { checkpointId: manyFiles, nodeId: null, choice: null },
     "inspect.compare": { from: { checkpointId: manyFiles }, to: { checkpointId: manyFilesToo } },
