@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { callTRPCProcedure, getTRPCErrorFromUnknown, getTRPCErrorShape, type TRPCError } from "@trpc/server";
 import { FAULTS } from "#protocol/fault-table.ts";
@@ -79,7 +78,7 @@ async function sendJson(response: ServerResponse, status: number, value: unknown
     next = pieces.next();
     if (text.length < WRITTEN_AT_ONCE) continue;
     // Whoever reads slowly has no more of it in memory than this.
-    if (!response.write(text)) await Promise.race([once(response, "drain"), once(response, "close")]);
+    if (!response.write(text)) await drained(response);
     text = "";
     if (pauses.isDue()) await pauses.take();
   }
@@ -87,6 +86,26 @@ async function sendJson(response: ServerResponse, status: number, value: unknown
 }
 
 const WRITTEN_AT_ONCE = 64 * 1024;
+
+/** Resolves when what was written has left, or when nobody reads any more. */
+function drained(response: ServerResponse): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const done = (): void => {
+    response.removeListener("drain", done);
+    response.removeListener("close", done);
+    resolve(undefined);
+  };
+  response.on("drain", done);
+  response.on("close", done);
+  return promise;
+}
+
+/** One failure says its own status, several say that answers differ unless all of them are the same. */
+function statusOf(failed: readonly number[], count: number): number {
+  const [first = 200] = failed;
+  if (failed.length <= 1) return first;
+  return failed.length === count && failed.every((status) => status === first) ? first : 207;
+}
 
 interface Definition {
   procedures: Record<string, { _def: { type: string } }>;
@@ -115,23 +134,21 @@ export function createQueryWay(way: {
     response.on("close", () => {
       if (!response.writableFinished) left.abort();
     });
-    const statuses = new Set<number>();
+    const failed: number[] = [];
     const answerOne = async ({ path, input }: Asked["calls"][number], batchIndex: number): Promise<Answer> => {
       const call = { router: hubRouter, path, ctx, type: "query" as const, signal: left.signal, batchIndex };
       try {
         const data: unknown = await callTRPCProcedure({ ...call, getRawInput: () => Promise.resolve(input) });
-        statuses.add(200);
         return { result: { data } };
       } catch (cause) {
         const error: TRPCError = getTRPCErrorFromUnknown(cause);
         onError({ error, path, ctx });
-        statuses.add(FAULTS[faultDataOf(error).code].http);
+        failed.push(FAULTS[faultDataOf(error).code].http);
         return { error: getTRPCErrorShape({ config, ctx, error, input, path, type: "query" }) };
       }
     };
     const answers = await Promise.all(asked.calls.map(answerOne));
-    const [status = 200] = statuses;
-    await sendJson(response, statuses.size > 1 ? 207 : status, asked.isBatch ? answers : answers[0]);
+    await sendJson(response, statusOf(failed, answers.length), asked.isBatch ? answers : answers[0]);
     return true;
   };
 }
