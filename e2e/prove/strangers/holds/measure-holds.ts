@@ -43,13 +43,11 @@ function createProber(pid: number, file: string): Prober {
   return {
     take: async () => {
       process.kill(pid, "SIGUSR2");
-      let held: Held | null = null;
-      await waitUntil("the hub says for how long it was held", async () => {
-        held = read();
-        return (held?.number ?? 0) > number;
+      const held = await waitUntil("the hub says for how long it was held", async () => {
+        const found = read();
+        return found !== null && found.number > number ? found : null;
       });
-      if (held === null) throw new Error("the hub said nothing");
-      ({ number } = held as Held);
+      ({ number } = held);
       return held;
     },
   };
