@@ -96,7 +96,11 @@ async function withWatchedHub(title: string, work: (stage: Stage) => Promise<str
           `    ${late}: the machine, for the hub's own work held its loop for ${Math.round(busyMs)} ms at most`,
         );
     }
-    return [...problems, ...(await listsThatFail(stage))];
+    problems.push(...(await listsThatFail(stage)));
+    // What failed inside says why in the hub's log alone.
+    const failed = stage.hub.lines.filter((text) => text.includes('"a call failed"'));
+    for (const text of failed.slice(-5)) console.log(`    the hub said: ${text.slice(0, 1_000)}`);
+    return problems;
   } finally {
     await watch.stop();
     await stage.close();

@@ -66,12 +66,13 @@ export async function requireSameWay({ hub, run, node }: Claimant): Promise<void
 /**
  * Whether a node came as the writer before it did: with the same join token, or in the same container group. One that replaces a
  * machine does; whoever holds a token for something else does not. Of a writer from before this was kept, or out of a bucket, nobody
- * knows how it came.
+ * knows how it came. A token is for one bucket: nodes of another one take part because a person made that a home of the run.
  */
 async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promise<boolean> {
   const where = { id: writerId };
-  const writer = await hub.db.node.findUnique({ where, select: { tokenId: true, identity: true } });
-  if (writer === null || (writer.tokenId === null && writer.identity === null)) return true;
+  const writer = await hub.db.node.findUnique({ where, select: { tokenId: true, identity: true, profileId: true } });
+  if (writer === null || writer.profileId !== node.profileId) return true;
+  if (writer.tokenId === null && writer.identity === null) return true;
   return (node.tokenId !== null && node.tokenId === writer.tokenId) || isOfGroup(node, writer);
 }
 
